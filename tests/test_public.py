@@ -8,7 +8,7 @@ import pytest
 
 import alrviz
 
-HEAVY = ["numpy", "pandas", "scipy", "numba", "sklearn", "panel", "bokeh", "holoviews", "pyarrow"]
+HEAVY = ["numpy", "pandas", "scipy", "numba", "sklearn", "panel", "bokeh", "pyarrow"]
 
 
 def loaded_after(statement):
@@ -24,7 +24,7 @@ def test_the_import_loads_no_library():
 def test_estimators_load_no_page():
     loaded = loaded_after("import alrviz; alrviz.ALRClassifier; alrviz.read_table; alrviz.race")
     assert "sklearn" in loaded
-    assert loaded.isdisjoint(["panel", "bokeh", "holoviews"])
+    assert loaded.isdisjoint(["panel", "bokeh"])
 
 
 @pytest.mark.parametrize("name", alrviz.__all__)

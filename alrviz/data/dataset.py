@@ -191,10 +191,13 @@ class Table:
 class Dataset:
     """A table for one target; made by `read_table`, never changed.
 
-    `frame` holds all columns as parsed (numbers as int64 or float64, text as categories, dates), without the rows that
-    have no class; `columns` says what each is used as; `notes` what was done while reading, as sentences; `hash` is the
-    SHA-256 of content, target and kinds, the same whatever format the table came in; `reading` how its columns were
-    read: `predict_table` reads new rows so.
+    Attributes:
+        frame: all columns as parsed (numbers as int64 or float64, text as categories, dates), without the rows that
+            have no class.
+        columns: what each column is used as, and why.
+        notes: what was done while reading, as sentences.
+        hash: SHA-256 of content, target and kinds; the same whatever format the table came in.
+        reading: how the columns were read; `predict_table` reads new rows in the same way.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor", 400)

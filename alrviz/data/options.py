@@ -47,18 +47,22 @@ CERTAIN = tuple(token for token in MISSING if token not in DOUBTFUL)
 class ReadOptions:
     r"""How text becomes a table; None means: detect it. `Dataset.options` holds what was in force, all filled in.
 
-    But where columns differ in their decimal mark, `decimal` stays None: each is read with its own.
+    Formats that carry their own types use `missing`, `merge_case` and, for texts, `dayfirst` alone.
 
-    `delimiter` is one character, `encoding` one of Python's names, `decimal` "." or ",", `thousands` "" (no marks),
-    ",", ".", " " or "'", `missing` the texts that stand for a missing value (an empty cell always does), `header`
-    whether the first row holds the names, or how many rows do (0 to 3). `skip_rows` and `skip_footer` are lines before
-    the names and behind the table that are no part of it, `comment` what such lines begin with ("" for none). `sheet`
-    is the name of a workbook's sheet, or its place from 1 (as a text, where no sheet is called so). `merge_case` says
-    whether spellings that differ in upper and lower case alone are one level (default: yes; not where a capital is
-    within a word, as in gOLD: codes differ so). `dayfirst` says how dates are read that can be read both ways: True
-    makes 5/6/2020 the 5th of June, False the 6th of May (default: as a date above or below it shows, else with its
-    decimal mark or delimiter). Formats that carry their own types use `missing`, `merge_case` and, for texts,
-    `dayfirst` alone.
+    Attributes:
+        delimiter: one character.
+        encoding: one of Python's names.
+        decimal: "." or ","; None in force where columns differ, and each is read with its own.
+        thousands: "" (no marks), ",", ".", " " or "'".
+        missing: texts that stand for a missing value; an empty cell always does.
+        header: whether the first row holds the names, or how many rows do (0 to 3).
+        skip_rows, skip_footer: lines before the names and behind the table that are no part of it.
+        comment: what such lines begin with; "" for none.
+        sheet: the name of a workbook's sheet, or its place from 1 (also as a text, if no sheet is called so).
+        merge_case: whether spellings that differ only in upper and lower case are one level. Default: yes, except
+            where a capital is within a word, as in gOLD, since codes differ so.
+        dayfirst: how a date is read that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of
+            May. Default: as another date of the column shows, else as its decimal mark or delimiter suggests.
 
     >>> import alrviz, io
     >>> file = io.StringIO("size;class\n1,5;no\n2,5;yes\n3,5;no")

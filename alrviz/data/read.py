@@ -44,21 +44,30 @@ def read_table(
 ) -> Dataset:
     """Read a table and say what its columns are.
 
-    `path_or_frame` is a path of a file, bytes, an open file (`io.StringIO` for text at hand), or a table at hand: a
-    data frame (pandas, polars, pyarrow, DuckDB and others that share the Arrow or the interchange protocol), an array
-    of rows and columns, a dict of columns, a list of rows. A list of paths, or a folder of Parquet files, is one table.
-    CSV and its relatives, JSON (one object a line, or a list), Parquet, Arrow (Feather), ARFF and xlsx are told apart
-    by content; each may be packed (gzip, bzip2, xz, Zstandard, a zip with one table).
+    The format is told by the content: CSV and its relatives, JSON (one object a line, or a list), Parquet, Arrow
+    (Feather), ARFF and xlsx; each may be packed (gzip, bzip2, xz, Zstandard, a zip with one table).
 
-    `target` names the class (default: guessed, see `Table.target_choices`). Keywords name columns and give their kind:
-    "categorical", "numeric", "ordinal", "ignore" or "target"; for columns named as a parameter is, use
-    `Dataset.with_kinds`. A numeric target of more than 20 values is refused unless `quartiles=True` cuts it into four
-    classes or `quartiles=False` keeps each value as one. `options` overrides what is detected in text, `limits` refuses
-    tables that are too large (default: more than 50,000 columns), `max_memory` those that take more bytes to read
-    (default: half of what is free), `stop` ends the reading from another thread.
+    Args:
+        path_or_frame: a path, bytes, or an open file (`io.StringIO` for text); or a table at hand: a data frame
+            (pandas, polars, pyarrow, DuckDB and others that share the Arrow or the interchange protocol), an array of
+            rows and columns, a dict of columns, a list of rows. A list of paths, or a folder of Parquet files, is one
+            table.
+        target: the column that is the class (default: guessed, see `Table.target_choices`).
+        options: what is said of the text, in place of what is detected.
+        limits: refuse tables that are too large (default: more than 50,000 columns).
+        name: of the data set (default: that of the file).
+        quartiles: for a numeric target of more than 20 values, which is refused otherwise: True cuts it into four
+            classes, False keeps each value as a class.
+        max_memory: bytes that reading may take (default: half of what is free).
+        stop: ends the reading from another thread.
+        kinds: columns by name and what they are: "categorical", "numeric", "ordinal", "ignore" or "target". For a
+            column that is called like a parameter, use `Dataset.with_kinds`.
 
-    Raises `TableError` where the table cannot be read or used (a file that is not there: also a `FileNotFoundError`,
-    one that cannot be opened an `OSError`), `MemoryLimitError`, `Stopped` when stopped.
+    Raises:
+        TableError: the table cannot be read or used. If the file is not there, it is also a `FileNotFoundError`; if it
+            cannot be opened, an `OSError`.
+        MemoryLimitError: it would take more than `max_memory`.
+        Stopped: it was stopped.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1.5, 2.5, 9.5], "colour": ["red", "red", "blue"], "class": ["no", "no", "yes"]})

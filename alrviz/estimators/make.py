@@ -19,8 +19,8 @@ def make_estimator(
 ) -> RecipeClassifier:
     """Return the unfitted estimator whose `fit` runs `recipe`.
 
-    The recipe's split is not the estimator's business: it learns from all rows that `fit` is given. Its seed becomes
-    `random_state` where the fit itself draws numbers.
+    The estimator learns from all rows that `fit` is given: the recipe's split is not used. Its seed becomes
+    `random_state` if the fit itself draws random numbers.
 
     Raises:
         RecipeError: if `recipe` is not a `Recipe`.

@@ -48,7 +48,7 @@ _NOT_READ = ("columns", "levels", "name", "log_theta_")
 
 
 def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" = None) -> None:
-    """Write a fitted model as a zip of JSON and Parquet that its own script scores; no pickle is in it.
+    """Write a fitted model as a zip of JSON and Parquet, with a script that predicts without this package; no pickle.
 
     Parameters
     ----------

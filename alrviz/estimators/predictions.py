@@ -45,11 +45,11 @@ def predict_table(
     keep: str | Sequence[str] = (),
     stop: StopToken = NEVER,
 ) -> pd.DataFrame:
-    """Return the predictions of new rows, a line each: row, the columns kept, prediction, p(class) of each class,
-    unseen.
+    """Predict new rows: a table with one row for each.
 
-    `unseen` lists the values that are no level of the model ("colour=green; size=huge"): what they add is said by the
-    model's parameter of that name. Of a squared hinge, which has no probabilities, there are scores.
+    Its columns are `row` (counted from 1), the columns that are kept, `prediction`, `p(class)` for each class, and
+    `unseen`, which lists the values that the model has not seen in training ("colour=green; size=huge"); the model's
+    parameter `unseen` says what these add. A model with a squared hinge has scores in place of probabilities.
 
     Parameters
     ----------
@@ -58,13 +58,15 @@ def predict_table(
         Columns are found by name; further ones are left out. Rows without names (an array, lists of values) have the
         model's columns in their order. A model without a reading takes the values of a table at hand as they are.
     dataset : Dataset, optional
-        What the model was fitted on, where the model does not carry how that was read: rows are read in the same way.
+        What the model was fitted on, if the model does not know how that was read: rows are read in the same way.
     options : ReadOptions, optional
-        How these rows are to be read, where that is another way, or is not detected rightly.
+        How these rows are read, if that is another way, or if it is not detected rightly.
     limits : Limits
         The most that a file may have.
     keep : "all", or names of columns
-        Columns of the rows that are passed through, as an id is, whether the model uses them or not.
+        Columns that are passed through, such as an id, whether the model uses them or not.
+    stop : StopToken
+        Ends it from another thread.
 
     Raises
     ------
@@ -77,8 +79,8 @@ def predict_table(
     Warns
     -----
     ReadingWarning
-        Values that could not be read as the table was, by column, and rows that are laid out in another way. Of a file,
-        that the model does not say how its table was read: nothing can tell then whether the file is read alike.
+        Values that could not be read as the training table was, by column; rows that are laid out in another way; and
+        of a file, that the model does not know how its table was read, so that the file may be read differently.
 
     Examples
     --------

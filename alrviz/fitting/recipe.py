@@ -191,10 +191,10 @@ def recipe_list(given: "Sequence[Recipe] | Recipe") -> "tuple[Recipe, ...]":
 def paper_mode(recipe: Recipe) -> Recipe:
     """Return `recipe` as the papers would have fitted it, family, order, scale and encoding as they are.
 
-    From zero, a weight for each cell and class, no penalty and no bounds, classes as they weigh, unseen cells by the
-    m-estimate, SciPy's L-BFGS-B with 5 corrections, factr 1e7, pgtol 1e-33 and 10,000 iterations. The papers plot
-    NLL - N log C where NLL stands here. DLR: from zero, no penalty, classes as they weigh; bandwidths by Algorithm 1,
-    unless they are Silverman's.
+    It starts from zero, with a weight for each cell and class, no penalty, no bounds and no class weights; unseen cells
+    have the m-estimate. The solver is SciPy's L-BFGS-B with 5 corrections, factr 1e7, pgtol 1e-33 and 10,000
+    iterations. The papers plot NLL - N log C, where this package has NLL. A dlr starts from zero, without penalty and
+    class weights; its bandwidths follow Algorithm 1, unless they are Silverman's.
 
     Raises:
         RecipeError: where that solver cannot fit the recipe (scale="diagonal-adaptive").

@@ -239,8 +239,8 @@ def test_missing_tokens_come_back_from_their_text():
 def test_read_options_are_shown_and_read_again(page):
     drop(page, "a;b;class\n" + "".join(f"{i},5;x{i % 3};{'ja' if i % 2 else 'nein'}\n" for i in range(40)))
     panel = find(page)
-    assert (panel._delimiter.value, panel._decimal.value, panel._fields.visible) == (";", ",", True)
-    panel._missing.value = "empty x0"
+    assert (panel.widgets["delimiter"].value, panel.widgets["decimal"].value, panel._fields.visible) == (";", ",", True)
+    panel.widgets["missing"].value = "empty x0"
     panel._again.clicks += 1
     settle(page)
     assert next(c for c in page.session.dataset.columns if c.name == "b").missing == 14
@@ -259,19 +259,23 @@ def test_the_sheets_of_a_packed_workbook_can_be_chosen(page):
     book.save(buffer)
     panel = find(page)
     drop(page, gzip.compress(buffer.getvalue()), name="t.xlsx.gz")
-    assert (panel._sheet.visible, panel._sheet.options, panel._sheet.value) == (True, ["first", "second"], "first")
+    assert (panel.widgets["sheet"].visible, panel.widgets["sheet"].options, panel.widgets["sheet"].value) == (
+        True,
+        ["first", "second"],
+        "first",
+    )
 
 
 def test_one_decimal_mark_for_all_is_a_choice(page):
     drop(page, "a;b;c;class\n" + "".join(f"{i}.5;{i},5;{i}.25;{'ja' if i % 2 else 'nein'}\n" for i in range(40)))
     panel = find(page)
-    assert panel._decimal.value == ""
+    assert panel.widgets["decimal"].value == ""
     assert "decimal comma" in page._notes.object
     assert page.session.dataset.kinds["b"] == "numeric"
     panel._again.clicks += 1
     settle(page)
     assert page.session.dataset.kinds["b"] == "numeric"
-    panel._decimal.value = "."
+    panel.widgets["decimal"].value = "."
     panel._again.clicks += 1
     settle(page)
     assert page.session.dataset.kinds["b"] != "numeric"
@@ -282,14 +286,14 @@ def test_the_order_of_dates_is_a_choice(page):
     assert "&quot;Order of dates&quot; has the other way, day first" in page._notes.object
     months = page.session.dataset.frame["when month"].nunique()
     panel = find(page)
-    assert panel._order.value == ""
-    panel._order.value = "day"
+    assert panel.widgets["dayfirst"].value == ""
+    panel.widgets["dayfirst"].value = "day"
     panel._again.clicks += 1
     settle(page)
     assert (months, page.session.dataset.frame["when month"].nunique()) == (6, 4)
-    assert panel._order.value == "day"
+    assert panel.widgets["dayfirst"].value == "day"
     assert "Order of dates" not in page._notes.object
-    panel._order.value = ""
+    panel.widgets["dayfirst"].value = ""
     panel._again.clicks += 1
     settle(page)
     assert page.session.dataset.frame["when month"].nunique() == 6
@@ -326,14 +330,18 @@ def test_lines_before_the_names_are_shown_and_can_be_changed(page):
     rows = "".join(f"{i}.5,x{i % 3},{'yes' if i % 2 else 'no'}\n" for i in range(40))
     drop(page, f"Sales of the year\na,b,class\n{rows}")
     panel = find(page)
-    assert (panel._skip.value, panel._footer.value, panel._header.value) == (1, 0, 1)
-    panel._footer.value = 10
+    assert (panel.widgets["skip_rows"].value, panel.widgets["skip_footer"].value, panel.widgets["header"].value) == (
+        1,
+        0,
+        1,
+    )
+    panel.widgets["skip_footer"].value = 10
     panel._again.clicks += 1
     settle(page)
     assert page.session.dataset.n_rows == 30
     assert page.session.upload.options.delimiter is None  # what nobody changed is detected anew
-    panel._skip.value = 2
-    panel._header.value = 0
+    panel.widgets["skip_rows"].value = 2
+    panel.widgets["header"].value = 0
     panel._again.clicks += 1
     settle(page)
     table = page.session.pending or page.session.dataset.table

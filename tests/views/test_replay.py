@@ -141,8 +141,8 @@ def test_a_path_goes_from_the_strongest_pull_to_the_weakest():
 
 def test_the_views_save_it(fitted):
     race = finished(5)
-    assert view_of(race)._replay().decode() == replay(race)
-    assert view_of(ByHand())._replay() == b"", "no step yet"
+    assert view_of(race).film().decode() == replay(race)
+    assert view_of(ByHand()).film() == b"", "no step yet"
     film = alrviz.DensityFilmView(fitted)
     assert film.player.film().decode() == replay(fitted)
 

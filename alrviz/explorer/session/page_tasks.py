@@ -58,6 +58,10 @@ class PageTasks:
         if kind in self._tasks:
             self._tasks[kind].cancel()
 
+    def busy(self, kind: str) -> bool:
+        """Whether work of this kind is waited for."""
+        return kind in self._tasks and self._tasks[kind].busy
+
     def poll(self) -> bool:
         """Hand over what has finished; returns whether there is more to wait for."""
         waiting = [kind for kind, task in list(self._tasks.items()) if task.poll()]

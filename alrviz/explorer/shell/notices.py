@@ -12,7 +12,7 @@ import panel_material_ui as pmui
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.shell.theme import html
 from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.style import safe
 
@@ -57,7 +57,7 @@ class Notice:
 
     def __init__(self, session: Session):
         self.session = session
-        self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        self._text = html()
         self._bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(6, 0, 0, 0))
         self._cancel = pmui.Button(
             label="Cancel", variant="outlined", size="small", margin=(0, 0, 0, 12), css_classes=["alrviz-key-s"]

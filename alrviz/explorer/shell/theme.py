@@ -6,6 +6,7 @@ are those panel-material-ui ships.
 """
 
 import json
+from collections.abc import Callable
 
 import panel as pn
 import panel_material_ui as pmui
@@ -164,9 +165,16 @@ def room(least: int, rest: int) -> str:
     return f"max({least}px, 100vh - {rest}px)"
 
 
-def html(margin: int | tuple[int, ...] = 0) -> pn.pane.HTML:
-    """Return an empty pane for text in the page's type, as wide as there is room."""
-    return pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=margin)
+def html(margin: int | tuple[int, ...] = 0, text: str = "") -> pn.pane.HTML:
+    """Return a pane for text in the page's type, as wide as there is room."""
+    return pn.pane.HTML(text, stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=margin)
+
+
+def button(label: str, pressed: Callable[[], object], **params: object) -> pmui.Button:
+    """Return a button that calls `pressed`."""
+    made = pmui.Button(label=label, **params)
+    made.on_click(lambda _: pressed())
+    return made
 
 
 def card(*parts: Viewable, **params: object) -> pn.Column:

@@ -1,9 +1,12 @@
 """The dialog of "copy as Python", and the buttons that open and copy."""
 
+from collections.abc import Callable
+
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.explorer.shell.lazy_dialog import LazyDialog
+from alrviz.explorer.shell.theme import button
 from alrviz.views.core.clipboard import copy_code
 
 _COPY = copy_code("source.data.value")
@@ -32,11 +35,11 @@ class ScriptDialog:
 
 def copy_button(label: str, source: Viewable, code: str) -> pmui.Button:
     """Return a button whose press runs `code` in the browser on `source`."""
-    button = pmui.Button(label=label, icon="content_copy", variant="contained", margin=(8, 0))
-    button.js_on_click(args={"source": source}, code=code)
-    return button
+    made = pmui.Button(label=label, icon="content_copy", variant="contained", margin=(8, 0))
+    made.js_on_click(args={"source": source}, code=code)
+    return made
 
 
-def text_button(label: str, icon: str, hint: str) -> pmui.Button:
+def text_button(label: str, icon: str, hint: str, pressed: Callable[[], object]) -> pmui.Button:
     """Return a button without a frame, which opens one of the dialogs."""
-    return pmui.Button(label=label, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))
+    return button(label, pressed, icon=icon, description=hint, variant="text", size="small", margin=(0, 0, 0, 4))

@@ -10,7 +10,7 @@ from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.price_line import PriceLine
 from alrviz.fitting.recipe import Recipe
-from alrviz.views.density.fit_player import FitPlayer
+from alrviz.views.race.fit_player import FitPlayer
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset

@@ -8,11 +8,20 @@ from param.parameterized import Event
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import first_demo
+from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
 
 
 def select(label: str, options: Mapping[str, object], width: int, **params: object) -> pmui.Select:
     """Return a menu of the first row of a page of studies."""
     return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
+
+
+def order_buttons() -> pmui.RadioButtonGroup:
+    """Return the buttons of orders 1 to 3."""
+    return pmui.RadioButtonGroup(
+        options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
+        sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
+    )  # fmt: skip
 
 
 FILE = "@file"  # the data menu's entry for a table that was dropped

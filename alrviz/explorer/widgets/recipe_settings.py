@@ -23,7 +23,7 @@ from alrviz.explorer.recipes.recipe_fields import (
     racer_fields,
 )
 from alrviz.explorer.shell.glossary import explain
-from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.shell.theme import PANE_CSS, button, html
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.views.core.style import safe
@@ -58,7 +58,7 @@ class RecipeSettings:
         self._build()
 
     def _build(self) -> None:
-        self._title, self._problem, self._badge, self._solver = _html(), _html(), _html(), _html()
+        self._title, self._problem, self._badge, self._solver = (html((4, 8)) for _ in range(4))
         self._reasons: Sequence[str] = ()
         family = self._select(Field("family", "Family"))
         family.options = {FAMILIES[name].words: name for name in self._choosable.families}
@@ -67,14 +67,14 @@ class RecipeSettings:
         fields = racer_fields((*RUNS, *self._choosable.families))
         self._fields |= {field.name: self._widget(field) for field in fields}
         self._common = {field.name: self._widget(field) for field in common_fields()}
-        self._remove = pmui.Button(
-            label=f"Remove this {self._what.lower()}", icon="delete", variant="outlined", color="error", margin=(8, 8)
-        )
-        self._remove.on_click(lambda _: self._removed(self._number))
-        self._paper = pmui.Button(
-            label="Paper mode", icon="article", variant="outlined", description=_PAPER, margin=(8, 8)
-        )
-        self._paper.on_click(lambda _: self._change(paper_mode))
+        self._remove = button(
+            f"Remove this {self._what.lower()}", lambda: self._removed(self._number), icon="delete",
+            variant="outlined", color="error", margin=(8, 8),
+        )  # fmt: skip
+        self._paper = button(
+            "Paper mode", lambda: self._change(paper_mode), icon="article", variant="outlined", description=_PAPER,
+            margin=(8, 8),
+        )  # fmt: skip
         all_of_them = "Its rows" if self._what == MODEL else f"All {self._what.lower()}s"
         head = pn.pane.HTML(f"<h2>{all_of_them}</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
         every = list(self._fields.values())
@@ -173,7 +173,3 @@ class RecipeSettings:
             self._problem.object = ""
         except RecipeError as error:
             self._problem.object = f"<p class='bad'>{safe(error, 400)}</p>"
-
-
-def _html() -> pn.pane.HTML:
-    return pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(4, 8))

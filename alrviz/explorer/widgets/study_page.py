@@ -21,7 +21,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.explorer.session.view_settings import link_view
 from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.shell.theme import CARD, html
+from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
 from alrviz.explorer.widgets.menus import data_menu, select, show_data
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
@@ -161,8 +161,7 @@ class StudyPage:
         self.time, self.note, self.prices = html(), html(), html((8, 0, 0, 0))
         self.time.param.update(sizing_mode=None, align="center", margin=(0, 4))
         self.note.visible = False
-        python = text_button("Python", "code", PYTHON)
-        python.on_click(lambda _: self._show_script())
+        python = text_button("Python", "code", PYTHON, self._show_script)
         self.dialog = ScriptDialog()
         self.keep = pmui.Checkbox(label=KEEP, align="center", margin=(0, 0, 0, 8))
         self.keep.param.watch(lambda event: self._kept(bool(event.new)), "value")
@@ -170,10 +169,9 @@ class StudyPage:
             again=self.begin, wake=session.wake, dark=session.dark, ready=False, **self.looks, **self.given()
         )
         self._write_view = link_view(session, self._page, view, self.viewed, self.keys, self._own)
-        self.use = pmui.Button(
-            label="Use it", icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
+        self.use = button(
+            "Use it", self.use_it, icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
         )
-        self.use.on_click(lambda _: self.use_it())
         bar = view.bar.panel  # it has room for one of them
         bar.insert(2, self.use) if self.use_hint else bar.append(self.keep)
         self.menus = self.make_menus()
@@ -193,11 +191,9 @@ class StudyPage:
             view.aside[:] = [self.prices]
         else:
             folded = [Collapsible("What it costs", self.prices)]
-        about = html()
-        about.object = rich(self.about)
         self.below = pn.Column(
-            *above, self.note, card, *folded, Collapsible("What am I looking at?", about), self.dialog.place,
-            sizing_mode="stretch_width", margin=0,
+            *above, self.note, card, *folded, Collapsible("What am I looking at?", html(text=rich(self.about))),
+            self.dialog.place, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
     def given(self) -> dict[str, Any]:

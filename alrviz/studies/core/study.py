@@ -93,7 +93,7 @@ class Study(StudyResults):
         self.link = ""
         self._summary = summary
         self._n_jobs, self._scheduler = n_jobs, scheduler
-        self._keeping = Checkpoint(keep, owner, kind, self.spec, self.data_hash)
+        self._checkpoint = Checkpoint(keep, owner, kind, self.spec, self.data_hash)
         self._stop = StopToken()
         self._thread: threading.Thread | None = None
 
@@ -200,12 +200,12 @@ class Study(StudyResults):
             if self.phase == "running":
                 raise AlrvizError("the study is running, and what failed is computed again after it; join or stop it")
             lost = self._forget_failed()
-        self._keeping.forget(lost)
+        self._checkpoint.forget(lost)
         return len(lost)
 
     def recall(self) -> int:
         """Take the cells that are kept of this very study, and compute none; returns how many there are now."""
-        if self.phase == "waiting" and self._keeping.find():
+        if self.phase == "waiting" and self._checkpoint.find():
             self._take_saved(StopToken())
         return len(self._results)
 
@@ -214,12 +214,12 @@ class Study(StudyResults):
     @property
     def id(self) -> str | None:
         """Of the study in the store, once it has begun; None where it is not kept."""
-        return self._keeping.id
+        return self._checkpoint.id
 
     @property
     def problem(self) -> str:
         """Why finished cells are kept no more; "" as long as they are, or none are to be."""
-        return self._keeping.problem
+        return self._checkpoint.problem
 
     @property
     def max_memory(self) -> int:
@@ -251,7 +251,7 @@ class Study(StudyResults):
         error: Exception | None = None
         try:
             names = ", ".join(self.names)
-            self._keeping.begin(names, ", ".join(one.name for one in self.datasets.values()), self.link)
+            self._checkpoint.begin(names, ", ".join(one.name for one in self.datasets.values()), self.link)
             self._take_saved(stop)
             left = [(place, cell) for place, cell in enumerate(self.cells) if place not in self._results]
             if left and not stop.stopped:
@@ -270,12 +270,12 @@ class Study(StudyResults):
     def _compute(self, left: Sequence[tuple[int, Cell]], stop: StopToken) -> None:
         begun = time.monotonic()
         where: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
-        for place, result in computed(left, self.datasets, stop=stop, tick=self._keeping.beat, **where):
+        for place, result in computed(left, self.datasets, stop=stop, tick=self._checkpoint.beat, **where):
             if self._accept(place, result, stop, time.monotonic() - begun):
-                self._keeping.save(place, self.cells[place], result)
+                self._checkpoint.save(place, self.cells[place], result)
 
     def _take_saved(self, stop: StopToken) -> None:
-        for place, result in self._keeping.taken(self.cells, self._results):
+        for place, result in self._checkpoint.taken(self.cells, self._results):
             self._accept(place, result, stop)
 
     def _end(self, error: Exception | None) -> None:
@@ -283,4 +283,4 @@ class Study(StudyResults):
             lost = sum(result.failed for result in self._results.values())
             done = f"{len(self._results)} of {len(self.cells)} fits" + (f", {lost} failed" if lost else "")
             state = "failed" if error else "done" if self._complete else "stopped"
-        self._keeping.end(state, str(error or done))
+        self._checkpoint.end(state, str(error or done))

@@ -35,7 +35,7 @@ def alpha_path(
     repeats: int = 1,
     references: bool = True,
     seed: int = 0,
-    **where: Unpack[StudyOptions],
+    **run_options: Unpack[StudyOptions],
 ) -> Study:
     """Return the study of recipes along alpha, on the explorer's split; nothing is begun.
 
@@ -48,7 +48,7 @@ def alpha_path(
         references: whether AnJE, and lr and alr without a penalty, of the same orders are fitted beside: they follow
             `recipes` in `study.recipes`.
         seed: of the splits.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one alpha of one recipe: racer, label, name, order, repeat, alpha, outcome, sentence, log_loss, error,
     rmse, brier, ece of the rows held out, train_log_loss, train_error, train_rmse, objective, n_iter, train_seconds,
@@ -89,7 +89,7 @@ def alpha_path(
     beside = _references(recipes) if references else []
     others = fold_cells(dataset.hash, beside, splits, seed, first=len(recipes))
     asked = {"alphas": strengths, "holdout": holdout, "repeats": repeats, "references": references, "seed": seed}
-    return Study("path", [dataset], [*recipes, *beside], [*others, *cells], summary, asked, **where)
+    return Study("path", [dataset], [*recipes, *beside], [*others, *cells], summary, asked, **run_options)
 
 
 def has_path(recipe: Recipe) -> bool:

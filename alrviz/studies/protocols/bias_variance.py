@@ -36,7 +36,7 @@ def bias_variance(
     folds: int = 2,
     train_shares: Sequence[float] = (1.0,),
     seed: int = 0,
-    **where: Unpack[StudyOptions],
+    **run_options: Unpack[StudyOptions],
 ) -> Study:
     """Return the study of R x k-fold cross-validation whose summary takes the error apart; nothing is begun.
 
@@ -48,7 +48,7 @@ def bias_variance(
             alone. All recipes have the same.
         train_shares: shares of the training rows to learn from; the folds judged are the same.
         seed: of the shuffles, and of what fits draw.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one fit: racer, label, name, order, alpha, repeat, fold, train_share, then the columns of `tasks.fold`.
     `summary()` has a line for each recipe and share: rounds (those that are complete), error, bias, variance, their
@@ -72,7 +72,7 @@ def bias_variance(
     splits = [split for share in train_shares for split in repeated_folds(rounds, folds, seed, share)]
     cells = fold_cells(dataset.hash, recipes, splits, seed)
     options = {"rounds": rounds, "folds": folds, "train_shares": list(train_shares), "seed": seed}
-    return Study("bias_variance", [dataset], recipes, cells, summary, options, **where)
+    return Study("bias_variance", [dataset], recipes, cells, summary, options, **run_options)
 
 
 def summary(study: Study) -> "pd.DataFrame":

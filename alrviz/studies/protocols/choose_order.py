@@ -107,7 +107,7 @@ def choose_order(
     folds: int = 5,
     references: bool = False,
     seed: int = 0,
-    **where: Unpack[StudyOptions],
+    **run_options: Unpack[StudyOptions],
 ) -> OrderStudy:
     """Return the study of orders on a table; nothing is begun.
 
@@ -118,7 +118,7 @@ def choose_order(
         repeats, folds: the cross-validation, the same for every order.
         references: whether boosting (Recipe("hgb"), scikit-learn's) is judged on the same folds; it has no order.
         seed: of the shuffles.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one fit, as in `bias_variance`. `summary()` has a line for each order: order, folds, log_loss and its
     corrected standard error (`se`), parameters, train_seconds, and beside the order below: gain (mean fall of log
@@ -153,7 +153,7 @@ def choose_order(
     if 0 in chosen:
         cells = [Cell("shares", "", dataset.hash, split, racer=PRIOR) for split in splits] + cells
     options = {"orders": chosen, "repeats": repeats, "folds": folds, "references": references, "seed": seed}
-    return OrderStudy("choose_order", [dataset], recipes, cells, summary, options, **where)
+    return OrderStudy("choose_order", [dataset], recipes, cells, summary, options, **run_options)
 
 
 def _losses(study: Study) -> "pd.DataFrame":

@@ -40,7 +40,7 @@ def compare(
     repeats: int = 5,
     folds: int = 2,
     seed: int = 0,
-    **where: Unpack[StudyOptions],
+    **run_options: Unpack[StudyOptions],
 ) -> Study:
     """Return the study that judges every recipe on every data set by the same folds; nothing is begun.
 
@@ -50,7 +50,7 @@ def compare(
         repeats: shuffles of the rows.
         folds: into how many stratified folds each is cut; columns are cut on the training folds alone.
         seed: of the shuffles, and of what fits draw.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one fit, as in `bias_variance`, with the data set's name in `data`. `summary()` has a line for each data
     set and recipe: fits (that did not fail), the mean of each measure and its standard deviation over the fits
@@ -75,7 +75,7 @@ def compare(
     splits = repeated_folds(repeats, folds, seed)
     cells = [cell for one in tables for cell in fold_cells(one.hash, recipes, splits, seed)]
     options = {"repeats": repeats, "folds": folds, "seed": seed}
-    return Study("compare", tables, recipes, cells, summary, options, **where)
+    return Study("compare", tables, recipes, cells, summary, options, **run_options)
 
 
 def summary(study: Study) -> "pd.DataFrame":

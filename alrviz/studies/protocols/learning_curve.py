@@ -35,7 +35,7 @@ def learning_curve(
     window: int = WINDOW,
     theta: str = "two-pass",
     seed: int = 0,
-    **where: Unpack[StudyOptions],
+    **run_options: Unpack[StudyOptions],
 ) -> Study:
     """Return the study of learners that meet the shuffled rows one by one; nothing is begun.
 
@@ -46,7 +46,7 @@ def learning_curve(
         window: rows T over which a point is averaged, fewer at the start.
         theta: where alr takes log theta from: "two-pass" or "single-pass".
         seed: of the orders of the rows.
-        where: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one point of one curve: racer, label, name, order, repeat, seen (rows before and with this one), window
     (rows averaged), rmse2 (mean of (1/C) sum_k (p_k - 1[k = y])^2), log_loss, error, theta, eta0, train_seconds
@@ -82,7 +82,7 @@ def learning_curve(
         for racer, text in enumerate(texts)
     ]  # fmt: skip
     options = {"repeats": repeats, "window": window, "theta": theta, "seed": seed}
-    return Study("learning_curve", [dataset], recipes, cells, summary, options, **where)
+    return Study("learning_curve", [dataset], recipes, cells, summary, options, **run_options)
 
 
 def _require_row_by_row(recipe: Recipe) -> None:

@@ -20,8 +20,8 @@ from alrviz.views.core.panes import html, say
 from alrviz.views.core.style import safe
 from alrviz.views.density.bandwidths import BandwidthView
 from alrviz.views.density.density_ratio import DensityRatioView
-from alrviz.views.density.fit_player import FitPlayer
 from alrviz.views.maps.decision_map import DecisionMapView
+from alrviz.views.race.fit_player import FitPlayer
 
 TICK = 100  # ms
 HALF = 420  # px that the map's legend may count on

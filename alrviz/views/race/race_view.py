@@ -6,7 +6,6 @@ the traces, milestones and the sentence from `studies`, and where the reader is 
 """
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +18,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.trace import Trace
 from alrviz.pictures.convergence import convergence
 from alrviz.pictures.measures import AXES, MEASURES, SPANS
-from alrviz.studies.core.export import made_from, race_about, to_csv
+from alrviz.studies.core.export import race_about, to_csv
 from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
@@ -31,10 +30,10 @@ from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
-from alrviz.views.core.transport import SPEEDS, Playback, Transport
+from alrviz.views.core.transport import SPEEDS, Playback
 from alrviz.views.race import words
+from alrviz.views.race.fit_player import PlayerButtons
 from alrviz.views.race.player import Player
-from alrviz.views.replay.replay import replay
 
 HEIGHT = 424  # px of picture and buttons: all of it is seen at 1280x720
 TICK = 100  # ms
@@ -46,18 +45,7 @@ _COMING = (
 SIDE = 336  # px of the words beside the picture
 
 
-def _as_one_message(press: Callable[..., None]) -> Callable[..., None]:
-    """Send what a press changes in one message: words that say "stopped" may not arrive before the last points."""
-
-    @wraps(press)
-    def pressed(*args: Any) -> None:
-        with pn.io.hold():
-            press(*args)
-
-    return pressed
-
-
-class RaceView(NotebookViewer):
+class RaceView(PlayerButtons, NotebookViewer):
     """The live view of a race.
 
     Args:
@@ -119,10 +107,7 @@ class RaceView(NotebookViewer):
 
     def _build(self, height: str) -> None:
         self.picture = LiveFigure("alrviz-race", resized=self._resized, min_height=260)
-        self.transport = Transport(
-            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
-            self._stopped_at, self._seen, Playback(self),
-        )  # fmt: skip
+        self.transport = self._transport(self._seen, Playback(self))
         self.sentence = html(min_height=52, styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         # It never wraps, nor what it says moves anything but the sentence beside it.
         self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles={"white-space": "nowrap"})
@@ -131,7 +116,7 @@ class RaceView(NotebookViewer):
         buttons = [
             *self.picture.buttons("the picture of the race", self.origin),
             csv_button("alrviz-race.csv", self._csv, told),
-            file_button("alrviz-race.html", self._replay, "one page that plays the race", "Replay (HTML)"),
+            file_button("alrviz-race.html", self.film, "one page that plays the race", "Replay (HTML)"),
         ]
         self._numbers = Numbers(buttons, self._numbers_html)
         self._measures = MeasureMenu(self)
@@ -194,67 +179,10 @@ class RaceView(NotebookViewer):
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
-    @_as_one_message
-    def press_run(self) -> None:
-        """Run or pause; where there is no race to go on with, a fresh one is started."""
-        self.player.run()
-        self._after()
-
-    @_as_one_message
-    def begin(self) -> None:
-        """Run because the page does so by itself; whoever presses Run at the same time has it run."""
-        self.player.begin()
-        self._after()
-
-    @_as_one_message
-    def press_step(self) -> None:
-        """Show one iteration more; if it does not exist yet, have it computed."""
-        self.player.step()
-        self._after()
-
-    def press_back(self) -> None:
-        """Show one iteration less."""
-        if self.player.shown is not None:
-            self.scrub(self.player.shown.head - 1)
-
-    @_as_one_message
-    def press_again(self) -> None:
-        """Repeat the press of Run or Step that found no race yet."""
-        self.player.press_again()
-        self._after()
-
-    def give_up(self) -> None:
-        """Forget a press that found no race yet: what it waited for will not come."""
-        self.player.give_up()
-        self._show_status()
-
-    @_as_one_message
-    def press_stop(self) -> None:
-        """Stop: the race ends at what was seen of it, and no later point appears."""
-        self.player.stop()
-        self._after()
-
-    @_as_one_message
-    def show_rest(self) -> None:
-        """Show what was computed beyond Stop."""
-        self.player.show_rest()
-        self._after()
-
-    def _stopped_at(self, number: int, seen: int) -> None:
-        if self.player.stopped_at(number, seen):
-            with pn.io.hold():
-                self._after()
-
     def _seen(self, number: int, seen: int) -> None:
         shown = self.player.shown
         if shown is not None and shown.number == number and self._on_seen is not None:
             self._on_seen(shown.race, seen)
-
-    @_as_one_message
-    def scrub(self, iteration: int) -> None:
-        """Show the race as it was at an iteration; a race that runs is paused."""
-        self.player.scrub(iteration)
-        self._after()
 
     def _play_so(self) -> None:
         self.player.speed = self.speed
@@ -286,7 +214,7 @@ class RaceView(NotebookViewer):
             self._after()
         watched = player.shown
         if watched is None:
-            self._show_status()
+            self.say_status()
             return
         to_zero, playing = watched.to_zero, player.playing
         changed = player.advance()
@@ -299,7 +227,7 @@ class RaceView(NotebookViewer):
         if due or turned or came_to_rest or scored or (playing and self._turn(SLOW)):
             self._redraw()
         else:
-            self._show_status()
+            self.say_status()
 
     def _turn(self, every: int) -> bool:
         """Whether what is done every so many ticks is due."""
@@ -325,11 +253,12 @@ class RaceView(NotebookViewer):
         if self.player.shown is not None:
             self._draw(self.player.shown)
         self._show_words()
-        self._show_status(moves=True)
+        self.say_status(moves=True)
 
     # -- words --------------------------------------------------------------------------------------------------------
 
-    def _show_status(self, moves: bool = False) -> None:
+    def say_status(self, moves: bool = False) -> None:
+        """Bring the buttons and the word beside them up to date; `moves`: the slider too, while it plays."""
         player = self.player
         drawn = {"drawn": self._on_screen}  # a long race's picture is not fed at every tick
         self.transport.show(scrubs=moves or not player.playing, **(player.buttons | drawn))
@@ -363,15 +292,11 @@ class RaceView(NotebookViewer):
         faded = {"opacity": FADED if self.outdated else "1"}
         for part in (self.picture.pane, self.side, self.sentence):
             part.styles = faded
-        self._show_status()
+        self.say_status()
 
     def origin(self) -> Origin:
         """Return what stands above and below the picture when it is saved."""
-        watched = self.player.shown
-        if watched is None:
-            return Origin("Convergence")
-        race = watched.race
-        return Origin(self._told, made_from(race_about(race, __version__), race.recipes))
+        return Origin("Convergence") if self.player.shown is None else Origin(self._told, self.made_from())
 
     def _csv(self) -> str:
         shown = self.player.shown
@@ -382,10 +307,6 @@ class RaceView(NotebookViewer):
             frame = frame[frame["index"] <= shown.limit]
             about |= {"stopped at": shown.limit, "computed to": shown.computed}
         return to_csv(frame, about, shown.race.recipes)
-
-    def _replay(self) -> bytes:
-        shown = self.player.shown
-        return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()
 
 
 class MeasureMenu:

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import panel as pn
-import panel_material_ui as pmui
 
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
-from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.explorer.widgets.dialogs import text_button
 from alrviz.explorer.widgets.menus import pill, select
 from alrviz.fitting.recipe import Recipe
@@ -58,14 +57,13 @@ class DlrControls:
         self.menus = [self._bandwidth, self._peer]
         for name, menu in (("bandwidth", self._bandwidth), ("peer", self._peer)):
             menu.param.watch(lambda event, name=name: self._tell(name, event.new), "value")
-        self.draw = pmui.Button(
-            label="Draw", icon="draw", variant="outlined", size="small", margin=0, description=DRAW, visible=False
-        )
-        self.draw.on_click(lambda _: pressed("draw"))
+        self.draw = button(
+            "Draw", lambda: pressed("draw"), icon="draw", variant="outlined", size="small", margin=0,
+            description=DRAW, visible=False,
+        )  # fmt: skip
         asked = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], align="center")
-        self.settings, python = text_button("Settings", "tune", SETTINGS), text_button("Python", "code", PYTHON)
-        for name, button in (("settings", self.settings), ("python", python)):
-            button.on_click(lambda _, name=name: pressed(name))
+        self.settings = text_button("Settings", "tune", SETTINGS, lambda: pressed("settings"))
+        python = text_button("Python", "code", PYTHON, lambda: pressed("python"))
         self.examples = pn.Row(asked, *(pill(example, pressed) for example in EXAMPLES), margin=0, align="center")
         self.more = pn.Row(python, margin=(12, 0, 0, 0))
 

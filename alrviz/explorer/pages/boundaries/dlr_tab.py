@@ -27,7 +27,7 @@ from alrviz.explorer.server import process
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
-from alrviz.explorer.shell.theme import CARD, PANE_CSS
+from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.dialogs import ScriptDialog
 from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.fit_card import FitCard
@@ -55,12 +55,11 @@ class MapCard:
     def __init__(
         self, part: FitCard, made: list[Viewable], drawing: Viewable, pictures: Viewable, back: Callable[[], None]
     ):
-        self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
-        self.back = pmui.Button(
-            label="Back to the fit", icon="undo", variant="outlined", size="small", visible=False, margin=0,
+        self.words = html((0, 0, 4, 0))
+        self.back = button(
+            "Back to the fit", back, icon="undo", variant="outlined", size="small", visible=False, margin=0,
             description="Back to the fit: forget the bandwidths set by hand",
         )  # fmt: skip
-        self.back.on_click(lambda _: back())
         self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         transport = (part.player.transport.panel, part.player.status, *made)
         self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"])

@@ -6,7 +6,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.explorer.session.sketch import Sketch
-from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, safe
 
@@ -78,6 +78,4 @@ class DrawBar:
 
 def _button(label: str, icon: str, hint: str, pressed: Callable[[], None], **params: object) -> pmui.Button:
     given = {"variant": "outlined", "size": "small", "margin": (0, 8, 0, 0), **params}
-    button = pmui.Button(label=label, icon=icon, icon_size="20px", description=hint, **given)
-    button.on_click(lambda _: pressed())
-    return button
+    return button(label, pressed, icon=icon, icon_size="20px", description=hint, **given)

@@ -19,10 +19,11 @@ from alrviz.explorer.recipes.questions import ALPHAS
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
-from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
+from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
 from alrviz.explorer.widgets.export_model import READY, ExportableModel, ExportModel
 from alrviz.explorer.widgets.fit_card import FitCard
+from alrviz.explorer.widgets.menus import order_buttons
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
@@ -30,7 +31,6 @@ from alrviz.studies.maps.axes import first_axes
 from alrviz.studies.maps.partial_dependence import first_others
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.views.core.panes import say
-from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
 from alrviz.views.maps.decision_map import DecisionMapView
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class FamilyTab:
         )
         self._found = session.tab == "any" and session.fit is not None
         self._build()
-        if self._found:
+        if self._found and session.fitted is not None:
             self.part.player.show(session.fitted)
 
     # ---- building ----------------------------------------------------------------------------------------------------
@@ -75,25 +75,17 @@ class FamilyTab:
     def _build(self) -> None:
         small: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
         self.model = pmui.Select(label="Model", options={}, width=232, **small)
-        self.order = pmui.RadioButtonGroup(
-            options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
-            sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
-        )  # fmt: skip
+        self.order = order_buttons()
         self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **small)
-        settings = text_button("Settings", "tune", SETTINGS)
-        settings.on_click(lambda _: self._drawer.show())
-        python = text_button("Python", "code", PYTHON)
-        python.on_click(lambda _: self._dialogs.show(self.script()))
+        settings = text_button("Settings", "tune", SETTINGS, self._drawer.show)
+        python = text_button("Python", "code", PYTHON, lambda: self._dialogs.show(self.script()))
         self.settings_button = settings
-        self.model.param.watch(lambda event: self._chosen("model", event.new), "value")
-        self.order.param.watch(lambda event: self._chosen("order", event.new), "value")
-        self.alpha.param.watch(lambda event: self._chosen("alpha", event.new), "value")
-        self.words = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
+        for name in ("model", "order", "alpha"):
+            getattr(self, name).param.watch(lambda event, name=name: self._chosen(name, event.new), "value")
+        self.words = html((0, 0, 8, 0))
         self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         self.map = DecisionMapView(wake=self.session.wake, height=HEIGHT, width=900)
-        for name in ("others", "row"):
-            self.map.param.watch(lambda _: self._axes_chosen(), name)
-        for name in ("across", "up"):
+        for name in ("others", "row", "across", "up"):
             self.map.param.watch(lambda _: self._axes_chosen(), name)
         self.controls = [self.model, self.order, self.alpha]
         self.told = [self.part.pricing.pane, settings, python]

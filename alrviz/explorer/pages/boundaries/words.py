@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from alrviz.explorer.session.session import Session
     from alrviz.fitting.recipe import Recipe
     from alrviz.views.core.trace_reader import Racer
-    from alrviz.views.density.fit_player import FitPlayer
     from alrviz.views.maps.decision_map import DecisionMapView
+    from alrviz.views.race.fit_player import FitPlayer
 
 ABOUT = r"""
 A *decision map* asks a classifier about every place on a plane of two columns. The colour is the class it takes there,

@@ -9,7 +9,7 @@ import panel_material_ui as pmui
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.theme import CARD, PANE_CSS
+from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.run_history import HistoryItem, csv_of, delete, items, line_of, look_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text
@@ -53,19 +53,17 @@ class HistoryTab:
         self.first = pn.Row(margin=0)  # it has no menus
         self.list = pmui.MenuList(items=[], active=0, dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
         self.list.param.watch(lambda _: self._turn(), "active")
-        self.more = pmui.Button(label="More", variant="text", size="small", visible=False, margin=(4, 0))
-        self.more.on_click(lambda _: self._show_more())
-        self.told = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
+        self.more = button("More", self._show_more, variant="text", size="small", visible=False, margin=(4, 0))
+        self.told = html()
         self.open = _link("Open", "open_in_browser", "Open: go to its page, with its table and settings", "contained")
         self.again = _link("Race again", "replay", "Race again: fit the same racers anew")
         self.compare = _link("Compare", "compare_arrows", "Compare: its recipes on its tables by cross-validation")
         self.csv = csv_button("alrviz-run.csv", self._csv, "all its numbers")
         self.csv.param.update(variant="outlined", margin=(0, 8, 8, 0))
-        self.delete = pmui.Button(
-            label=DELETE, icon="delete", description=f"{DELETE}: take it out of the run store", variant="outlined",
-            color="error", size="small", margin=(0, 8, 8, 0),
+        self.delete = button(
+            DELETE, self._delete, icon="delete", description=f"{DELETE}: take it out of the run store",
+            variant="outlined", color="error", size="small", margin=(0, 8, 8, 0),
         )  # fmt: skip
-        self.delete.on_click(lambda _: self._delete())
         self.buttons = pn.FlexBox(self.open, self.again, self.compare, self.csv, self.delete, margin=(12, 0, 0, 0))
         left = pn.Column(self.list, self.more, sizing_mode="stretch_width", margin=0, styles=CARD)
         right = pn.Column(
@@ -132,8 +130,8 @@ class HistoryTab:
             say(self.told, EMPTY if self._read else LOADING)
             return
         say(self.told, item_html(item, sum(one.size for one in self.items), len(self.items)))
-        for button, link in ((self.open, item.link), (self.again, item.again), (self.compare, item.compare)):
-            button.param.update(href=link or None, visible=bool(link))
+        for leads, link in ((self.open, item.link), (self.again, item.again), (self.compare, item.compare)):
+            leads.param.update(href=link or None, visible=bool(link))
         self.csv.filename = f"alrviz-{item.kept.kind.replace('_', '-')}-{item.kept.id[:8]}.csv"
         self.delete.label = DELETE
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import panel as pn
-import panel_material_ui as pmui
 
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.recipes.questions import ALPHAS, EXAMPLES, OWN, QUESTIONS, Example
@@ -15,8 +14,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS
-from alrviz.explorer.widgets.menus import FILE, pill, select, tables_menu
-from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
+from alrviz.explorer.widgets.menus import FILE, order_buttons, pill, select, tables_menu
 
 WIDTH, WIDE = 216, 324  # px of the menu of questions
 
@@ -34,10 +32,7 @@ class RaceMenus:
         self._setting = False
         self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, WIDTH)
         self.data = select("Data", {}, 160)
-        self.order = pmui.RadioButtonGroup(
-            options={"n = 1": 1, "n = 2": 2, "n = 3": 3}, size="small", label="Order", stylesheets=[HEARD],
-            sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
-        )  # fmt: skip
+        self.order = order_buttons()
         self.alpha = select("alpha", {f"{a:g}": a for a in ALPHAS}, 92, description=explain("alpha"))
         for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")

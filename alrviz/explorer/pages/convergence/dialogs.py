@@ -10,7 +10,7 @@ from param.parameterized import Event
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.lazy_dialog import LazyDialog
 from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
-from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.dialogs import ScriptDialog, copy_button
 from alrviz.explorer.widgets.scripts import script
 from alrviz.fitting.recipe import Recipe
@@ -35,11 +35,10 @@ class RaceDialogs:
         self._link = pmui.TextInput(label="Read-only link", sizing_mode="stretch_width", margin=(12, 0, 8, 0))
         self._keep = pmui.Switch(label="Let this race continue when I close the page", margin=(8, 0))
         self._keep.param.watch(self._kept, "value")
-        self._text = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        self._code = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
+        self._text = html()
+        self._code = html((0, 0, 8, 0))
         self._copy_link = copy_button("Copy the link", self._link, _ABSOLUTE)
-        self._back = pmui.Button(label="Revoke link", icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
-        self._back.on_click(lambda _: self._take_back())
+        self._back = button("Revoke link", self._take_back, icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
         share_dialog = pmui.Dialog(
             self._text, self._link, pn.Row(self._copy_link, self._back, margin=0), self._keep, self._code,
             title="Share this race", close_on_click=True, show_close_button=True, width_option="sm",

@@ -26,7 +26,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
 from alrviz.explorer.session.view_settings import link_view
 from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.shell.theme import CARD, PANE_CSS, room
+from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.dialogs import text_button
 from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.menus import FILE
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 FIRST_MEASURE = "gap"
 # What of a window is left for picture and buttons by what stands above and below them; never less than at 1280x720.
 HEIGHT = room(424, 326)
+_PYTHON = "Python: copy this race as a script whose numbers are the screen's"
+_SHARE = "Share: a link that shows this race and cannot touch it"
 
 
 class ConvergencePage:
@@ -131,18 +133,15 @@ class ConvergencePage:
         return asked and self.choice.is_first
 
     def _layout(self) -> Viewable:
-        python = text_button("Python", "code", "Python: copy this race as a script whose numbers are the screen's")
-        share = text_button("Share", "share", "Share: a link that shows this race and cannot touch it")
-        python.on_click(lambda _: self.dialogs.show_script(self.recipes, __version__))
-        share.on_click(lambda _: self._share())
+        python = text_button("Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.recipes, __version__))
+        share = text_button("Share", "share", _SHARE, self._share)
         told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"margin-left": "auto"})
         second = pn.FlexBox(
             self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width",
         )  # fmt: skip
         card = pn.Column(self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0)
-        text = pn.pane.HTML(rich(ABOUT), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=0)
-        about = Collapsible("What am I looking at?", text)
+        about = Collapsible("What am I looking at?", html(text=rich(ABOUT)))
         parts = [self.controls.panel, second, card, self.why.part, self.model.part, about, *self.dialogs.panels]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 

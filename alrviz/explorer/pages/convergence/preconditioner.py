@@ -10,7 +10,7 @@ from alrviz.explorer.pages.convergence.words import WHY
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.shell.theme import html
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from, to_csv
@@ -32,8 +32,8 @@ class PreconditionerChart:
         self._points: pd.DataFrame | None = None
         self.recipe: Recipe | None = None
         self.picture = LiveFigure("alrviz-why", sizing_mode=None)
-        self.about = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 4, 0))
-        text = pn.pane.HTML(rich(WHY), stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 0, 16))
+        self.about = html((0, 0, 4, 0))
+        text = html((0, 0, 0, 16), rich(WHY))
         buttons = [
             *self.picture.buttons("the picture of scales", self.origin),
             csv_button("alrviz-why.csv", self._csv, "its points"),

@@ -6,6 +6,7 @@ the pump. A state is built when it is first shown.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import panel as pn
@@ -22,7 +23,7 @@ from alrviz.explorer.pages.data.target_card import TargetCard
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.lazy_dialog import LazyDialog
-from alrviz.explorer.shell.theme import CARD, PANE_CSS, card, html
+from alrviz.explorer.shell.theme import CARD, button, card, html
 from alrviz.explorer.widgets import order_prices
 from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
 from alrviz.stop import StopToken
@@ -41,15 +42,9 @@ def demo_list(take: Callable[[str], None]) -> Viewable:
 
     cells = []
     for name in demo_names():
-        button = pmui.Button(label=name, variant="outlined", size="small", width=150, margin=(0, 12, 0, 0))
-        button.on_click(lambda _, name=name: take(name))
-        line = pn.pane.HTML(
-            f"<span class='quiet'>{safe(demo_line(name), 300)}</span>",
-            stylesheets=[PANE_CSS],
-            sizing_mode="stretch_width",
-            margin=0,
-        )
-        cells.append(pn.Row(button, line, sizing_mode="stretch_width", margin=(5, 12, 5, 0)))
+        chosen = button(name, partial(take, name), variant="outlined", size="small", width=150, margin=(0, 12, 0, 0))
+        line = html(text=f"<span class='quiet'>{safe(demo_line(name), 300)}</span>")
+        cells.append(pn.Row(chosen, line, sizing_mode="stretch_width", margin=(5, 12, 5, 0)))
     half = (len(cells) + 1) // 2
     columns = [pn.Column(*part, sizing_mode="stretch_width", margin=0) for part in (cells[:half], cells[half:])]
     return pn.Row(*columns, sizing_mode="stretch_width", margin=0)
@@ -66,7 +61,6 @@ class DataPage:
         self._tasks = PageTasks(session)
         self._offers: list[OrderPrice] = []
         self._offers_shown = -1
-        self._pricing = False
         self._asked_target = ""
         self._shown: Dataset | None = None
         self._asked_about: Table | None = None
@@ -99,12 +93,11 @@ class DataPage:
         self._full[:] = [self._head_card(), self._columns_row(), self._price_card()]
 
     def _head_card(self) -> Viewable:
-        demos = pmui.Button(label="Demo sets", icon="apps", variant="outlined", margin=(0, 8, 0, 0))
-        demos.on_click(lambda _: self._gallery.open())
-        options = pmui.Button(label="How it was read", icon="tune", variant="outlined", margin=(0, 8, 0, 0))
-        options.on_click(lambda _: self.session.open_drawer(True))
-        race = pmui.Button(label="Race on it", icon="show_chart", variant="contained", margin=0)
-        race.on_click(lambda _: self.session.go("convergence", race=True))
+        plain = {"variant": "outlined", "margin": (0, 8, 0, 0)}
+        go, drawer = partial(self.session.go, "convergence", race=True), partial(self.session.open_drawer, True)
+        demos = button("Demo sets", self._gallery.open, icon="apps", **plain)
+        options = button("How it was read", drawer, icon="tune", **plain)
+        race = button("Race on it", go, icon="show_chart", variant="contained", margin=0)
         self._name.css_classes = ["alrviz-line"]
         self._split = split_menu(self.session)
         self._split.param.update(margin=(0, 8, 0, 0), align="center")
@@ -119,8 +112,7 @@ class DataPage:
         return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
     def _price_card(self) -> Viewable:
-        head = html((0, 0, 8, 0))
-        head.object = "<h2>What each order would cost</h2>"
+        head = html((0, 0, 8, 0), "<h2>What each order would cost</h2>")
         export = csv_button("prices.csv", self.prices_csv, "what each order would cost", "Prices as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
         return card(head, self._prices, export, margin=(12, 0, 16, 0))
@@ -149,7 +141,7 @@ class DataPage:
 
     def drawer(self) -> Viewable:
         """Build the drawer: how the table was read, and what the page shows."""
-        about = pn.pane.HTML(ABOUT, stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=16)
+        about = html(16, ABOUT)
         return pn.Column(ReadOptionsPanel(self.session).panel, about, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------
@@ -220,20 +212,13 @@ class DataPage:
 
     def _price(self, dataset: "Dataset") -> None:
         found: list[OrderPrice] = []
-        self._offers, self._offers_shown, self._pricing = found, -1, True
+        self._offers, self._offers_shown = found, -1
         seed, cuts = self.session.seed, cut_params(self.session.cuts)
 
         def work(stop: StopToken) -> None:
             order_prices.offers(dataset, seed, found.append, stop, cuts)
 
-        def done(_: None) -> None:
-            self._pricing = False
-
-        def failed(error: Exception) -> None:
-            self._pricing = False
-            self._tasks.failed("prices", error)
-
-        self._tasks.start("prices", work, done, failed)
+        self._tasks.start("prices", work, lambda _: None)
         self._show_prices()
 
     def _recut(self) -> None:
@@ -243,10 +228,11 @@ class DataPage:
             self._price(dataset)
 
     def _show_prices(self) -> None:
-        state = 2 * len(self._offers) + self._pricing
+        pricing = self._tasks.busy("prices")
+        state = 2 * len(self._offers) + pricing
         if self._built and state != self._offers_shown:
             self._offers_shown = state
-            self._prices.object = order_prices.offers_html(tuple(self._offers), self._pricing)
+            self._prices.object = order_prices.offers_html(tuple(self._offers), pricing)
 
     # ---- the shell's calls -------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from alrviz.data.limits import size_text
 from alrviz.data.options import DECIMALS, DELIMITERS, ENCODINGS, THOUSANDS, ReadOptions
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.shell.theme import button, html
 from alrviz.views.core.style import safe
 
 _DELIMITER_WORDS = {",": "comma ,", ";": "semicolon ;", "\t": "tab", "|": "bar |", " ": "space"}
@@ -37,51 +37,39 @@ class ReadOptionsPanel:
     def __init__(self, session: Session):
         self.session = session
         self._shown: dict[str, object] = {}  # what the fields showed before anything was changed
-        self._head = pn.pane.HTML("", stylesheets=[PANE_CSS], sizing_mode="stretch_width", margin=(0, 0, 8, 0))
+        self._head = html((0, 0, 8, 0))
         wide = {"sizing_mode": "stretch_width", "margin": (8, 0)}
-        self._delimiter = pmui.Select(label="Delimiter", options={}, **wide)
-        self._encoding = pmui.Select(label="Encoding", options=list(ENCODINGS), **wide)
-        self._decimal = pmui.Select(
-            label="Decimal mark", options={_MARK_WORDS[m]: m for m in DECIMALS} | {"each column's own": _OWN}, **wide
-        )
-        self._thousands = pmui.Select(
-            label="Thousands marks", options={_MARK_WORDS[mark]: mark for mark in THOUSANDS}, **wide
-        )
-        self._order = pmui.Select(
-            label="Order of dates",
-            options={"as they look": "", "day first, 31/12/2020": "day", "month first, 12/31/2020": "month"},
-            **wide,
-        )
-        self._missing = pmui.TextInput(
-            label="Missing values are written",
-            description="Separated by spaces. An empty cell is always missing.",
-            **wide,
-        )
-        self._header = pmui.Select(label="Rows of names", options={"none": 0, "one": 1, "two": 2, "three": 3}, **wide)
-        self._skip = pmui.IntInput(label="Lines before the names to leave out", start=0, value=0, **wide)
-        self._footer = pmui.IntInput(label="Lines behind the table to leave out", start=0, value=0, **wide)
-        self._comment = pmui.TextInput(label="Lines to leave out begin with", **wide)
-        self._sheet = pmui.Select(label="Sheet", options=[], **wide)
-        self._merge = pmui.Checkbox(label="Yes, yes and YES are one level (yES is another)", **wide)
-        self._again = pmui.Button(label="Read the file again", variant="contained", margin=(12, 0))
-        self._again.on_click(lambda _: self._reread())
-        self._fields = pn.Column(
-            self._delimiter,
-            self._encoding,
-            self._decimal,
-            self._thousands,
-            self._order,
-            self._missing,
-            self._sheet,
-            self._header,
-            self._skip,
-            self._footer,
-            self._comment,
-            self._merge,
-            self._again,
-            sizing_mode="stretch_width",
-            margin=0,
-        )
+        self.widgets: dict[str, Viewable] = {  # by the option that each shows
+            "delimiter": pmui.Select(label="Delimiter", options={}, **wide),
+            "encoding": pmui.Select(label="Encoding", options=list(ENCODINGS), **wide),
+            "decimal": pmui.Select(
+                label="Decimal mark", options={_MARK_WORDS[m]: m for m in DECIMALS} | {"each column's own": _OWN},
+                **wide,
+            ),
+            "thousands": pmui.Select(
+                label="Thousands marks", options={_MARK_WORDS[mark]: mark for mark in THOUSANDS}, **wide
+            ),
+            "dayfirst": pmui.Select(
+                label="Order of dates",
+                options={"as they look": "", "day first, 31/12/2020": "day", "month first, 12/31/2020": "month"},
+                **wide,
+            ),
+            "missing": pmui.TextInput(
+                label="Missing values are written",
+                description="Separated by spaces. An empty cell is always missing.",
+                **wide,
+            ),
+            "sheet": pmui.Select(label="Sheet", options=[], **wide),
+            "header": pmui.Select(
+                label="Rows of names", options={"none": 0, "one": 1, "two": 2, "three": 3}, **wide
+            ),
+            "skip_rows": pmui.IntInput(label="Lines before the names to leave out", start=0, value=0, **wide),
+            "skip_footer": pmui.IntInput(label="Lines behind the table to leave out", start=0, value=0, **wide),
+            "comment": pmui.TextInput(label="Lines to leave out begin with", **wide),
+            "merge_case": pmui.Checkbox(label="Yes, yes and YES are one level (yES is another)", **wide),
+        }  # fmt: skip
+        self._again = button("Read the file again", self._reread, variant="contained", margin=(12, 0))
+        self._fields = pn.Column(*self.widgets.values(), self._again, sizing_mode="stretch_width", margin=0)
         self.panel = pn.Column(self._head, self._fields, sizing_mode="stretch_width", margin=16)
         session.param.watch(lambda *_: self.show(), ["dataset", "pending"])
         self.show()
@@ -109,16 +97,17 @@ class ReadOptionsPanel:
 
     def _fill(self, options: ReadOptions, sheets: tuple[str, ...]) -> None:
         text, book = options.delimiter is not None, options.sheet is not None
-        for widget in (self._delimiter, self._encoding, self._comment):
-            widget.visible = text
-        for widget in (self._decimal, self._thousands, self._header, self._skip, self._footer):
-            widget.visible = text or book  # Parquet, ARFF and others carry their own types
-        self._sheet.visible = book
+        of = self.widgets
+        for name in ("delimiter", "encoding", "comment"):
+            of[name].visible = text
+        for name in ("decimal", "thousands", "header", "skip_rows", "skip_footer"):
+            of[name].visible = text or book  # Parquet, ARFF and others carry their own types
+        of["sheet"].visible = book
         delimiters = [d for d in (*DELIMITERS, " ", options.delimiter) if d]
-        self._delimiter.options = {_DELIMITER_WORDS.get(d, d): d for d in dict.fromkeys(delimiters)}
+        of["delimiter"].options = {_DELIMITER_WORDS.get(d, d): d for d in dict.fromkeys(delimiters)}
         encodings = [*ENCODINGS, *([options.encoding] if options.encoding else [])]
-        self._encoding.options = list(dict.fromkeys(encodings))
-        self._sheet.options = list(sheets)
+        of["encoding"].options = list(dict.fromkeys(encodings))
+        of["sheet"].options = list(sheets)
         self._shown = {
             "delimiter": options.delimiter or ",",
             "encoding": options.encoding or ENCODINGS[0],
@@ -133,26 +122,9 @@ class ReadOptionsPanel:
             "merge_case": options.merge_case is not False,
             "dayfirst": next(word for word, order in _ORDERS.items() if order is options.dayfirst),
         }
-        for name, widget in self._widgets().items():
+        for name, widget in self.widgets.items():
             if name != "sheet" or book:
                 widget.value = self._shown[name]
-
-    def _widgets(self) -> dict[str, Viewable]:
-        """The fields, by the option that each shows."""
-        return {
-            "delimiter": self._delimiter,
-            "encoding": self._encoding,
-            "decimal": self._decimal,
-            "thousands": self._thousands,
-            "missing": self._missing,
-            "header": self._header,
-            "skip_rows": self._skip,
-            "skip_footer": self._footer,
-            "comment": self._comment,
-            "sheet": self._sheet,
-            "merge_case": self._merge,
-            "dayfirst": self._order,
-        }
 
     def _reread(self) -> None:
         """Read the file again: what was changed holds, now and before; all else is detected anew."""
@@ -160,7 +132,7 @@ class ReadOptionsPanel:
         said = (upload.options if upload is not None else None) or ReadOptions()
         changed = {
             name: widget.value
-            for name, widget in self._widgets().items()
+            for name, widget in self.widgets.items()
             if widget.visible and widget.value != self._shown[name]
         }
         if "missing" in changed:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import panel as pn
-import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.data.kinds import IS_ID
-from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
@@ -95,7 +94,5 @@ def _row(text: str, label: str, ask: Callable[[str, str], None], name: str, kind
 def _buttons(text: str, pressed: Sequence[tuple[str, Callable[[], None]]]) -> Viewable:
     row = pn.Row(pn.pane.HTML(f"<p>{text}</p>", stylesheets=[PANE_CSS], margin=(4, 0)), margin=(2, 0))
     for label, work in pressed:
-        button = pmui.Button(label=label[:40], variant="outlined", size="small", margin=(0, 0, 0, 12))
-        button.on_click(lambda _, work=work: work())
-        row.append(button)
+        row.append(button(label[:40], work, variant="outlined", size="small", margin=(0, 0, 0, 12)))
     return row

@@ -8,7 +8,7 @@ import panel_material_ui as pmui
 
 from alrviz.errors import TableError, for_page
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.theme import card, html
+from alrviz.explorer.shell.theme import button, card, html
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
@@ -26,14 +26,15 @@ class TargetCard:
         self.session = session
         self.text = html((0, 0, 8, 0))
         self.target = pmui.Select(label="The class", options=[], width=320, margin=(0, 12, 0, 0))
-        self.quartiles = _button("Cut into quartiles", lambda: self._use("quartiles"))
+        plain = {"variant": "outlined", "margin": (6, 12, 0, 0)}
+        self.quartiles = button("Cut into quartiles", lambda: self._use("quartiles"), **plain)
         self.target.param.watch(lambda event: self._offer_quartiles(event.new), "value")
         row = pmui.Row(
             self.target,
-            _button("Use as the class", lambda: self._use("target"), variant="contained"),
+            button("Use as the class", lambda: self._use("target"), **plain | {"variant": "contained"}),
             self.quartiles,
-            _button("Cancel", session.put_away),
-            _button("Demo sets", demos),
+            button("Cancel", session.put_away, **plain),
+            button("Demo sets", demos, **plain),
             margin=0,
         )
         self.lacking = html((4, 0, 0, 0))
@@ -80,9 +81,3 @@ def why_no_class(table: "Table") -> str:
         text = for_page(error)
         return safe(text[:1].upper() + text[1:], 600) + "."
     return "Choose it, then go on."
-
-
-def _button(label: str, pressed: Callable[[], None], variant: str = "outlined") -> pmui.Button:
-    button = pmui.Button(label=label, variant=variant, margin=(6, 12, 0, 0))
-    button.on_click(lambda _: pressed())
-    return button

@@ -1,7 +1,6 @@
-"""Run, pause, step, back, stop and the slider for one run whose pictures are a page's own.
+"""Run, pause, step, back, stop and the slider: what they do, in a race and for a run with pictures of its own.
 
-What the buttons mean is the `Player`'s, as in a race; what is drawn at the place shown is the page's, which is told
-when to draw.
+What the buttons mean is the `Player`'s; what is drawn at the place shown is that of whoever has the buttons.
 """
 
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import panel as pn
 from alrviz import __version__
 from alrviz.studies.core.export import made_from, race_about
 from alrviz.studies.race.race_like import RaceLike
+from alrviz.views.core.kernel_lock import turn
 from alrviz.views.core.panes import say
 from alrviz.views.core.saving import by_version
 from alrviz.views.core.style import CSS
@@ -24,19 +24,102 @@ from alrviz.views.replay.replay import replay
 _SLOW = 3  # ticks between two moves of the slider while a run is followed
 
 
-def _as_one_message(press: Callable[..., None]) -> Callable[..., None]:
+def _press(press: Callable[..., None]) -> Callable[..., None]:
     """Send what a press changes in one message: words that say "stopped" may not arrive before the last picture."""
 
     @wraps(press)
-    def pressed(self: "FitPlayer", *args: Any) -> None:
-        with pn.io.hold():
+    def pressed(self: "PlayerButtons", *args: Any) -> None:
+        with turn(), pn.io.hold():
             press(self, *args)
-            self.after()
+            self._after()
 
     return pressed
 
 
-class FitPlayer:
+class PlayerButtons:
+    """What the buttons of a player do; a class that has them draws the place it is at."""
+
+    player: Player
+
+    def _after(self) -> None:
+        """Draw anew after a press, and say so beside the buttons."""
+        raise NotImplementedError
+
+    def say_status(self) -> None:
+        """Bring the buttons and the word beside them up to date."""
+        raise NotImplementedError
+
+    def _transport(self, *more: Any) -> Transport:
+        """Return the row of buttons; `more` as `Transport` takes it."""
+        return Transport(
+            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
+            self._stopped_at, *more,
+        )  # fmt: skip
+
+    @_press
+    def press_run(self) -> None:
+        """Run or pause; where there is nothing to go on with, a fresh run is started."""
+        self.player.run()
+
+    @_press
+    def begin(self) -> None:
+        """Run because the page does so by itself; whoever presses Run at the same time has it run."""
+        self.player.begin()
+
+    @_press
+    def press_step(self) -> None:
+        """Show one iteration more; if it does not exist yet, have it computed."""
+        self.player.step()
+
+    @_press
+    def press_back(self) -> None:
+        """Show one iteration less."""
+        if self.player.shown is not None:
+            self.player.scrub(self.player.shown.head - 1)
+
+    @_press
+    def press_stop(self) -> None:
+        """Stop: it ends at what was seen of it, and no later point appears."""
+        self.player.stop()
+
+    @_press
+    def show_rest(self) -> None:
+        """Show what was computed beyond Stop."""
+        self.player.show_rest()
+
+    @_press
+    def scrub(self, iteration: int) -> None:
+        """Show it as it was at an iteration; what goes on is paused."""
+        self.player.scrub(iteration)
+
+    @_press
+    def press_again(self) -> None:
+        """Repeat the press of Run or Step that found nothing to run yet."""
+        self.player.press_again()
+
+    def give_up(self) -> None:
+        """Forget a press that found nothing to run yet: it will not come, and nothing begins by itself."""
+        self.player.give_up()
+        self.player.expected = False
+        self.say_status()
+
+    def _stopped_at(self, number: int, seen: int) -> None:
+        if self.player.stopped_at(number, seen):
+            with turn(), pn.io.hold():
+                self._after()
+
+    def film(self) -> bytes:
+        """Return the page that plays what is shown; nothing where there is none, or no step of it yet."""
+        shown = self.player.shown
+        return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()
+
+    def made_from(self) -> str:
+        """Return in a line what is shown is of."""
+        shown = self.player.shown
+        return by_version() if shown is None else made_from(race_about(shown.race, __version__), shown.race.recipes)
+
+
+class FitPlayer(PlayerButtons):
     """The place of a reader in a run, and the row of buttons that moves it.
 
     Args:
@@ -62,10 +145,7 @@ class FitPlayer:
         self.place = 0  # the iteration that slider and words are about: while a run plays, that of the pictures
         self._draw, self._wake = draw, wake
         self._ticks = 0
-        self.transport = Transport(
-            self.press_run, self.press_back, self.press_step, self.press_stop, self.scrub, self.show_rest,
-            self._stopped_at,
-        )  # fmt: skip
+        self.transport = self._transport()
         room = {"min-width": "104px"}  # of "step 16 of 17": the slider beside it keeps its length
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 0, 8), styles=room)
         self.say_status()
@@ -89,73 +169,11 @@ class FitPlayer:
         shown = self.player.shown
         return shown is not None and shown.shown and not self.player.playing and self.player.coming is None
 
-    def film(self) -> bytes:
-        """Return the page that plays the run drawn; nothing where there is none, or no step of it yet."""
-        shown = self.player.shown
-        return b"" if shown is None or shown.last < 0 else replay(shown.race).encode()
-
-    def made_from(self) -> str:
-        """Return in a line what the run drawn is of."""
-        shown = self.player.shown
-        return by_version() if shown is None else made_from(race_about(shown.race, __version__), shown.race.recipes)
-
-    @_as_one_message
     def show(self, race: RaceLike) -> None:
         """Take up a run: what it has computed is drawn at once, and followed from there."""
-        self.player.take_up(race)
-
-    # ---- buttons -----------------------------------------------------------------------------------------------------
-
-    @_as_one_message
-    def press_run(self) -> None:
-        """Run or pause; where there is no run to go on with, a fresh one is started."""
-        self.player.run()
-
-    @_as_one_message
-    def begin(self) -> None:
-        """Run because the page does so by itself; whoever presses Run at the same time has it run."""
-        self.player.begin()
-
-    @_as_one_message
-    def press_step(self) -> None:
-        """Show one iteration more; if it does not exist yet, have it computed."""
-        self.player.step()
-
-    @_as_one_message
-    def press_back(self) -> None:
-        """Show one iteration less."""
-        self.player.scrub(self.head - 1)
-
-    @_as_one_message
-    def press_stop(self) -> None:
-        """Stop: what was seen stays drawn, and no later point appears."""
-        self.player.stop()
-
-    @_as_one_message
-    def show_rest(self) -> None:
-        """Draw what was computed beyond Stop."""
-        self.player.show_rest()
-
-    def _stopped_at(self, number: int, seen: int) -> None:
-        if self.player.stopped_at(number, seen):
-            with pn.io.hold():
-                self.after()
-
-    @_as_one_message
-    def scrub(self, iteration: int) -> None:
-        """Draw the run as it was at an iteration; one that goes on is paused."""
-        self.player.scrub(iteration)
-
-    @_as_one_message
-    def press_again(self) -> None:
-        """Repeat the press that found no run yet."""
-        self.player.press_again()
-
-    def give_up(self) -> None:
-        """Forget a press that found no run yet: what it waited for will not come, and nothing begins by itself."""
-        self.player.give_up()
-        self.player.expected = False
-        self.say_status()
+        with pn.io.hold():
+            self.player.take_up(race)
+            self._after()
 
     def mark(self, outdated: bool, expected: bool = False) -> None:
         """Say whether settings have changed since the run drawn was made, and whether another will begin by itself."""
@@ -172,13 +190,13 @@ class FitPlayer:
         self._ticks += 1
         player = self.player
         if player.arrived():
-            self.after()
+            self._after()
         elif player.shown is not None and not hold and player.advance():
             self._draw()
         self.say_status()
         return player.alive
 
-    def after(self) -> None:
+    def _after(self) -> None:
         """Draw anew after a press."""
         self._draw()
         self.say_status()
