@@ -7,8 +7,9 @@ from bokeh.models import Column, ColumnDataSource
 from bokeh.plotting import figure
 
 from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.picture import Picture
 from alrviz.studies.race.recorded import read_recorded, record
-from alrviz.views.core.live_figure import feed
+from alrviz.views.core.live_figure import LiveFigure, feed
 from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.race import race_view
 from alrviz.views.race.race_view import RaceView
@@ -274,3 +275,36 @@ def test_words_and_heads_are_as_many_before_anything_is_drawn_as_after():
     assert np.isfinite(sources[0].data["x"]).all()
     names = [racer.name for racer in view.player.watched.racers]
     assert [word for word in sources[1].data["words"] if word][-len(names) :] == names
+
+
+def a_picture(top, key=()):
+    def draw(plot):
+        plot.figure.line("x", "y", source=plot["line"])
+
+    line = {"x": np.arange(3.0), "y": np.array([0.0, np.nan, top])}
+    return Picture(draw=draw, x=(0.0, 2.0), y=(0.0, top), labels=("x", "y"), data={"line": line}, key=key)
+
+
+def test_every_picture_that_lives_keeps_a_zoom_until_it_is_of_something_else():
+    live = LiveFigure("p")
+    live.show(a_picture(1.0), of="a")
+    figure = live.plot.figure
+    live.show(a_picture(2.0), of="a")
+    assert (figure.y_range.end, figure.y_range.reset_end) == (2.0, 2.0)
+    figure.y_range.end = 0.5  # the reader looks closer
+    live.show(a_picture(3.0), of="a")
+    assert (figure.y_range.end, figure.y_range.reset_end) == (0.5, 3.0)
+    live.show(a_picture(4.0), of="b")
+    assert (live.plot.figure, figure.y_range.end) == (figure, 4.0)
+    live.show(a_picture(4.0, key="another"), of="b")
+    assert live.plot.figure is not figure
+
+
+def test_what_a_source_has_is_not_sent_again():
+    live, sent = LiveFigure("p"), []
+    live.show(a_picture(1.0))
+    live.plot["line"].on_change("data", lambda attr, old, new: sent.append(new))
+    live.show(a_picture(1.0))
+    assert sent == [], "NaN is NaN"
+    live.show(a_picture(2.0))
+    assert len(sent) == 1

@@ -60,7 +60,7 @@ class Collapsible(Viewer):
         self._inside.visible = self.open
         self._title.icon = "expand_less" if self.open else "expand_more"
 
-    def __panel__(self) -> Any:
+    def __panel__(self) -> pn.viewable.Viewable:
         """Return the title and what it unfolds."""
         return self._panel
 

@@ -183,7 +183,7 @@ class _Laid(NotebookViewer):
         """The views in it."""
         return self._together
 
-    def __panel__(self) -> Any:
+    def __panel__(self) -> pn.viewable.Viewable:
         """Return the layout; its views come alive with it."""
         for view in self._together:
             view.__panel__()

@@ -68,7 +68,7 @@ class DensityFilmView(NotebookViewer):
         self.param.watch(lambda _: self._ground(), "dark")
         self.player.show(race)
 
-    def __panel__(self) -> Any:
+    def __panel__(self) -> pn.viewable.Viewable:
         """Return the layout; the view comes alive with it."""
         self._wake()
         return self.layout

@@ -95,7 +95,7 @@ class DensityRatioView(NotebookViewer):
         self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
         self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
-    def __panel__(self) -> Any:
+    def __panel__(self) -> pn.viewable.Viewable:
         """Return the layout."""
         return self.layout
 

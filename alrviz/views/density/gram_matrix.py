@@ -66,7 +66,7 @@ class GramMatrixView(NotebookViewer):
         self.param.watch(lambda _: self._mark(), "outdated")
         self.watch(gram)
 
-    def __panel__(self) -> Any:
+    def __panel__(self) -> pn.viewable.Viewable:
         """Return the layout."""
         return self.layout
 

@@ -141,7 +141,7 @@ class DecisionMapView(NotebookViewer):
         self.rest = pn.Column(self.caption, self._numbers, sizing_mode="stretch_width", margin=0)
         self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
-    def __panel__(self) -> Any:
+    def __panel__(self) -> pn.viewable.Viewable:
         """Return the layout; the view comes alive with it."""
         self._wake()
         return self.layout
@@ -353,7 +353,7 @@ class MapMenus:
         view: the view; what is chosen is set there. visible: whether the menus are shown.
     """
 
-    def __init__(self, view: Any, visible: bool):
+    def __init__(self, view: DecisionMapView, visible: bool):
         self._view, self._offering = view, False
         small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
         self.axes = [pmui.Select(label=label, options={}, width=150, **small) for label in ("x", "y")]

@@ -76,7 +76,7 @@ class RaceView(PlayerButtons, NotebookViewer):
 
     def __init__(
         self,
-        race: Any = None,
+        race: object = None,
         *,
         again: Callable[[], RaceLike | None] | None = None,
         wake: Callable[[], None] | None = None,
@@ -146,7 +146,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.body = pn.Row(left, self.side, sizing_mode="stretch_width", margin=0)
         self.layout = ViewLayout(said, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
 
-    def __panel__(self) -> Any:
+    def __panel__(self) -> pn.viewable.Viewable:
         """Return the layout; the view comes alive with it."""
         self._wake()
         return self.layout
@@ -158,7 +158,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         """The race that the buttons move."""
         return self.player.race
 
-    def watch(self, race: Any) -> None:
+    def watch(self, race: object) -> None:
         """Take up a race: what it has computed is shown at once, and followed from there."""
         self.player.take_up(as_race(race))
         self._after()
@@ -312,7 +312,7 @@ class RaceView(PlayerButtons, NotebookViewer):
 class MeasureMenu:
     """The menu of a view that has a parameter `measure`."""
 
-    def __init__(self, view: Any):
+    def __init__(self, view: RaceView):
         self._view, self._wished, self._falling_back = view, view.measure, False
         self.select = pmui.Select(
             label="Measure", options=_options(True), value=view.measure, size="small", width=220, margin=(0, 12, 0, 0)

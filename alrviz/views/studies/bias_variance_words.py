@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -10,6 +10,9 @@ from alrviz.pictures.bias_variance import KINDS, share_text
 from alrviz.pictures.palette import family_colour
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
+
+if TYPE_CHECKING:
+    from alrviz.studies.core.study import Study
 
 GRID = """
 .grid td { width: 1%; padding-right: .8em; text-align: left; white-space: nowrap; }
@@ -30,7 +33,7 @@ class Filled:
     why: str = ""
 
 
-def filled(study: Any) -> dict[tuple[int, float], Filled]:
+def filled(study: "Study") -> dict[tuple[int, float], Filled]:
     """How far each cell of the grid is, by racer and share of the training rows."""
     total: dict[tuple[int, float], int] = {}
     for cell in study.cells:
@@ -115,7 +118,7 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
     return html_table([*heads, "sum &minus; error"], body) + told
 
 
-def sentence_html(study: Any, table: pd.DataFrame, kind: str) -> str:
+def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
     """What Run will do, how far it is, and where the error is lowest."""
     sizes = table["train_share"].nunique()
     if study.phase == "waiting":

@@ -18,7 +18,7 @@ from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, html, say
-from alrviz.views.core.saving import csv_button
+from alrviz.views.core.saving import SaveButton, csv_button
 from alrviz.views.core.style import CSS
 from alrviz.views.studies.compare_words import GRID, latex_frame, means_html, numbers_html, pairs_html, sentence_html
 from alrviz.views.studies.study_view import StudyView
@@ -86,7 +86,7 @@ class CompareView(StudyView):
             self.sentence, self.bar.panel, self.body, self._numbers, sizing_mode="stretch_width", margin=0
         )
 
-    def _saves(self) -> list[Any]:
+    def _saves(self) -> list[SaveButton]:
         made = "with recipes, seed, data hashes and version"
         return [
             csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {made}"),

@@ -1,6 +1,6 @@
 """What a comparison says as HTML: the sentence, the means with their spread, win-draw-loss; every name is escaped."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -11,6 +11,9 @@ from alrviz.studies.protocols.compare import SECONDS, fits_each, pairs, ranks
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
+
+if TYPE_CHECKING:
+    from alrviz.studies.core.study import Study
 
 CHANCE = 0.05  # p below which a difference is called more than chance
 LEAST = 0.001  # p below which it is not written out
@@ -34,7 +37,7 @@ def value_text(value: float, measure: str) -> str:
     return seconds_text(value) if measure in SECONDS else loss_text(value)
 
 
-def names_html(study: Any, dark: bool) -> list[str]:
+def names_html(study: "Study", dark: bool) -> list[str]:
     """The names of the recipes with colour and mark that each has in the picture."""
     colours = racer_colours([recipe.label for recipe in study.recipes], dark)
     looks = zip(colours, racer_marks(len(colours)), study.names, strict=True)
@@ -43,7 +46,7 @@ def names_html(study: Any, dark: bool) -> list[str]:
     ]
 
 
-def means_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
+def means_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
     """A line a data set, a column a recipe: mean and standard deviation, the lowest bold; what is not whole says so."""
     total, why = fits_each(study), _reasons(study)
     body = []
@@ -73,7 +76,7 @@ def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, 
     return f"<td>{words if fits else ''} <small>{' · '.join(notes)}</small></td>"
 
 
-def _reasons(study: Any) -> dict[tuple[str, int], tuple[int, str]]:
+def _reasons(study: "Study") -> dict[tuple[str, int], tuple[int, str]]:
     """How many fits failed, and why the last of them did, by data set and racer."""
     found: dict[tuple[str, int], tuple[int, str]] = {}
     for cell, result in study.results():
@@ -83,7 +86,7 @@ def _reasons(study: Any) -> dict[tuple[str, int], tuple[int, str]]:
     return found
 
 
-def _foot(study: Any, lines: pd.DataFrame, measure: str) -> str:
+def _foot(study: "Study", lines: pd.DataFrame, measure: str) -> str:
     """Mean ranks and geometric means, where there is more than one recipe."""
     if len(study.recipes) < 2:
         return ""
@@ -99,7 +102,7 @@ def _foot(study: Any, lines: pd.DataFrame, measure: str) -> str:
     )
 
 
-def pairs_html(study: Any, lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
+def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
     """Win-draw-loss of the line's recipe against the column's over the data sets, with p of the sign test."""
     if len(study.recipes) < 2:
         return ""
@@ -131,7 +134,7 @@ def p_text(p: float) -> str:
     return "&lt; 0.001" if p < LEAST else "1" if p == 1 else f"{p:.3f}"
 
 
-def sentence_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
+def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
     """What Run will do, or which recipe is best and how sure that is."""
     sets, total = len(study.datasets), fits_each(study)
     if study.phase == "waiting":
@@ -150,7 +153,7 @@ def sentence_html(study: Any, lines: pd.DataFrame, measure: str) -> str:
     return so_far + _best(study, lines, measure, table, whole)
 
 
-def _best(study: Any, lines: pd.DataFrame, measure: str, table: pd.DataFrame, whole: int) -> str:
+def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame, whole: int) -> str:
     order = table.sort_values("rank", kind="stable")
     best, words = order.iloc[0], WORDS[measure]
     name = safe(best["name"], 60)
@@ -187,7 +190,7 @@ def numbers_html(lines: pd.DataFrame) -> str:
     return html_table(["data", "recipe", "fits", *WORDS.values()], body) + told
 
 
-def latex_frame(study: Any, lines: pd.DataFrame, measure: str) -> pd.DataFrame:
+def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Means with their standard deviations in brackets, a line a data set, then ranks and geometric means, as text."""
     cells = [
         {"data": line["data"], "name": line["name"], "text": _plain(line[measure], line.get(f"{measure}_sd"), measure)}

@@ -5,6 +5,7 @@ mean and standard error are drawn.
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -97,7 +98,7 @@ class LearningCurveView(StudyView):
         return "" if self.study is None else study_csv(self.study, measured(self.study.summary()))
 
 
-def told_html(study: "Study", asked: Any) -> str:
+def told_html(study: "Study", asked: Mapping[str, Any]) -> str:
     """What a point is: the window, the orders of the rows, where alr has theta from, and what failed."""
     words = [
         "Each row is judged before it is learned from; a point is the "
@@ -125,7 +126,7 @@ def sentence_html(study: "Study", crossed: list[str]) -> str:
     return f"{so_far}{safe('; '.join(crossed), 900)}."
 
 
-def numbers_html(curves: pd.DataFrame, names: Any, measure: str) -> str:
+def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> str:
     """The table below: rows seen down, learners across, means and standard errors."""
     if measure not in curves or not len(curves):
         return "<p class='quiet'>No curve is complete yet.</p>"

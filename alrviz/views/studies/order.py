@@ -15,7 +15,7 @@ from alrviz.pictures import orders as pictures
 from alrviz.pictures.orders import order_name
 from alrviz.pictures.palette import racer_colours
 from alrviz.pictures.reliability import reliability
-from alrviz.studies.protocols.choose_order import OrderVerdict
+from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -45,7 +45,7 @@ class OrderStudyView(StudyView):
     True
     """
 
-    def __init__(self, study: Any = None, *, heights: tuple[str, str, str] = HEIGHTS, **params: Any):
+    def __init__(self, study: OrderStudy | None = None, *, heights: tuple[str, str, str] = HEIGHTS, **params: Any):
         self.verdict: OrderVerdict | None = None  # of what is drawn
         super().__init__(study, height=heights, **params)
 
@@ -78,7 +78,7 @@ class OrderStudyView(StudyView):
         self.verdict = None
         self.tell_none()
 
-    def draw(self, study: Any) -> None:
+    def draw(self, study: OrderStudy) -> None:
         """Show what there is of a study."""
         self.verdict = verdict = study.verdict()
         boosted = study.boosting()
@@ -100,7 +100,7 @@ class OrderStudyView(StudyView):
         self.tell(sentence_html(study, verdict.sentence, self.lines) + notes_html(verdict.notes))
 
 
-def orders_of(study: Any) -> list[int]:
+def orders_of(study: OrderStudy) -> list[int]:
     """The orders that a study compares."""
     orders = {study.about(racer)["order"] for racer in {cell.racer for cell in study.cells}}
     return sorted(int(order) for order in orders if order is not None)
@@ -114,7 +114,7 @@ def notes_html(notes: Sequence[str]) -> str:
     return f"<div class='quiet' style='font-size:15px'>{told}</div>"
 
 
-def sentence_html(study: Any, verdict: str, lines: pd.DataFrame) -> str:
+def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
     total = len({cell.split for cell in study.cells})
     if study.phase == "waiting":

@@ -32,7 +32,7 @@ from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, html, say
-from alrviz.views.core.saving import csv_button, file_button
+from alrviz.views.core.saving import SaveButton, csv_button, file_button
 from alrviz.views.core.style import ICONS
 from alrviz.views.core.transport import SLIDER_FOCUS
 from alrviz.views.replay.replay import replay
@@ -72,7 +72,7 @@ class PathView(StudyView):
     alpha = param.Number(default=None, allow_None=True, doc="The alpha that is looked at; None for the middle.")
     path = param.Integer(default=0, bounds=(0, None), doc="The path whose weights are shown and whose fit follows.")
 
-    def __init__(self, study: Any = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
+    def __init__(self, study: "Study | None" = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
         self.readings: list[AlphaPathVerdict] = []  # of the measure that is drawn
         self._offering = False
         self._recipes: list[Recipe] = []  # of the paths
@@ -94,7 +94,7 @@ class PathView(StudyView):
         self.param.watch(lambda _: self._show_path(), "path")
         self.param.watch(lambda _: self._moved(), "alpha")
 
-    def _losses(self) -> Any:
+    def _losses(self) -> pn.Column:
         """The picture of losses: above it the measure, under it the slider, which keeps to its axis."""
         words = {words: name for name, words in WORDS.items()}
         self._measures = choice(self, "measure", words, "Measure", width=290, margin=(0, 16, 0, 0))
@@ -109,7 +109,7 @@ class PathView(StudyView):
             pn.Column(self.slider.panel, styles=place, margin=0), sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
-    def _weights(self) -> Any:
+    def _weights(self) -> pn.Column:
         """The picture of weights, whose they are, and what the fit at one alpha says."""
         self._paths = pmui.Select(label="Weights of", options={}, size="small", width=180, margin=(0, 8, 0, 0))
         self._paths.link(self, value="path", bidirectional=True)
@@ -124,7 +124,7 @@ class PathView(StudyView):
             self._fitted, width=SIDE, margin=(0, 0, 0, 16),
         )  # fmt: skip
 
-    def _saves(self) -> list[Any]:
+    def _saves(self) -> list[SaveButton]:
         made = "with recipes, seed, data hash and version"
         saves = [
             csv_button("alrviz-path.csv", self.csv_of_fits, f"every fit of every path, {made}"),
@@ -264,7 +264,7 @@ class PathView(StudyView):
         return replay(self.study).encode() if self.readings else b""
 
 
-def named(study: Any) -> tuple[list[Named], list[Named]]:
+def named(study: "Study") -> tuple[list[Named], list[Named]]:
     """The paths of a study, and the models beside them, as the pictures call them."""
     names = path_names(study)
     paths = [Named(name, study.recipes[k].label, k) for k, name in enumerate(names)]
@@ -277,7 +277,7 @@ def named(study: Any) -> tuple[list[Named], list[Named]]:
     return paths, beside
 
 
-def alphas_of(study: Any) -> list[float]:
+def alphas_of(study: "Study") -> list[float]:
     """The alphas of a study of paths, from the largest down."""
     return [float(alpha) for alpha in json.loads(study.spec)["alphas"]]
 
@@ -292,7 +292,7 @@ class AlphaSlider:
         moved: called with the alpha to which the reader moved it.
     """
 
-    def __init__(self, moved: Callable[[float], Any]):
+    def __init__(self, moved: Callable[[float], None]):
         self._moved, self._placing = moved, False
         self.panel = pmui.DiscreteSlider(
             label="alpha", show_value=False, tooltips=False, options={"1": 1.0}, value=1.0, size="small",

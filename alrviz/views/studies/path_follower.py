@@ -5,11 +5,15 @@ A fit under way is not interrupted by another wish: a hand that moves faster tha
 
 import json
 from collections import OrderedDict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from alrviz.studies.protocols.alpha_path_verdict import paths_of
 from alrviz.studies.protocols.live_alpha_path import LiveAlphaPath, is_quick
 from alrviz.views.core.background_task import BackgroundTask
+
+if TYPE_CHECKING:
+    from alrviz.fitting.recipe import Recipe
+    from alrviz.studies.core.study import Study
 
 KEPT = 200  # fits whose numbers are remembered: a slider has 97 steps
 
@@ -19,17 +23,17 @@ class PathFollower:
 
     def __init__(self) -> None:
         self._fit = BackgroundTask("a fit at an alpha")
-        self._study: Any = None
+        self._study: Study | None = None
         self._of: Any = None
         self._live: LiveAlphaPath | None = None
-        self._recipes: list[Any] = []
+        self._recipes: list[Recipe] = []
         self._holdout = 0.3
         self._rows: OrderedDict[tuple[int, float], dict[str, Any]] = OrderedDict()
         self._under_way: tuple[int, float] | None = None
         self._next: tuple[int, float] | None = None
         self.error: Exception | None = None  # why the latest fit could not be made
 
-    def about(self, study: Any) -> None:
+    def about(self, study: "Study") -> None:
         """Fit the paths of this study from now on; what is known of another is forgotten."""
         of = (study.spec, study.dataset.hash)
         if of == self._of:
@@ -47,8 +51,9 @@ class PathFollower:
 
     def quick(self, path: int) -> bool:
         """Whether the fits of a path may follow a hand."""
-        there = self._study is not None and path < len(self._recipes)
-        return there and is_quick(self._study.dataset, self._recipes[path], self._holdout)
+        if self._study is None or path >= len(self._recipes):
+            return False
+        return is_quick(self._study.dataset, self._recipes[path], self._holdout)
 
     def row(self, path: int, alpha: float) -> dict[str, Any] | None:
         """What is known of a path's fit at an alpha; None where there is none yet."""

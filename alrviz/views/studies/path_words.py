@@ -1,6 +1,6 @@
 """The words beside a study of paths, as HTML: what it says, the fit at one alpha, the table below."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -10,8 +10,11 @@ from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.path_follower import PathFollower
 
+if TYPE_CHECKING:
+    from alrviz.studies.core.study import Study
 
-def sentence_html(study: Any, said: str) -> str:
+
+def sentence_html(study: "Study", said: str) -> str:
     """The study's sentence, and how much of it is there while that is not all."""
     paths, failed = paths_of(study), ""
     frame = study.frame()
@@ -61,7 +64,7 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-def numbers_html(study: Any, lines: pd.DataFrame) -> str:
+def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
     """The table below: a line for each fit of each path, and for what is beside them."""
     if not len(lines) or "log_loss" not in lines:
         return "<p class='quiet'>Nothing is complete yet.</p>"

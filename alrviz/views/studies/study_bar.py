@@ -4,7 +4,7 @@ The buttons carry the CSS classes by which a page's keyboard finds them (space, 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
@@ -13,6 +13,9 @@ from alrviz.pictures.formatting import left_text
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import CSS, ICONS, safe
 from alrviz.views.core.transport import change, key_button
+
+if TYPE_CHECKING:
+    from alrviz.studies.core.study import Study
 
 _RUN = "Run (space)"
 _RESUME = "Resume: what is finished is kept (space)"
@@ -48,7 +51,7 @@ class StudyBar:
         self.panel = pn.Row(self.run, self.stop, self.redo, self.told, sizing_mode="stretch_width", margin=0)
         self.panel.css_classes = ["alrviz-run"]
 
-    def show(self, study: Any, *, outdated: bool, may_run: bool) -> None:
+    def show(self, study: "Study | None", *, outdated: bool, may_run: bool) -> None:
         """Bring the row up to date; only what differs reaches the browser."""
         phase = "waiting" if study is None else study.phase
         under_way = phase in ("running", "queued")
@@ -63,7 +66,7 @@ class StudyBar:
         say(self.told, "" if study is None else progress_html(study, outdated))
 
 
-def progress_html(study: Any, outdated: bool = False) -> str:
+def progress_html(study: "Study", outdated: bool = False) -> str:
     """How far a study is, in a bar and in words."""
     progress = study.progress
     share = progress.done / max(progress.total, 1)
@@ -75,7 +78,7 @@ def progress_html(study: Any, outdated: bool = False) -> str:
     return f"<div class='row'>{bar}<p>{words}</p></div>"
 
 
-def progress_words(study: Any) -> str:
+def progress_words(study: "Study") -> str:
     """How far a study is: "12 of 40 fits · about 10 s left"."""
     progress, phase = study.progress, study.phase
     words = [f"{progress.done:,} of {progress.total:,} fits"]

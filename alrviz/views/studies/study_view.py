@@ -127,7 +127,7 @@ class StudyView(NotebookViewer):
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def __panel__(self) -> Any:
+    def __panel__(self) -> pn.viewable.Viewable:
         """Return the layout; the view comes alive with it."""
         self._wake()
         return self.layout
