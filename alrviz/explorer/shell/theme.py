@@ -12,9 +12,9 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.data.demos import demo_line, demo_names
 from alrviz.explorer.session.state import State
 from alrviz.explorer.shell import asset, connection
-from alrviz.explorer.shell.accessibility import REPAIRS
 from alrviz.views.core.state_sync import STATE_SYNC
 from alrviz.views.core.style import safe as safe  # one way to show a stranger's text, for pages as for views
 
@@ -199,6 +199,7 @@ OPENING = (
 # does not need, and give the browser another script, which is compiled a second time at every visit.
 PRELOAD = pmui.Page._render_esm(compiled=True, server=True)
 NATIVE = asset("native_import.js").replace("PRELOAD", json.dumps(PRELOAD))
+_LINES = {name: demo_line(name) for name in demo_names()}  # what a demo set is, in every menu of data
 TEMPLATE = (
     '{% extends "base.html" %}'
     f'{{% block preamble %}}<link rel="modulepreload" href="{PRELOAD}">'
@@ -207,7 +208,7 @@ TEMPLATE = (
     + connection.script()
     + asset("browser_history.js").replace("FIRST", State().page)
     + _HEAD_SCRIPT.replace("FIT", json.dumps(FIT))
-    + REPAIRS
+    + asset("accessibility.js").replace("LINES", json.dumps(_LINES).replace("</", "<\\/"))
     + STATE_SYNC
     + "</script>{{ super() }}{% endblock %}"
     "{% block loader %}<style>#loader { background: none !important; }"
