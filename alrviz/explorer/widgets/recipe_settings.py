@@ -26,6 +26,7 @@ from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS, button, html
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
+from alrviz.views.core.panes import Updating
 from alrviz.views.core.style import safe
 
 _NONE = "none"  # stands for None in menus, which show nothing for it
@@ -54,7 +55,7 @@ class RecipeSettings:
         self._choosable, self._what = choosable, choosable.what
         self._number = 0
         self._recipe: Recipe | None = None
-        self._setting = False
+        self._setting = Updating()
         self._build()
 
     def _build(self) -> None:
@@ -115,14 +116,11 @@ class RecipeSettings:
         self._remove.visible = not alone
         self._paper.visible = "solver" in recipe.params and not recipe.paper
         self._badge.object = _BADGE if "solver" in recipe.params and recipe.paper else ""
-        self._setting = True
-        try:
+        with self._setting:
             self._fields["family"].value = recipe.family
             for key, widget in (self._fields | self._common).items():
                 if key != "family":
                     self._fill(key, widget, recipe)
-        finally:
-            self._setting = False
         self.tell(self._reasons)
 
     def tell(self, reasons: Sequence[str]) -> None:

@@ -32,7 +32,7 @@ from alrviz.explorer.widgets.table_settings import cuts_menu, cuts_of, show_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.views.core.collapsible import Collapsible
-from alrviz.views.core.panes import say
+from alrviz.views.core.panes import Updating, say
 from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
 
@@ -64,7 +64,7 @@ class StudyMenus:
         chosen: Callable[[str, Any], None],
         cut: Callable[[str], None],
     ):
-        self._session, self._of, self._chosen, self._setting = session, spec.menus, chosen, False
+        self._session, self._of, self._chosen, self._setting = session, spec.menus, chosen, Updating()
         self._menus = {name: select(of.label, {}, of.width) for name, of in spec.menus.items()}
         for name, menu in self._menus.items():
             menu.param.watch(lambda event, name=name: self.tell(name, event.new), "value")
@@ -88,8 +88,7 @@ class StudyMenus:
         show_data(self["data"], self._session)
         show_cuts(self["cuts"], self._session, cuts_of(spec.recipes))
         show_split(self["split"], self._session)
-        self._setting = True
-        try:
+        with self._setting:
             for name, of in self._of.items():
                 self[name].visible = of.shown(spec)
                 if self[name].visible:
@@ -97,8 +96,6 @@ class StudyMenus:
                     options = of.options(spec) if callable(of.options) else of.options
                     why = of.why(spec) if callable(of.why) else of.why
                     self[name].param.update(options=dict(options), value=value, description=why)
-        finally:
-            self._setting = False
 
 
 class StudyPage:

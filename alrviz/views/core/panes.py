@@ -20,6 +20,29 @@ def as_high(pane: Any, height: str, number: int) -> Any:
     return pn.Column(pane, height=number, styles=styles, sizing_mode="stretch_width", margin=0, css_classes=classes)
 
 
+class Updating:
+    """A flag that is up while widgets are brought up to date: what they tell meanwhile is nobody's choice.
+
+    >>> filling = Updating()
+    >>> with filling:
+    ...     bool(filling)
+    True
+    >>> bool(filling)
+    False
+    """
+
+    _up = False
+
+    def __enter__(self) -> None:
+        self._up = True
+
+    def __exit__(self, *_: object) -> None:
+        self._up = False
+
+    def __bool__(self) -> bool:
+        return self._up
+
+
 def say(pane: Any, text: str) -> None:
     """Show this text; only what differs reaches the browser."""
     if pane.object != text:

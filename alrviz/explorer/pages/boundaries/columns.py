@@ -10,6 +10,7 @@ from param.parameterized import Event
 from alrviz.errors import AlrvizError
 from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.maps.axes import first_axes
+from alrviz.views.core.panes import Updating
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -38,7 +39,7 @@ class ColumnMenus:
     """
 
     def __init__(self, changed: Callable[[], None]):
-        self._changed, self._setting = changed, False
+        self._changed, self._setting = changed, Updating()
         self._dataset: Dataset | None = None
         self.menus = [
             pmui.Select(label=label, options={}, width=108, size="small", margin=(0, 8, 0, 0), visible=False)
@@ -81,21 +82,15 @@ class ColumnMenus:
             menu.visible = not hidden and len(menu.options) > 2
 
     def _set(self, options: list[dict[str, str]], values: Sequence[Hashable]) -> None:
-        self._setting = True
-        try:
+        with self._setting:
             for menu, offered, value in zip(self.menus, options, values, strict=True):
                 menu.param.update(options=offered, value=value)
-        finally:
-            self._setting = False
 
     def _chosen(self, event: Event) -> None:
         if self._setting or event.new is None:
             return
         if self.menus[0].value == self.menus[1].value:  # the two change places
             other = self.menus[1] if event.obj is self.menus[0] else self.menus[0]
-            self._setting = True
-            try:
+            with self._setting:
                 other.value = event.old
-            finally:
-                self._setting = False
         self._changed()

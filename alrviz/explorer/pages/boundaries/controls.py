@@ -12,6 +12,7 @@ from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.explorer.widgets.dialogs import text_button
 from alrviz.explorer.widgets.menus import pill, select
 from alrviz.fitting.recipe import Recipe
+from alrviz.views.core.panes import Updating
 from alrviz.views.core.transport import change
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class DlrControls:
     """
 
     def __init__(self, chosen: Callable[[str, str], None], pressed: Callable[[str | Example], None]):
-        self._chosen, self._setting = chosen, False
+        self._chosen, self._setting = chosen, Updating()
         why = explain("bandwidth")
         self._bandwidth = select("Bandwidths", BANDWIDTHS, 146, description=why)
         self._peer = select("Compare with", {}, 168)
@@ -91,10 +92,7 @@ class DlrControls:
         from alrviz.explorer.pages.boundaries.peers import peer_menu
 
         menu = peer_menu(session, table)
-        self._setting = True
-        try:
+        with self._setting:
             self._bandwidth.value = recipe.params["bandwidth"]
             self._peer.options = menu
             self._peer.value = peer if peer in menu.values() else next(iter(menu.values()))
-        finally:
-            self._setting = False

@@ -30,7 +30,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.maps.axes import first_axes
 from alrviz.studies.maps.partial_dependence import first_others
 from alrviz.studies.maps.run_classifier import model_at
-from alrviz.views.core.panes import say
+from alrviz.views.core.panes import Updating, say
 from alrviz.views.maps.decision_map import DecisionMapView
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class FamilyTab:
         self._table: Dataset | None = None
         self._ready: ExportableModel | None = None
         self._others = "typical"  # what this table's maps begin with
-        self._stale = self._setting = self._behind = False
+        self._stale = self._behind = False
+        self._setting = Updating()
         self._drawer = ModelDrawer(
             lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, RUNS, open_drawer
         )
@@ -134,8 +135,7 @@ class FamilyTab:
         if dataset is not None and self.name not in peers.values():  # a truth that another table does not have
             self.name = ""
         recipe, ours = self.recipe, not self.name
-        self._setting = True
-        try:
+        with self._setting:
             families = {FAMILIES[name].words: name for name in RUNS}
             self.model.options = {**families, **{label: _PEER + slug for label, slug in peers.items()}}
             self.model.value = recipe.family if ours or dataset is None else _PEER + self.name
@@ -146,8 +146,6 @@ class FamilyTab:
             alphas = sorted({*ALPHAS, float(recipe.params.get("alpha", 0.0))})
             self.alpha.options = {f"{a:g}": a for a in alphas}
             self.alpha.value = float(recipe.params.get("alpha", 0.0))
-        finally:
-            self._setting = False
         self.buttons.visible = self.part.pricing.pane.visible = self.settings_button.visible = ours
 
     def hidden(self) -> None:

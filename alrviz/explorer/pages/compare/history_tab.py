@@ -14,7 +14,7 @@ from alrviz.explorer.widgets.run_history import HistoryItem, csv_of, delete, ite
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.names import short_names
-from alrviz.views.core.panes import say
+from alrviz.views.core.panes import Updating, say
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
@@ -45,7 +45,7 @@ class HistoryTab:
         self.items: list[HistoryItem] = []
         self._shown = MOST
         self._sure = ""  # the run whose deletion was asked for once
-        self._listing = False
+        self._listing = Updating()
         self._read = False  # whether what is kept has been read once
 
     def build(self) -> None:
@@ -87,8 +87,7 @@ class HistoryTab:
 
     def _list(self, active: int = 0) -> None:
         shown = self.items[: self._shown]
-        self._listing = True
-        try:
+        with self._listing:
             self.list.items = [
                 {
                     "label": item.title, "secondary": f"{item.names} · {line_of(item)}",
@@ -97,8 +96,6 @@ class HistoryTab:
                 for item in shown
             ]  # fmt: skip
             self.list.active = min(active, len(shown) - 1) if shown else None
-        finally:
-            self._listing = False
         self.more.visible = len(self.items) > len(shown)
         self._tell()
 

@@ -191,12 +191,9 @@ class CompareMenus(StudyMenus):
         super().show(spec)
         self["cuts"].visible = True  # whatever the session's own table is
         options: dict[str, str | FileLink] = {**self._own.options(), **{name: name for name in demo_names()}}
-        self._setting = True
-        try:
+        with self._setting:
             sets = spec.sets
             self["sets"].param.update(options=options, value=[*sets.demos, *(link for link, _ in sets.own)])
-        finally:
-            self._setting = False
 
 
 class CompareTab(StudyPage):

@@ -8,6 +8,7 @@ import panel as pn
 from param.parameterized import Event
 
 from alrviz.explorer.shell import asset
+from alrviz.views.core.panes import Updating
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -46,7 +47,7 @@ class ColumnsGrid:
 
     def __init__(self, chosen: Callable[[str], None], asked: Callable[[str, str], None]):
         self._chosen, self._asked = chosen, asked
-        self._filling = False
+        self._filling = Updating()
         number = {"type": "money", "precision": 0, "thousand": ","}
         self.table = pn.widgets.Tabulator(
             pd.DataFrame(columns=["column", "kind", "levels", "missing", "why"]),
@@ -76,28 +77,22 @@ class ColumnsGrid:
 
     def show(self, dataset: "Dataset", chosen: str, known: frozenset[int] = frozenset()) -> None:
         """Show a table's columns, one of them chosen; of those at `known` positions the maker said the kind."""
-        self._filling = True
         frame = columns_frame(dataset)
         frame["why"] = [
             "by construction" if k in known and why == "as you said" else why for k, why in enumerate(frame["why"])
         ]
-        try:
+        with self._filling:
             self.table.stylesheets = [_CSS] if len(frame) > PAGE else [_CSS, _ONE_PAGE]
             self.table.value = frame
             names = list(frame["column"])
             self.table.selection = [names.index(chosen)] if chosen in names else []
-        finally:
-            self._filling = False
 
     def choose(self, name: str) -> None:
         """Mark another column as chosen."""
         names = list(self.table.value["column"])
         if name in names and self.table.selection != [names.index(name)]:
-            self._filling = True
-            try:
+            with self._filling:
                 self.table.selection = [names.index(name)]
-            finally:
-                self._filling = False
 
     def _on_selection(self, event: Event) -> None:
         if event.new and not self._filling:
