@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -159,3 +160,15 @@ def test_what_has_no_effect_is_hidden(explorer: Explorer):
     explorer.choose("alpha", "1")
     explorer.page.get_by_role("button").filter(has_text="alr").first.click()
     center.wait_for()
+
+
+def test_in_the_dark_no_control_is_seen_before_it_is_dark(new_explorer: Callable[..., Explorer]):
+    """At a first visit the server does not know that the browser is dark, and draws light."""
+    explorer = new_explorer(color_scheme="dark")
+    explorer.page.goto(explorer.url, wait_until="commit")
+    explorer.wait(lambda: explorer.js("'drawn' in document.documentElement.dataset"), "the page in place of Opening")
+    inks = explorer.js("""() => Array.from(probe.all())
+        .filter((e) => e.matches("button") && /^(draw|ALR wins)/.test(e.innerText))
+        .map((e) => getComputedStyle(e).color.match(/[0-9]+/g).map(Number))""")
+    assert inks
+    assert all(min(ink[:3]) > 150 for ink in inks), inks

@@ -50,6 +50,28 @@ def test_every_page_fits_its_window(new_explorer: Callable[..., Explorer], size:
     assert not wrong, "\n".join(wrong)
 
 
+def test_a_low_projector_shows_the_picture_and_no_words_over_others(new_explorer: Callable[..., Explorer]):
+    explorer = new_explorer(viewport={"width": 1024, "height": 576})
+    tops = """(what) => Array.from(probe.all()).filter((e) => e.matches(what) && e.clientHeight)
+        .map((e) => e.getBoundingClientRect()).map((box) => [box.top, box.bottom, box.left])"""
+    explorer.open("?data=led&rows=300").race()
+    explorer.wait_says("^ended$")
+    (figure,) = explorer.js(tops, ".bk-Figure")
+    (bar,) = explorer.js(tops, ".alrviz-run")
+    assert bar[0] - figure[0] > 220, "what of the picture is above the bar of buttons"
+    explorer.open("?page=order&data=monks-1").wait_says("Press Run")
+    explorer.wait(
+        lambda: len(explorer.js(tops, ".bk-Figure")) == 4 and explorer.says("^parameters$"), "prices, pictures"
+    )
+    explorer.still("scrollY")
+    figures = explorer.js(tops, ".bk-Figure")
+    (table,) = [box for box in explorer.js(tops, "table") if box[0] > 0]
+    (above,) = [figure for figure in figures if figure[2] > table[2] - 20]
+    assert above[1] <= table[0] + 1, (above, table)
+    losses, *costs = sorted(figure for figure in figures if figure is not above)
+    assert all(losses[1] <= cost[0] + 2 for cost in costs), figures
+
+
 def test_pictures_grow_with_the_window(explorer: Explorer):
     heights = "Array.from(probe.all()).filter((e) => e.matches('.bk-Figure')).map((e) => e.clientHeight)"
     highest = f"Math.max(0, ...{heights}) || null"  # none while no picture is there

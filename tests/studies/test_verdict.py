@@ -223,8 +223,7 @@ def test_a_held_out_loss_that_rises_again_is_not_kept_silent():
     told = verdict(pair)
     assert told.sentence.startswith("No difference in speed. Within 1 % of the best NLL:")
     assert told.sentence.endswith(
-        ". But held out both get worse: lr from iteration 20 on (0.900 to 1.710), "
-        "alr from iteration 20 on (1.100 to 1.910)."
+        ". But held out both get worse from iteration 20 on (lr 0.900 to 1.710, alr 1.100 to 1.910)."
     )
     falls = lane("alr", falling(40, 100), heldout_loss=1 / (1.0 + steps))
     one = verdict([pair[0], falls])

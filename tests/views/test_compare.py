@@ -13,6 +13,7 @@ from alrviz.studies.core import workers
 from alrviz.studies.core.cells import failure
 from alrviz.studies.protocols.compare import compare, pairs, ranks, table
 from alrviz.studies.statistics.measures import loss_text
+from alrviz.views.studies import compare_words
 from tests.views.studied import slowed, until
 
 RECIPES = (Recipe("anje", order=1), Recipe("anje", order=2), Recipe("tan"))
@@ -49,6 +50,16 @@ def test_it_fills_while_it_computes_and_counts_whole_data_sets_alone(monkeypatch
     until(view, lambda: view.study.phase == "done")
     view.pump()
     assert "Over" not in text(view.sentence)
+
+
+def test_spreads_stand_below_the_means_where_a_line_has_no_room_for_both(done, monkeypatch):
+    lines = done.summary()
+    for cell, long in (
+        ("<td>0.5 <small>± 0.1</small></td>", False),
+        ("<td>0.00054321 <small>± 0.000049</small></td>", True),
+    ):
+        monkeypatch.setattr(compare_words, "_mean", lambda *given, cell=cell: cell)
+        assert ("means long" in compare_words.means_html(done, lines, "log_loss")) is long
 
 
 def test_what_is_shown_is_what_the_functions_say(done):

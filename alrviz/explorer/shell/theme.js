@@ -72,9 +72,18 @@
     say();
   };
   title();
-  const drawn = () => {  // the page's frame is there, in place of OPENING
-    if (!first(".MuiAppBar-root")) { setTimeout(drawn, 50); return; }
-    document.documentElement.dataset.drawn = "";
+  // The page's frame is there, in place of OPENING, and as light or dark as this browser: at a first visit the server
+  // cannot know, and what it drew turns over some tenths of a second, each component by itself.
+  const turned = (bar) => {
+    const paper = getComputedStyle(document.documentElement).getPropertyValue("--alrviz-paper").trim();
+    const [red, green, blue] = [1, 3, 5].map((k) => parseInt(paper.slice(k, k + 2), 16));
+    return getComputedStyle(bar).backgroundColor === `rgb(${red}, ${green}, ${blue})`;
+  };
+  let waits = 60;
+  const drawn = () => {
+    const bar = first(".MuiAppBar-root");
+    if (!bar || (waits > 0 && !turned(bar))) { waits -= bar ? 1 : 0; setTimeout(drawn, 50); return; }
+    setTimeout(() => { document.documentElement.dataset.drawn = ""; }, waits < 60 ? 500 : 0);
   };
   drawn();
   const find = (root) => {

@@ -160,9 +160,10 @@ CARD = {
 def room(least: int, rest: int) -> str:
     """Return the height, as CSS has it, of pictures beside which a page has `rest` px of other things.
 
-    It grows with the window, and is never below `least` px. At 1280x720 the row of Run under them is seen.
+    It grows with the window, and is never below `least` px. At 1280x720 the row of Run under them is seen; in a window
+    below 600 px that row has a bar of its own, and the pictures are as high as there.
     """
-    return f"max({least}px, 100vh - {rest}px)"
+    return f"max({least}px, 100vh - {rest}px, min({720 - rest}px, (600px - 100vh) * 999))"
 
 
 def html(margin: int | tuple[int, ...] = 0, text: str = "") -> pn.pane.HTML:

@@ -204,7 +204,7 @@ class StudyPage:
 
     def make_first(self, parts: list[Viewable]) -> Viewable:
         """Return the row of menus."""
-        return pn.FlexBox(*parts, align_items="center", gap="4px 0", margin=0)
+        return pn.FlexBox(*parts, align_items="center", gap="10px 0", margin=0)  # a label stands out above
 
     def drawer(self) -> Viewable | None:
         """Return the settings of the recipe chosen; nothing where all there is to set is in the first row."""

@@ -298,10 +298,11 @@ def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
         first = min(risen, key=lambda one: one[1])
         who = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
         return f" But held out {who} get worse, {first[0]} from iteration {first[1]} on."
-    who = "both get worse: " if len(risen) == FEW else ""
-    gets = "" if len(risen) == FEW else "gets worse "
-    each = (f"{name} {gets}from iteration {step} on ({low:.3f} to {last:.3f})" for name, step, low, last in risen)
-    return f" But held out {who}{', '.join(each)}."
+    gets = "both get" if len(risen) == FEW else f"{risen[0][0]} gets"
+    steps = " and ".join(dict.fromkeys(str(step) for _, step, _, _ in risen))
+    called = [f"{name} " if len(risen) == FEW else "" for name, *_ in risen]
+    ends = ", ".join(f"{name}{low:.3f} to {last:.3f}" for name, (_, _, low, last) in zip(called, risen, strict=True))
+    return f" But held out {gets} worse from iteration {steps} on ({ends})."
 
 
 def _tie(best: RacerSummary, worst: RacerSummary) -> str:

@@ -141,11 +141,12 @@ def loss_text(value: float) -> str:
 
     >>> loss_text(0.39149), loss_text(0.0046), loss_text(1.2), loss_text(0.0000616)
     ('0.391', '0.0046', '1.200', '0.000062')
-    >>> loss_text(3.21e-7), loss_text(5.82e-19)
-    ('3.2e-07', '0.000')
+    >>> loss_text(3.21e-7), loss_text(5.82e-19), loss_text(0.00998)
+    ('3.2e-07', '0.000', '0.010')
     """
     if 1e-12 < abs(value) < 1e-5:
         return f"{value:.2g}"
+    value = float(f"{value:.1e}") if abs(value) < 0.01 else value
     if 1e-5 <= abs(value) < 0.01:
         return np.format_float_positional(value, precision=2, fractional=False, min_digits=2)
     return f"{value:.3f}"

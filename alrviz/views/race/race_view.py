@@ -138,6 +138,7 @@ class RaceView(PlayerButtons, NotebookViewer):
             sizing_mode="stretch_width",
             styles={"flex-wrap": "wrap"},
             margin=(0, 0, 4, 0),
+            css_classes=["alrviz-later"],
         )
         said = pn.Row(self.sentence, self.status, sizing_mode="stretch_width", margin=0)
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_width", margin=0)

@@ -1,5 +1,6 @@
 """What a comparison says as HTML: the sentence, the means with their spread, win-draw-loss; every name is escaped."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -23,7 +24,9 @@ GRID = """
 .means th { white-space: normal; overflow-wrap: anywhere; vertical-align: bottom; }
 .means th:first-child, .pairs th:first-child { text-align: left; }
 .means td:first-child { white-space: normal; min-width: 6.5em; overflow-wrap: anywhere; }
+.means { container-type: inline-size; }
 .means.many small { display: block; }
+@container (max-width: 900px) { .means.long small { display: block; } }
 .means tr.foot td { color: var(--alrviz-quiet, #777); }
 .means small, .pairs small { color: var(--alrviz-quiet, #777); font-size: .875rem; }
 .pairs b { font-weight: 600; }
@@ -56,7 +59,11 @@ def means_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
         lowest = min((line[measure] for line in whole), default=None)
         cells = [_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in found]
         body.append([safe(data, 60), *cells])
-    tall = " many" if len(study.recipes) > 5 else ""
+    # Beside the picture there is room for so many characters; else the spreads stand below the means.
+    length = (
+        sum(max(len(re.sub("<[^>]*>", "", line[k])) for line in body) for k in range(1, len(body[0]))) if body else 0
+    )
+    tall = " many" if len(study.recipes) > 5 else " long" if length > 58 else ""
     title = f"{WORDS[measure]} <small>± <abbr title='standard deviation'>sd</abbr> over {total:,} fits</small>"
     foot = _foot(study, lines, measure)
     return html_table([title, *names_html(study, dark)], body, f"scroll means{tall}", foot)

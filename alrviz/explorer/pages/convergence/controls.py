@@ -37,11 +37,13 @@ class RaceMenus:
         for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
+        try_it.css_classes = ["alrviz-hint"]
         examples = pn.Row(try_it, *(pill(example, tried) for example in EXAMPLES), margin=0)
         # Beside a bar that scrolls, or in a window less wide, the examples have a line of their own.
         self.panel = pn.Row(
             self.question, self.data, self.order, self.alpha, pn.HSpacer(), examples,
             sizing_mode="stretch_width", margin=(0, 0, 8, 0), styles={"flex-wrap": "wrap", "row-gap": "6px"},
+            css_classes=["alrviz-first"],
         )  # fmt: skip
 
     def _tell(self, name: str, value: Any) -> None:

@@ -140,7 +140,9 @@ class ConvergencePage:
             self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width",
         )  # fmt: skip
-        card = pn.Column(self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0)
+        card = pn.Column(
+            self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-first"]
+        )
         about = Collapsible("What am I looking at?", html(text=rich(ABOUT)))
         parts = [self.controls.panel, second, card, self.why.part, self.model.part, about, *self.dialogs.panels]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
