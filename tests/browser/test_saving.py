@@ -30,6 +30,23 @@ def shown_size(explorer: Explorer) -> tuple[float, float]:
     return found[0], found[1]
 
 
+# Words of an SVG that do not end within it where they are shown in a wider font.
+CUT_IN_ANOTHER_FONT = """(svg) => {
+    const place = document.createElement("div");
+    place.innerHTML = svg;
+    document.body.append(place);
+    const root = place.querySelector("svg"), words = [...root.querySelectorAll("text")];
+    for (const one of words) one.style.fontFamily = "monospace";
+    const edges = root.getBoundingClientRect();
+    const cut = words.filter((one) => {
+        const box = one.getBoundingClientRect();
+        return box.right > edges.right + 1 || box.top < edges.top - 1;
+    });
+    place.remove();
+    return cut.map((one) => one.textContent);
+}"""
+
+
 def test_every_press_saves_also_after_another_measure_and_twice_the_same(explorer: Explorer):
     explorer.open("?data=monks-1")
     explorer.race()
@@ -50,6 +67,7 @@ def test_every_press_saves_also_after_another_measure_and_twice_the_same(explore
         svg = saved(explorer, "SVG").read_text(encoding="utf-8")
         assert "monks-1" in svg
         assert explorer.page.locator(".sentence").inner_text().split()[0] in svg
+        assert not explorer.js(CUT_IN_ANOTHER_FONT, svg), "words that a machine without the page's font cuts off"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

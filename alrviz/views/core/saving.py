@@ -102,6 +102,17 @@ function save_picture() {
     for (const [text, style, y] of words)
       add("text", {x: EDGE, y, fill: ink, "font-family": FONT, "font-size": style.size,
         "font-weight": style === TITLE ? 600 : 400}).textContent = text;
+    // Every text is as wide as here, whatever font it is shown in where there is no Roboto.
+    outer.style.position = "absolute";
+    document.body.append(outer);
+    for (const text of outer.querySelectorAll("text")) {
+      const length = text.getComputedTextLength();
+      if (!length) continue;
+      text.setAttribute("textLength", length.toFixed(1));
+      text.setAttribute("lengthAdjust", "spacingAndGlyphs");
+    }
+    outer.remove();
+    outer.removeAttribute("style");
     return keep(new Blob([new XMLSerializer().serializeToString(outer)], {type: "image/svg+xml"}));
   }
   // Bokeh takes the number of pixels from the window, and draws before export() returns.
