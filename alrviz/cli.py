@@ -49,6 +49,29 @@ LOCAL = ("127.0.0.1", "localhost")
 PATIENCE = 120.0  # seconds for an answer: a first page on a slow disk imports everything
 SAVE_EVERY = 10.0  # seconds between two savings of figures that are still coming
 
+# What a sentence tells a caller of Python to pass, and the option that says it here.
+_OPTIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"pass quartiles=True", "say --quartiles"),
+    (r" \(quartiles=False [^)]*\)", ""),
+    (r"pass target=", "say --class "),
+    (r"options=ReadOptions\(dayfirst=True\)", "--day-first"),
+    (r"options=ReadOptions\(dayfirst=False\)", "--month-first"),
+    (r"options=ReadOptions\(missing=\((.*?),?\)\)", lambda m: " ".join(f"--missing {t}" for t in m[1].split(", "))),
+    (r"(?:options=)?ReadOptions\((\w+)=([^)]*)\)", lambda m: f"--{m[1].replace('_', '-')} {m[2]}"),
+    (r"options \(decimal, thousands, missing\) say", "--decimal, --thousands and --missing say"),
+)
+
+
+def with_options(text: str) -> str:
+    """Return a sentence that says the command line's options where it says what is passed in Python.
+
+    >>> with_options("pass quartiles=True to cut it; options=ReadOptions(decimal=',') reads it")
+    "say --quartiles to cut it; --decimal ',' reads it"
+    """
+    for said, option in _OPTIONS:
+        text = re.sub(said, option, text)
+    return text
+
 
 class _Refused(Exception):
     """What was asked for cannot be had; the text is shown as it is."""
@@ -60,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.command(options)
     except (_Refused, AlrvizError) as error:
-        print(f"alrviz: {error}", file=sys.stderr)
+        print(f"alrviz: {with_options(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print()
@@ -435,7 +458,7 @@ def _read(options: argparse.Namespace) -> Dataset | Upload:
         except AlrvizError as error:
             if options.target is not None:
                 raise
-            print(f"Which column is the class has to be chosen on the page: {error}", flush=True)
+            print(f"Which column is the class has to be chosen on the page: {with_options(str(error))}", flush=True)
             return Upload.of(file.name, file.read_bytes()).replace(options=said)
     except OSError as error:
         raise _Refused(f"{str(file)!r} cannot be read: {error.strerror or error}") from error

@@ -373,3 +373,17 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path):
     models = [alrviz.load_model(tmp_path / f"{name}.zip") for name in ("whole", "killed")]
     first, second = (model.predict_proba(rows.X) for model in models)
     assert (first == second).all()
+
+
+def test_what_is_to_be_passed_is_said_as_an_option(tmp_path, capsys):
+    from alrviz.cli import main, with_options
+
+    path = tmp_path / "houses.csv"
+    path.write_text("rooms,price\n" + "\n".join(f"{k % 5},{1000 + 7 * k}" for k in range(60)))
+    assert main(["explore", "--check", "--class", "price", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "say --quartiles to cut it into four classes, or choose another target" in said
+    assert "quartiles=" not in said
+    assert with_options("x (options=ReadOptions(missing=('?', 'n.b.')) reads it)") == (
+        "x (--missing '?' --missing 'n.b.' reads it)"
+    )

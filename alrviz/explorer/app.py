@@ -1,5 +1,6 @@
 """The application: its pages, in the order of the rail, and what a server does before its first visitor."""
 
+import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,13 @@ if TYPE_CHECKING:
 
     from alrviz.data.dataset import Dataset
     from alrviz.explorer.server.tables import Upload
+
+_log = logging.getLogger(__name__)
+FAILED = (
+    "<h1>This page could not be opened</h1><p>The server met an error while it built the page. "
+    "<a href=''>Try again</a>, or <a href='?'>open the first page</a> without the settings of this link. If that does "
+    "not help, restart the server; its log says what went wrong.</p>"
+)
 
 
 def preload() -> None:
@@ -53,4 +61,8 @@ def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" =
         return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
     page_server.same_for_all(pn.state.curdoc)
     pages = [ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage]
-    return build(pages, dataset, "" if path is None else str(path)).root
+    try:
+        return build(pages, dataset, "" if path is None else str(path)).root
+    except Exception:  # else the browser would wait for a page that never comes
+        _log.exception("a page could not be built")
+        return pn.pane.HTML(FAILED)

@@ -375,3 +375,17 @@ def test_the_header_says_whose_points_are_drawn_where_they_are_shown():
     assert "begun" not in about.object
     session.param.update(page="first")  # which is about the table
     assert "150 rows" in about.object
+
+
+def test_a_page_that_cannot_be_built_says_what_to_do(monkeypatch, caplog):
+    from alrviz.explorer import app
+    from alrviz.explorer.shell import shell
+
+    def broken(*given):
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr(shell, "build", broken)
+    pane = app.application()
+    assert "could not be opened" in pane.object
+    assert "Try again" in pane.object
+    assert "no room" in caplog.text
