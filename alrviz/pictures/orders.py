@@ -1,23 +1,29 @@
 """Held-out log loss and cost against the order: what the study of orders has found.
 
 Above: a thin line for each fold, and over them mean +- standard error in the family's colour; a ring marks the verdict.
-Below: what an order costs, parameters and seconds a fit, on log axes.
+Below: what an order costs, parameters and seconds a fit, on log axes. Beside: the reliability curve, how often rows
+predicted with a probability turn out right; on the diagonal it is true. A line for each order over bins of as many rows
+each; below the diagonal a model is too sure of itself, above it is not sure enough. One may be marked: it is full, with
+bars of a standard error.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
+from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
 from alrviz.pictures.formatting import short_count, short_seconds
-from alrviz.pictures.palette import GREY, family_colour, readable
+from alrviz.pictures.palette import GREY, MARKERS, family_colour, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.statistics.measures import loss_text
 
+MUTED = 0.7  # opacity of reliability curves that are not marked
 _ROOM = 0.45  # of an order, left of the first and right of the last
 COSTS: Mapping[str, str] = {"parameters": "parameters (log)", "train_seconds": "seconds a fit (log)"}
 
@@ -183,3 +189,50 @@ def _words(
         x, "y", text="words", source=source, text_font=FONT, text_baseline="bottom", text_color=colour,
         text_font_size="15px", text_font_style="bold" if bold else "normal", **place,
     )  # fmt: skip
+
+
+def line_of(table: pd.DataFrame) -> Data:
+    """Return what a line draws of a table of `studies.measures.reliability`."""
+    if not len(table):
+        return {"x": [], "y": [], "rows": [], "low": [], "high": []}
+    spread = table.standard_error
+    low, high = (table.accuracy - spread).clip(0, 1), (table.accuracy + spread).clip(0, 1)
+    of = {"x": table.confidence, "y": table.accuracy, "rows": table.rows, "low": low, "high": high}
+    return {name: column.to_numpy() for name, column in of.items()}
+
+
+def reliability(tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str], chosen: str = "") -> Picture:
+    """Return the picture of these tables, by the names of their lines; the one of `chosen` is marked.
+
+    colours: one for each line that there may be.
+    """
+    nothing = pd.DataFrame()
+    lines = {text: line_of(tables.get(text, nothing)) for text in colours}
+    starts = [float(np.min(line["x"])) for line in lines.values() if len(line["x"])]
+    # Not their alpha: a notebook's page sends that back in a form that Bokeh's own Line refuses.
+    muted = tuple({"muted": bool(chosen) and text != chosen} for text in colours)
+    return Picture(
+        draw=partial(_draw_reliability, colours=colours),
+        x=(max(0.0, min(starts, default=0.0) - 0.1), 1.02), y=(0.0, 1.02),
+        labels=("probability of the class predicted", "observed accuracy"),
+        data={"lines": tuple(lines.values()), "bars": lines.get(chosen, line_of(nothing))},
+        parts={"lines": muted, "dots": muted, "legend": {"visible": bool(starts)}},
+        key=tuple(colours.items()),
+    )  # fmt: skip
+
+
+def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
+    fig, lines, dots, items = plot.figure, [], [], []
+    fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
+    fig.segment("x", "low", "x", "high", source=plot["bars"], line_color=GREY, line_width=1.6)
+    for (text, colour), marker, source in zip(colours.items(), cycle(MARKERS), plot["lines"], strict=False):
+        lines.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, muted_alpha=MUTED))
+        dots.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker, muted_alpha=MUTED))
+        items.append(LegendItem(label=text, renderers=[lines[-1], dots[-1]]))
+    tips = [("said", "@x{0.000}"), ("right", "@y{0.000}"), ("rows", "@rows{0,0}")]
+    fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
+    # Of a line without points it has words alone: it is shown with the first points.
+    legend = Legend(items=items, orientation="horizontal", margin=0, padding=2, border_line_color=None, spacing=8)
+    legend.update(background_fill_alpha=0.0, click_policy="hide", label_text_font_size="15px", glyph_width=16)
+    fig.add_layout(legend, "above")
+    plot.parts |= {"lines": tuple(lines), "dots": tuple(dots), "legend": legend}

@@ -11,13 +11,11 @@ from typing import Any
 import pandas as pd
 
 from alrviz import __version__
-from alrviz.reproduce.curve_panels import curves
 from alrviz.reproduce.drawing import WIDTH, dots, lines
 from alrviz.reproduce.item import Item
 from alrviz.reproduce.methods import METHODS
-from alrviz.reproduce.plane_maps import maps
+from alrviz.reproduce.panels import curves, maps, scatter
 from alrviz.reproduce.report import Reproduced, report
-from alrviz.reproduce.scatter import scatter
 from alrviz.reproduce.svg import page, text
 from alrviz.reproduce.toy import EDGE
 from alrviz.studies.core.export import to_csv

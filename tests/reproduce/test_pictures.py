@@ -5,11 +5,9 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from alrviz.reproduce.curve_panels import curves
 from alrviz.reproduce.items import ITEMS
+from alrviz.reproduce.panels import RAMP, SIDE, curves, maps, scatter
 from alrviz.reproduce.pictures import PICTURES, picture, save, write_report
-from alrviz.reproduce.plane_maps import RAMP, maps
-from alrviz.reproduce.scatter import SIDE, scatter
 
 SVG = "{http://www.w3.org/2000/svg}"
 

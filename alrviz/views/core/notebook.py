@@ -9,6 +9,7 @@ method may be what watches a parameter, which a widget of another layout sets on
 import base64
 import hashlib
 import inspect
+import json
 import os
 import re
 import sys
@@ -23,14 +24,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 import panel as pn
+from bokeh.core.json_encoder import serialize_json
+from bokeh.document import Document
+from bokeh.embed.util import standalone_docs_json_and_render_items
 from panel.viewable import Viewer
 
 from alrviz.errors import AlrvizError
 from alrviz.pictures.still import still
 from alrviz.views.core.kernel_lock import in_kernel, turn, when_turns_end
-from alrviz.views.core.notebook_link import flush, listen, script, watched
+from alrviz.views.core.notebook_link import ESM, at_home, flush, listen, resource, script, watched
 from alrviz.views.core.pump import Pump
-from alrviz.views.core.saved_page import page
 from alrviz.views.core.state_sync import add_to_page
 
 EXEC = "application/vnd.holoviews_exec.v0+json"  # what pyviz_comms, which comes with Panel, draws in JupyterLab
@@ -146,7 +149,7 @@ class NotebookViewer(Viewer):
             return
         if path is not None and path.suffix.lower() not in (".html", ".htm"):
             raise AlrvizError(f"a view is saved as .html or .png; got {path.name!r}. Nearest: {path.stem}.html")
-        text = page(self.layout, title or type(self).__name__, self.said())
+        text = _page(self.layout, title or type(self).__name__, self.said())
         if path is None:
             filename.write(text)
         else:
@@ -347,3 +350,40 @@ def _other_ways() -> bool:
     if others and not pn.extension._loaded:
         pn.extension(inline=True)
     return pn.config.comms != "default"
+
+
+_SAVED = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<link rel="icon" href="data:,"><style>body {{ margin: 16px; font: 16px sans-serif }}</style></head>
+<body><div id="view"></div><noscript>{words}</noscript>
+<script>{font}</script>
+<script>{scripts}</script>
+<script>
+const esm = {esm}, text = {document}, root = {root};
+const waiting = setInterval(() => {{
+  if (!window.Bokeh?.Panel) return;
+  clearInterval(waiting);
+  const json = JSON.parse(text, (_, value) => {{
+    if (value?.bundle === {name}) value.esm = esm;
+    return value;
+  }});
+  const item = {{ docid: Object.keys(json)[0], roots: {{ [root]: "view" }}, root_ids: [root] }};
+  Bokeh.embed.embed_items_notebook(json, [item]);
+}}, 20);
+</script></body></html>
+"""
+
+
+def _page(layout: Any, title: str, words: str) -> str:
+    """Return the page of what Panel lays out; `words` are for readers without scripts."""
+    document = Document()
+    root = layout._render_model(document)
+    try:
+        at_home(root)
+        documents, _ = standalone_docs_json_and_render_items([root], suppress_callback_warning=True)
+        parts = {"esm": resource(ESM), "document": serialize_json(documents), "root": root.ref["id"], "name": ESM}
+        inside = {name: json.dumps(part).replace("</", "<\\/") for name, part in parts.items()}
+    finally:
+        layout._cleanup(root)
+    scripts = {name: resource(name).replace("</script", "<\\/script") for name in ("font", "scripts")}
+    return _SAVED.format(title=escape(title), words=escape(words), **scripts, **inside)

@@ -12,9 +12,8 @@ import panel as pn
 
 from alrviz.errors import for_page
 from alrviz.pictures import orders as pictures
-from alrviz.pictures.orders import order_name
+from alrviz.pictures.orders import order_name, reliability
 from alrviz.pictures.palette import racer_colours
-from alrviz.pictures.reliability import reliability
 from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
