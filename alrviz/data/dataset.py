@@ -16,7 +16,7 @@ import pandas as pd
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
 from alrviz.data.kinds import IS_ID, KINDS, as_levels, date_parts, guess_kind
-from alrviz.data.leaks import find_leaks
+from alrviz.data.leaks import find_leaks, leaks_note
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.numbers import listed, short
@@ -310,6 +310,11 @@ class Dataset:
         """Of each row (N,) whether an earlier one has the same class and the same values of all columns used."""
         return repeated_rows(self.X, self.y)
 
+    @property
+    def leaks_note(self) -> str:
+        """The note on columns that alone almost determine the class; "" where there is none."""
+        return leaks_note(self.leaks)
+
     @cached_property
     def repeats_note(self) -> str:
         """A sentence on rows that repeat and may be on both sides of a split; "" where there are none to speak of.
@@ -423,9 +428,7 @@ def _build(
         stop.check()
         digests.append(digest_series(classes if shown.kind == "target" else series[shown.name], stop))
     suspects = tuple(find_leaks(used, classes, stop))
-    if suspects:
-        tells = "tells" if len(suspects) == 1 else "tell"
-        notes.append(f"{listed(suspects)} alone almost {tells} the class; is that known beforehand?")
+    notes += filter(None, [leaks_note(suspects)])
     notes += column_notes(columns)
     if not used:
         notes.append("no column is left to predict from; change a kind from 'ignore'")

@@ -7,11 +7,12 @@ was one that finds most rows of the rarer of two classes and hardly any other: a
 Tables of many rows are asked about a sample of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from alrviz.data.numbers import listed
 from alrviz.stop import NEVER, StopToken
 
 SLICES = 200
@@ -76,3 +77,9 @@ def _guesses(codes: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, bool]:
     # A row of the commonest class stays right while the rest of its class still leads without it.
     guess = np.where(best - 1 > second, label[first], n_classes)
     return guess[codes], bool((guess < n_classes).any())
+
+
+def leaks_note(names: Sequence[str]) -> str:
+    """Return what is said of such columns; "" where there is none."""
+    tells = "tells" if len(names) == 1 else "tell"
+    return f"{listed(names)} alone almost {tells} the class; is that known beforehand?" if names else ""

@@ -16,6 +16,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.cells import Result
 from alrviz.studies.protocols.choose_order import choose_order
 from alrviz.studies.statistics.significance import corrected_error
+from alrviz.views.studies.compare_words import sentence_html
 
 ROOT = Path(__file__).parents[2]
 
@@ -217,3 +218,13 @@ def test_boosting_is_no_order():
     assert set(study.reliability().order) == {1, 2}
     without = choose_order(load_demo("monks-1"), Recipe("lr", alpha=1.0), **asked)
     assert "hgb" not in {recipe.family for recipe in without.recipes}
+
+
+def test_a_column_that_gives_the_class_away_is_named_by_the_verdict():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    table = pd.DataFrame({"a": rng.integers(0, 3, 200).astype(str), "told": np.array(["no", "yes"])[y], "class": y})
+    study = alrviz.choose_order(alrviz.read_table(table), orders=(0, 1), folds=2, repeats=1, n_jobs=1).run()
+    assert study.verdict().notes[0] == "'told' alone almost tells the class; is that known beforehand?"
+    against = alrviz.compare([study.dataset], [alrviz.Recipe("anje", order=1)], folds=2, repeats=1, n_jobs=1).run()
+    assert "alone almost tells the class" in sentence_html(against, against.summary(), "log_loss")

@@ -71,7 +71,7 @@ def processes(seconds: float, most: int) -> int:
 
 def remarks_of(dataset: "Dataset", lost: Iterable[str]) -> tuple[str, ...]:
     """Return what a reader should know of a table before a study of it: `lost` says which columns its cuts lose."""
-    return tuple(words for words in (*dict.fromkeys(lost), dataset.repeats_note) if words)
+    return tuple(words for words in (dataset.leaks_note, *dict.fromkeys(lost), dataset.repeats_note) if words)
 
 
 def costs_html(costs: Costs, what: str = "recipe", about: str = "about ", number: str = "") -> str:

@@ -223,6 +223,7 @@ def _verdict(study: Study) -> OrderVerdict:
     dataset = study.dataset
     rows = f"split {dataset.splitting.words}" if dataset.splitting.when is not None else dataset.splitting.words
     notes = (
+        dataset.leaks_note,
         _alpha_note(study, int(order)),
         rows or dataset.repeats_note,
         _cuts_note(study),

@@ -157,7 +157,11 @@ def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
         said = "No data set has every fit of every recipe" + ("; some have failed." if lost else " yet.")
         return f"<span class='quiet'>{said}</span>"
     so_far = "" if whole == sets else f"<span class='quiet'>Over {whole} of {sets} data sets:</span> "
-    return so_far + _best(study, lines, measure, table, whole)
+    leaks = "".join(
+        f"<div class='quiet'>{safe(of.name, 60)}: {safe(of.leaks_note, 400)}</div>" for of in study.datasets.values()
+        if of.leaks
+    )  # fmt: skip
+    return so_far + _best(study, lines, measure, table, whole) + leaks
 
 
 def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame, whole: int) -> str:
