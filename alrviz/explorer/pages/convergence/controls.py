@@ -15,6 +15,7 @@ from alrviz.explorer.session.state import FIRST_DEMO
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.explorer.widgets.menus import FILE, order_buttons, pill, select, tables_menu
+from alrviz.views.core.panes import Updating
 
 WIDTH, WIDE = 216, 324  # px of the menu of questions
 
@@ -29,7 +30,7 @@ class RaceMenus:
 
     def __init__(self, changed: Callable[[str, Any], None], tried: Callable[[Example], None]):
         self._changed = changed
-        self._setting = False
+        self._setting = Updating()
         self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, WIDTH)
         self.data = select("Data", {}, 160)
         self.order = order_buttons()
@@ -54,8 +55,7 @@ class RaceMenus:
         """Show what is set; what has no effect on the question is hidden."""
         question, order, alpha, tables = choice.question, choice.order, choice.alpha, tables_menu(session)
         asked = QUESTIONS.get(question)
-        self._setting = True
-        try:
+        with self._setting:
             own = {"My own racers": OWN} if question == OWN else {}
             self.question.options = {of.words: slug for slug, of in QUESTIONS.items()} | own
             self.question.value = question
@@ -70,5 +70,3 @@ class RaceMenus:
             alphas = sorted({*ALPHAS, alpha} - ({0.0} if asked is not None and asked.pulls else set()))
             self.alpha.options = {f"{a:g}": a for a in alphas}
             self.alpha.value = alpha
-        finally:
-            self._setting = False
