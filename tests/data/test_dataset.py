@@ -1,11 +1,13 @@
+import io
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import alrviz
 from alrviz.data.read import read_columns, read_table
-from alrviz.errors import TableError
+from alrviz.errors import TableError, for_page
 
 
 def frame(n: int = 60) -> pd.DataFrame:
@@ -277,3 +279,17 @@ def test_rows_that_repeat_are_counted_in_the_notes():
     assert any(note.startswith("40 of 340 rows repeat an earlier one") for note in read_table(frame).notes)
     few = pd.DataFrame({"a": list("uv") * 50, "class": list("xxyy") * 25})
     assert not any("repeat" in note for note in read_table(few).notes)  # by their nature
+
+
+def test_a_column_that_one_text_keeps_from_being_numbers_is_noted_with_how_it_is_read():
+    values = [f"{12 + k / 10:.1f}" for k in range(75)] + ["n.b."]
+    csv = "Hb,class\n" + "".join(f"{value},{'ab'[k % 2]}\n" for k, value in enumerate(values))
+    dataset = read_table(io.StringIO(csv), target="class")
+    (note,) = [note for note in dataset.notes if "'n.b.'" in note]
+    assert note == (
+        "'Hb' is read as text, not as numbers: 1 of 76 values is no number, such as 'n.b.' "
+        "(options=ReadOptions(missing=('n.b.',)) reads it as missing)"
+    )
+    assert "How it was read" in for_page(note)
+    again = read_table(io.StringIO(csv), target="class", options=alrviz.ReadOptions(missing=("n.b.",)))
+    assert pd.api.types.is_numeric_dtype(again.X["Hb"])
