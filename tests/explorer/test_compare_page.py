@@ -5,10 +5,12 @@ from urllib.parse import unquote
 
 import pytest
 
+import alrviz
 from alrviz.explorer.pages.compare import page as compare_page
 from alrviz.explorer.pages.compare.page import FIRST_SETS, ComparePage, CompareSpec
 from alrviz.explorer.pages.order.page import OrderSpec
 from alrviz.explorer.server.tables import FileLink
+from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import MOST_SETS, read_link
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import OWNER, opened
@@ -187,3 +189,15 @@ def test_it_opens_with_the_models_that_which_order_judges_and_boosting():
     alphas = {recipe.params["alpha"] for recipe in CompareSpec.first if recipe.family == "lr"}
     assert alphas == {OrderSpec.first[0].params["alpha"]}
     assert "hgb" in {recipe.family for recipe in CompareSpec.first}
+
+
+def test_the_script_reads_the_servers_own_table_where_it_is(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_bytes(CSV)
+    session = Session(owner=OWNER, served=alrviz.read_table(file), served_from=str(file))
+    session.apply(read_link("?page=compare&of=anje_o1&folds=5"))
+    page = ComparePage(session)
+    page.view()
+    assert [table.dataset.name for table in known(page).tables] == ["mine"]
+    assert f"alrviz.read_table({str(file)!r}" in page.tab.script()
+    page.close()

@@ -1,13 +1,16 @@
 """Scripts of "copy as Python": the table and the recipes of the screen as code, and the script of a race."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 
 if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
     from alrviz.data.options import ReadOptions
+    from alrviz.explorer.server.tables import Upload
     from alrviz.explorer.session.session import Session
 
 
@@ -25,32 +28,58 @@ def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
+@dataclass(frozen=True)
+class TableOrigin:
+    """What a table was made of.
+
+    Attributes:
+        dataset: the table; None while there is none.
+        upload: the visitor's file, if it was one. served_from: the path of the server's own, where that is known.
+        demo: the demo set's name, and the rows asked for. seed: of its generator.
+        kinds: those that were changed, by position.
+    """
+
+    dataset: "Dataset | None"
+    upload: "Upload | None"
+    demo: tuple[str, int | None] | None
+    seed: int
+    kinds: tuple[tuple[int, str], ...]
+    served_from: str
+
+
 def dataset_code(session: "Session") -> str:
     """Python that makes the table of a session, split as it is."""
-    call = "" if session.dataset is None else session.dataset.splitting.call
-    return _table_code(session) + (f"\ndataset = dataset.{call}" if call else "")
+    kinds = session.state.kinds
+    origin = TableOrigin(session.dataset, session.upload, session.demo, session.seed, kinds, session.served_from)
+    return table_code(origin)
 
 
-def _table_code(session: "Session") -> str:
-    if session.upload is None and session.demo is not None:
-        name, rows = session.demo
+def table_code(origin: TableOrigin) -> str:
+    """Python that makes a table, split as it is."""
+    call = "" if origin.dataset is None else origin.dataset.splitting.call
+    return _made_code(origin) + (f"\ndataset = dataset.{call}" if call else "")
+
+
+def _made_code(origin: TableOrigin) -> str:
+    if origin.upload is None and origin.demo is not None:
+        name, rows = origin.demo
         size = "" if rows is None else f", rows={rows}"
-        made = f"alrviz.load_demo({name!r}{size}, seed={session.seed})"
-        return f"dataset = {made}" + _kinds_code(session)
-    dataset = session.dataset
+        made = f"alrviz.load_demo({name!r}{size}, seed={origin.seed})"
+        return f"dataset = {made}" + _kinds_code(origin)
+    dataset = origin.dataset
     if dataset is None:
         return "dataset = alrviz.read_table('table.csv')"
-    if session.upload is None:
-        name, note = session.served_from or f"{dataset.name}.csv", "the file that the explorer was started with"
+    if origin.upload is None:
+        name, note = origin.served_from or f"{dataset.name}.csv", "the file that the explorer was started with"
         options: ReadOptions | None = dataset.table.asked
     else:
-        name, note = session.upload.name, "a file that was dropped: give its folder too"
-        options = session.upload.options
+        name, note = origin.upload.name, "a file that was dropped: give its folder too"
+        options = origin.upload.options
     given = {} if options is None else {k: v for k, v in vars_of(options).items() if v is not None}
     read = f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in given.items())})" if given else ""
     where = f"  # {note}; {dataset.n_rows:,} rows; hash {dataset.hash[:16]}"
     target = f", target={dataset.target!r}" + (", quartiles=True" if dataset.quartiles else "")
-    return f"dataset = alrviz.read_table({name!r}{target}{read}){where}" + _kinds_code(session, retarget=False)
+    return f"dataset = alrviz.read_table({name!r}{target}{read}){where}" + _kinds_code(origin, retarget=False)
 
 
 def vars_of(options: "ReadOptions") -> dict[str, object]:
@@ -58,12 +87,12 @@ def vars_of(options: "ReadOptions") -> dict[str, object]:
     return {name: getattr(options, name) for name in options.__dataclass_fields__}
 
 
-def _kinds_code(session: "Session", *, retarget: bool = True) -> str:
+def _kinds_code(origin: TableOrigin, *, retarget: bool = True) -> str:
     """Python for the kinds and the target the reader has chosen."""
-    if session.dataset is None:
+    if origin.dataset is None:
         return ""
-    names = session.dataset.table.names
-    chosen = {names[k]: kind for k, kind in session.state.kinds if k < len(names)}
+    names = origin.dataset.table.names
+    chosen = {names[k]: kind for k, kind in origin.kinds if k < len(names)}
     kinds = {name: kind for name, kind in chosen.items() if kind not in ("target", "quartiles")}
     target = next((name for name, kind in chosen.items() if kind in ("target", "quartiles")), None)
     lines = []

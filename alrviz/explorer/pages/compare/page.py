@@ -18,7 +18,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import MOST_SETS, State
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.scripts import dataset_code
+from alrviz.explorer.widgets.scripts import TableOrigin, table_code
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, remarks_of
 from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
@@ -35,7 +35,6 @@ from alrviz.views.studies.compare import CompareView
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.explorer.server.tables import Upload
 
 FIRST_SETS = TableSets(("monks-1", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine"))
 
@@ -156,7 +155,7 @@ print(ranks(study, "log_loss"))
 
     def table_code(self, session: Session, costs: TableCosts) -> tuple[str, str]:
         """Return Python that makes the tables, and what it calls them."""
-        return tables_code(costs.tables, session.seed), "tables"
+        return tables_code(costs.tables, session.seed, session.served_from), "tables"
 
 
 class CompareMenus(StudyMenus):
@@ -285,30 +284,12 @@ def _price(one: RecipePrice) -> str:
     return f"{count} · {bytes_text(one.price.bytes)} · {seconds_text(one.seconds)}"
 
 
-@dataclass(frozen=True)
-class _Source:
-    """What `dataset_code` asks of a session, of one table."""
-
-    upload: "Upload | None"
-    demo: tuple[str, None] | None
-    dataset: "Dataset"
-    seed: int
-    kinds: tuple[tuple[int, str], ...]
-
-    @property
-    def state(self) -> "_Source":
-        """Where the kinds are."""
-        return self
-
-
-def tables_code(tables: tuple[NamedTable, ...], seed: int) -> str:
-    """Python that makes a list of the tables."""
+def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> str:
+    """Python that makes a list of the tables; served_from: the path of the server's own, where that is known."""
     code = "tables = []\n"
     for table in tables:
-        source: Any = _Source(
-            table.upload, (table.demo, None) if table.demo else None, table.dataset, seed, table.kinds
-        )
-        lines = dataset_code(source)
+        demo = (table.demo, None) if table.demo else None
+        lines = table_code(TableOrigin(table.dataset, table.upload, demo, seed, table.kinds, served_from))
         own = table.dataset.table.name if not table.demo else table.demo
         if table.dataset.name != own:  # two of one name: one was given another
             lines += f"\ndataset = dataclasses.replace(dataset, name={table.dataset.name!r})"
