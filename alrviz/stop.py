@@ -53,5 +53,9 @@ class _Never(StopToken):
     def report(self, share: float) -> None:
         """Nobody watches."""
 
+    def __repr__(self) -> str:
+        """As it is written where it is a default."""
+        return "NEVER"
+
 
 NEVER = _Never()

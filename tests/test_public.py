@@ -1,5 +1,6 @@
 """The front door: cheap to open, and everything it names is there."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -55,3 +56,9 @@ def test_a_typed_script_of_a_user_runs():
     from tests.typed_user import use
 
     assert not len(use())
+
+
+def test_signatures_show_no_object_by_its_address():
+    public = [getattr(alrviz, name) for name in alrviz.__all__]
+    shown = {of.__name__: str(inspect.signature(of)) for of in public if inspect.isfunction(of)}
+    assert not [name for name, text in shown.items() if " object at 0x" in text]

@@ -107,7 +107,7 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
     """Return the column with spellings that differ in upper and lower case or in spaces made one, and a note.
 
     The commonest spelling stays. Ids stay as they are, and so do codes, which may well tell "a" from "A": single
-    letters that are not the answers Y, N, T, F, M and J, and all where capitals are within a word ("hId").
+    letters that are not the answers Y, N, T, F, M, W and J, and all where capitals are within a word ("hId").
     """
     levels = column.levels
     found = folded(levels).dictionary_encode()
@@ -144,4 +144,4 @@ def spellings(column: TextColumn) -> dict[str, str]:
 def _may_merge(keys: pa.Array) -> bool:
     """Whether folded levels are words, or answers of one letter, and no codes."""
     short = keys.filter(pc.equal(pc.utf8_length(keys), 1)).to_pylist()
-    return not short or (set(short) <= set("yntfmj") and len(short) == len(keys))
+    return not short or (set(short) <= set("yntfmjw") and len(short) == len(keys))

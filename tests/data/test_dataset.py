@@ -293,3 +293,11 @@ def test_a_column_that_one_text_keeps_from_being_numbers_is_noted_with_how_it_is
     assert "How it was read" in for_page(note)
     again = read_table(io.StringIO(csv), target="class", options=alrviz.ReadOptions(missing=("n.b.",)))
     assert pd.api.types.is_numeric_dtype(again.X["Hb"])
+
+
+def test_w_and_m_are_answers_too_whatever_their_case_and_blanks():
+    answers = ["m", "w", "W ", "M"] * 10
+    csv = "sex,class\n" + "".join(f"{answer},{'ab'[k % 2]}\n" for k, answer in enumerate(answers))
+    dataset = read_table(io.StringIO(csv), target="class")
+    assert sorted(dataset.X["sex"].cat.categories) == ["m", "w"]
+    assert any("one level" in note for note in dataset.notes)
