@@ -130,6 +130,12 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
     "selective": {False: "all of them", True: "the best of them (selective)"},
     "kernel": {"rbf": "Gaussian (RBF)", "linear": "linear", "poly": "polynomial"},
     "alpha": {"cv": "nested CV"},
+    "selection": {
+        "mi": "mutual information",
+        "mi-mm": "mutual information, Miller-Madow",
+        "gain": "predicted gain",
+    },
+    "grow": {"weak": "one part kept", "strong": "all parts kept"},
 }
 
 

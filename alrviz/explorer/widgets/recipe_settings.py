@@ -99,7 +99,7 @@ class RecipeSettings:
     def _number_input(self, field: Field) -> Viewable:
         param = param_of(field.name)
         kind = pmui.IntInput if param.integer else pmui.FloatInput
-        shown = {} if param.integer else {"format": "0[.]000000"}
+        shown = {} if param.integer else {"format": "0.[000000]"}
         widget = kind(
             **shown, label=field.label, step=field.step, start=param.low, size="small",
             end=HIGHEST.get(field.name, param.high if param.high < 1e5 else None),
