@@ -39,6 +39,9 @@ from alrviz.stop import NEVER, StopToken
 
 # Of pickles: to be raised when the attributes change in a way that older code or older pickles cannot bear.
 FORMAT = 1
+# What was warned of in this process: every fold of a cross-validation would say it once more, and scikit-learn's own
+# changes of the filters make Python forget what it has shown.
+_TOLD: set[str] = set()
 _COLUMNS_TOLD = 3  # columns that a warning of unseen values names
 
 
@@ -107,7 +110,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Warns
         -----
         LostColumnsWarning
-            Numeric columns that no cut divides: the model cannot see them.
+            Numeric columns that no cut divides: the model cannot see them. Said once of the same columns.
         """
         self._fit(X, y, sample_weight, on_step)  # apart: a decorated method has no type
         self._tell()
@@ -135,8 +138,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._learn(prepared, recipe, progress=progress)
         self._remember(encoder, recipe)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=lambda: vars(self))
-        if encoder.lost_:
-            warnings.warn(f"{type(self).__name__}: {lost_text(encoder)}", LostColumnsWarning, stacklevel=4)
+        text = f"{type(self).__name__}: {lost_text(encoder)}" if encoder.lost_ else ""
+        if text and text not in _TOLD:
+            _TOLD.add(text)
+            warnings.warn(text, LostColumnsWarning, stacklevel=4)
 
     def fit_prepared(self, X: Any, prepared: Prepared, stop: StopToken = NEVER) -> Self:
         """Learn as `fit(X, y)` would, from rows that were encoded before, and whatever was made of them since.

@@ -254,10 +254,20 @@ def test_defaults_of_what_is_fitted_do_not_warn(model, name):
 
 def test_columns_that_no_cut_divides_are_warned_of_and_what_to_do_is_said():
     a, b = np.random.default_rng(0).normal(size=(2, 800))
-    X, y = pd.DataFrame({"a": a, "b": b, "same": 1.0}), a * b > 0
-    with pytest.warns(LostColumnsWarning, match=r"no cut in 2 of 3 numeric columns: 'a', 'b'.*discretize=\"quantile\""):
+    X, y = pd.DataFrame({"left": a, "right": b, "same": 1.0}), a * b > 0
+    told = r"no cut in 2 of 3 numeric columns: 'left', 'right'.*discretize=\"quantile\""
+    with pytest.warns(LostColumnsWarning, match=told):
         blind = LRClassifier(order=2).fit(X, y)
     assert blind.score(X, y) < 0.6
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert LRClassifier(order=2, discretize="quantile").fit(X, y).score(X, y) > 0.85
+
+
+def test_lost_columns_are_warned_of_once_not_once_a_fold():
+    a, b = np.random.default_rng(0).normal(size=(2, 800))
+    X, y = pd.DataFrame({"first": a, "second": b}), a * b > 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cross_val_score(LRClassifier(order=2), X, y, cv=4)
+    assert len([one for one in caught if issubclass(one.category, LostColumnsWarning)]) == 1
