@@ -202,6 +202,7 @@ def test_a_path_that_grows_feeds_the_figures():
     assert [pane.object for pane in (view.ratios.pane, view.losses.pane)] == figures
     assert len(view.ratios.plot["ratios"].data["xs"][0]) == 40
     assert figures[0].x_range.end > 39
+    assert figures[1].y_range.start < path(40).losses["training"].min(), "the other heights follow too"
 
 
 def test_a_press_scrubs_to_the_nearest_step():

@@ -123,9 +123,10 @@ class LiveFigure:
         """
         old = self.picture
         shown = fig.x_range.start, fig.x_range.end, fig.y_range.start, fig.y_range.end
-        follows = anew or all(side in given for side, given in zip(shown, self._given, strict=True))
         given = _sides(old) if anew and old is not None else self._given
+        # What it is given now is no zoom either: of a range that two figures share the other one may have moved.
         self._given = tuple(sides | new for sides, new in zip(given, _sides(picture), strict=True))
+        follows = anew or all(side in sides for side, sides in zip(shown, self._given, strict=True))
         for axis, (start, end), before in (
             (fig.x_range, picture.x, None if old is None else old.x),
             (fig.y_range, picture.y, None if old is None else old.y),

@@ -100,7 +100,7 @@ class BiasVarianceView(StudyView):
         high = f"calc({self._height} + {more}px)"
         self._place.param.update(height=330 + more, styles={"height": high, "flex": f"0 0 {high}"})
         for part, picture in drawn.items():
-            self.pictures[part].show(picture)
+            self.pictures[part].show(picture, of=study)
         say(self._grid, grid_html(table, filled(study), self.definition))
         self.tell(sentence_html(study, table, self.definition))
 

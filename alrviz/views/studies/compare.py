@@ -111,7 +111,9 @@ class CompareView(StudyView):
         if len(study.names) > 1:
             colours = racer_colours([recipe.label for recipe in study.recipes], dark)
             pair = self.across, self.up
-            self.picture.show(pictures.compare(lines, study.frame(), pair, measure, colours, dark), of=(pair, measure))
+            self.picture.show(
+                pictures.compare(lines, study.frame(), pair, measure, colours, dark), of=(study, pair, measure)
+            )
 
     def _offer(self, names: tuple[str, ...]) -> None:
         """Offer the recipes; a picture needs two."""

@@ -89,7 +89,7 @@ class LearningCurveView(StudyView):
             curves, racers, measure=self.measure, span=self.span, rows=rows, window=asked["window"], crossed=crossed,
             dark=self.dark,
         )  # fmt: skip
-        self.picture.show(picture)
+        self.picture.show(picture, of=study)
         say(self.told, told_html(study, asked))
         self.tell(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
 

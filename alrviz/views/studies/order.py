@@ -95,7 +95,7 @@ class OrderStudyView(StudyView):
         tables = {order_name(n): table[table.order == n] for n in orders}
         drawn["reliability"] = reliability(tables, colours, "" if verdict.order is None else order_name(verdict.order))
         for part, picture in drawn.items():
-            self.pictures[part].show(picture)
+            self.pictures[part].show(picture, of=study)
         self.tell(sentence_html(study, verdict.sentence, self.lines) + notes_html(verdict.notes))
 
 

@@ -151,7 +151,8 @@ class PathView(StudyView):
         best = {one.racer: one.alpha for one in self.readings}
         paths, beside = named(study)
         self.losses.show(
-            drawn.losses(self.lines, paths, beside, alphas_of(study), self.measure, best, dark=self.dark)
+            drawn.losses(self.lines, paths, beside, alphas_of(study), self.measure, best, dark=self.dark),
+            of=study,
         )  # fmt: skip
         self.tell(sentence_html(study, sentence(study, self.measure)))
         self._show_path()
@@ -221,7 +222,7 @@ class PathView(StudyView):
         if self.study is None or self.lines is None or self.losses.picture is None or self._offering:
             return
         key = self.losses.picture.key
-        self.weights.show(drawn.spread(self.lines, self._shown, alphas_of(self.study), self._colour, key))
+        self.weights.show(drawn.spread(self.lines, self._shown, alphas_of(self.study), self._colour, key), self.study)
         if self.follower.quick(self._shown) and self.row() is None:
             self.follower.want(self._shown, self.at)
             self._wake()
