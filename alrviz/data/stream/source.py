@@ -44,6 +44,7 @@ _PACKED: dict[bytes, Callable[[Path], Any]] = {
     b"\x28\xb5\x2f\xfd": lambda path: pa.CompressedInputStream(pa.OSFile(os.fspath(path)), "zstd"),
 }
 _BROKEN = (pa.ArrowException, UnicodeError, *DAMAGES)
+_NAMED = {"xlsx": "a workbook or a zip archive", "json": "JSON", "arff": "ARFF"}
 _UTF8 = (None, "utf-8", "utf-8-sig", "ascii")
 Column = TextColumn | Values
 
@@ -140,7 +141,14 @@ def open_source(paths: Any, options: ReadOptions | None = None) -> Source:
 
 def _files(paths: Any) -> Iterator[Path]:
     """The files of what was said, sorted within a folder or a pattern."""
-    for said in [paths] if isinstance(paths, str | os.PathLike) else list(paths):
+    every = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not isinstance(every, list | tuple) or not every or not all(isinstance(one, str | os.PathLike) for one in every):
+        what = "an empty list" if isinstance(every, list | tuple) and not every else type(paths).__name__
+        raise TableError(
+            f"a table cannot be opened from {what}; a path, a folder, a pattern or a list of them was expected "
+            "(read_table takes what is in memory)"
+        )
+    for said in every:
         path = Path(said).expanduser()
         if path.is_dir():
             inside = sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith((".", "_")))
@@ -219,8 +227,8 @@ def _format(path: Path) -> str:
         kind = sniff_format(stream.read(HEAD))
     if kind not in _FORMATS:
         raise TableError(
-            f"{path.name!r} is {kind}, which is not read in batches; Parquet, Arrow or delimited text was expected, or "
-            "read_table, which reads it whole"
+            f"{path.name!r} is {_NAMED.get(kind, kind)}, which is not read in batches; Parquet, Arrow or delimited "
+            "text was expected, or read_table, which reads it whole"
         )
     return kind
 
@@ -261,7 +269,13 @@ def _text_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
     parse = pa.csv.ParseOptions(delimiter=options.delimiter or ",", newlines_in_values=True)
     kinds = {f"f{i}": text for i in range(len(source.names))}
     convert = pa.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False)
-    with _opened(path) as stream, pa.csv.open_csv(stream, read, parse, convert) as reader:
+    with _opened(path) as stream:
+        try:
+            reader = pa.csv.open_csv(stream, read, parse, convert)
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" not in str(error):
+                raise
+            return  # names, and no rows behind them
         for batch in reader:
             if batch.num_columns != len(source.names):
                 raise TableError(

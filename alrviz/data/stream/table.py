@@ -246,7 +246,15 @@ def open_table(
     table = Table.of(
         source.name, parsed.columns, parsed.options, OWN_LIMITS, parsed.notes, False, (), options, source.head
     )
-    sample = table.dataset(target, kinds=kinds, stop=stop)
+    try:
+        sample = table.dataset(target, kinds=kinds, stop=stop)
+    except TableError as error:
+        if "quartiles" not in str(error):
+            raise
+        raise TableError(
+            f"{str(error).partition(';')[0]}; a class of few values was expected: choose another target, or cut this "
+            "one beforehand"
+        ) from error
     notes = [*table.notes]  # not the sample's own: what repeats there, or is rare, need not in the table
     if rows > SAMPLE:
         notes.append(f"what columns are was told by {SAMPLE:,} of {rows:,} rows; a kind that is not right can be said")

@@ -176,10 +176,19 @@ def test_what_is_not_there_or_cannot_be_read_in_batches(tmp_path):
     with pytest.raises(MissingFileError, match=r"table.csv.*did you mean 'tabel.csv'"):
         open_table(tmp_path / "table.csv", cache=tmp_path)
     (tmp_path / "t.json").write_text('[{"a": 1, "class": "x"}]')
-    with pytest.raises(TableError, match=r"'t.json' is json, which is not read in batches"):
+    with pytest.raises(TableError, match=r"'t.json' is JSON, which is not read in batches"):
         open_table(tmp_path / "t.json", cache=tmp_path)
     with pytest.raises(TableError, match=r"unreadable='drop'"):
         open_table(tmp_path / "tabel.csv", cache=tmp_path, unreadable="drop")
+    for what, said in ((None, "NoneType"), ([], "an empty list"), (messy(50), "DataFrame")):
+        with pytest.raises(TableError, match=f"cannot be opened from {said}; a path, a folder"):
+            open_table(what, cache=tmp_path)
+    (tmp_path / "names.csv").write_text("a,b,class\n")
+    with pytest.raises(TableError, match="names but no rows"):
+        open_table(tmp_path / "names.csv", cache=tmp_path)
+    messy(200)[["x", "k"]].to_csv(tmp_path / "many.csv", index=False)
+    with pytest.raises(TableError, match=r"column 'x' holds \d+ different numbers.*a class of few values was expected"):
+        open_table(tmp_path / "many.csv", "x", cache=tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(TableError, match="holds no file"):
         open_table(tmp_path / "empty", cache=tmp_path)
