@@ -29,7 +29,7 @@ def qr_html(link: str, *, named: bool = True) -> str:
         return _TOO_LONG
     svg = code.svg_inline(omitsize=True, light="#fff", border=4)
     # So large that a dialog with all its words fits a projector of 720 lines.
-    style = "max-width:min(100%,34vh); margin:0 auto"
+    style = "max-width:min(100%,30vh); margin:0 auto"
     picture = f"<div role='img' aria-label='QR code of the link' style='{style}'>{svg}</div>"
     words = f"<p class='quiet' style='overflow-wrap:anywhere; text-align:center'>{safe(link, 400)}</p>"
     return picture + (words if named else "")
