@@ -343,7 +343,7 @@ def test_fit_makes_a_model_of_files_that_predict_takes(tmp_path, capsys):
     ("more", "error"),
     [
         (["--kind", "size"], "--kind 'size' names no kind; expected COLUMN=KIND"),
-        (["--family", "tan"], "family 'tan' is not fitted to tables read in batches; expected 'lr', 'alr', 'anje'"),
+        (["--family", "tan"], "family 'tan' is not fitted to tables read in batches; expected 'lr', 'alr', 'salr', "),
         (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
         (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
     ],
