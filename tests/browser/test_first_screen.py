@@ -152,13 +152,13 @@ def test_what_has_no_effect_is_hidden(explorer: Explorer):
     explorer.open("?data=led&rows=500")
     ended(explorer)
     center = explorer.page.get_by_role("combobox", name=re.compile("^Shrink toward"))
-    explorer.page.get_by_role("button").filter(has_text="alr").first.click()
+    explorer.button("alr").first.click()
     explorer.page.get_by_role("combobox", name="Family").wait_for()
     assert not center.is_visible()
     explorer.page.keyboard.press("Escape")
     explorer.page.get_by_role("combobox", name="Family").wait_for(state="hidden")
     explorer.choose("alpha", "1")
-    explorer.page.get_by_role("button").filter(has_text="alr").first.click()
+    explorer.button("alr").first.click()
     center.wait_for()
 
 
