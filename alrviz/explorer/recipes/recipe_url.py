@@ -48,6 +48,9 @@ LETTERS = {
     "L": "learning_rate",
     "C": "C",
     "F": "kernel",
+    "B": "selection",
+    "G": "grow",
+    "P": "keep",
 }
 # A link must not ask a server for what no page offers; these have no end there, but must stay numbers one can fit.
 _HIGHEST = {**HIGHEST, "alpha": 1e9, "smoothing": 1e3}
