@@ -95,7 +95,7 @@ class HierarchicalALR(SelectiveALR):
     (9, 0.74)
     """
     params: ClassVar[Mapping[str, Param]] = {**SelectiveALR.params, "grow": Param("weak", ("weak", "strong"))}
-    colours: ClassVar[Mapping[str, str]] = {"hsalr": "#117733"}
+    colours: ClassVar[Mapping[str, str]] = {"hsalr": "#13BF77"}
     aliases: ClassVar[Mapping[str, str]] = {"hierarchicalalr": 'Recipe("hsalr")'}
 
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
