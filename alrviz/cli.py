@@ -6,7 +6,8 @@ browser can try. `fit` makes a model of a table of any size, `predict` puts new 
 measures the papers' tables again: per item a CSV and a picture, saved as rows come. A command imports what it needs
 itself, so that `alrviz --version` answers at once.
 
-Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use).
+Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use); 130 a fit
+was broken off.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print()
-        return 0
+        return getattr(options, "broken_off", 0)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -161,7 +162,7 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--resume", action="store_true", help="go on after the last pass of a fit that was broken off")
     fit.add_argument("--threads", type=int, metavar="N", help="threads (default: all)")
     _add_read_options(fit)
-    fit.set_defaults(command=_fit)
+    fit.set_defaults(command=_fit, broken_off=130)
 
     reproduce = commands.add_parser("reproduce", help="measure the papers' tables again, and set ours beside theirs")
     reproduce.add_argument("names", nargs="*", metavar="NAME", help="what to reproduce (default: all of --list)")
@@ -267,8 +268,9 @@ def _predict(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
-    if not options.out.parent.is_dir():
-        raise _Refused(f"there is no folder {str(options.out.parent)!r} to write the model to")
+    if not options.out.parent.is_dir() or options.out.is_dir():
+        folder = f"there is no folder {str(options.out.parent)!r} to write the model to"
+        raise _Refused(f"{str(options.out)!r} is a folder; a file was expected" if options.out.is_dir() else folder)
     from alrviz.data.stream.table import open_table
     from alrviz.estimators.model_file import save_model
     from alrviz.fitting.families import STREAMS
@@ -282,11 +284,10 @@ def _fit(options: argparse.Namespace) -> int:
         )
     began, said = time.monotonic(), _Progress()
     kinds = dict(_kind(text) for text in options.kind)
-    given: dict[str, Any] = {"order": options.order}
-    if options.family != "anje":
+    said_of = {name: getattr(options, name) for name in ("alpha", "keep", "selection")}
+    given = {"order": options.order, **{name: value for name, value in said_of.items() if value is not None}}
+    if options.family != "anje":  # which takes no steps
         given |= {"max_iter": options.passes, "solver": "adagrad"}
-        said_of = {name: getattr(options, name) for name in ("alpha", "keep", "selection")}
-        given |= {name: value for name, value in said_of.items() if value is not None}
     discretize = None if options.discretize == "none" else options.discretize
     recipe = Recipe(options.family, discretize=discretize, holdout=options.holdout, seed=options.seed, **given)
     stream = open_table(
@@ -295,8 +296,8 @@ def _fit(options: argparse.Namespace) -> int:
     )  # fmt: skip
     said.line(f"{stream.name}: {stream.n_rows:,} rows, class {stream.target!r}", *stream.notes)
     kept = options.out.with_name(f"{options.out.name}.resume")
-    if not options.resume:
-        kept.unlink(missing_ok=True)
+    if kept.exists() and not options.resume:
+        raise _Refused(f"{str(kept)!r} is of a fit that was broken off: go on with --resume, or remove it")
     run = Run(stream, recipe, n_jobs=options.threads, checkpoint=kept, tell=said.rows)
     for step in run.steps():
         if step.index == 0 and run.price is not None:

@@ -346,6 +346,9 @@ def test_fit_makes_a_model_of_files_that_predict_takes(tmp_path, capsys):
         (["--family", "tan"], "family 'tan' is not fitted to tables read in batches; expected 'lr', 'alr', 'salr', "),
         (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
         (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
+        (["--family", "anje", "--keep", "0.3"], "anje has no parameter 'keep'"),
+        (["--selection", "zzz", "--family", "salr"], "selection='zzz'"),
+        (["--order", "5"], "order=5 needs at least 5 columns"),
     ],
 )
 def test_fit_says_what_cannot_be_had(tmp_path, capsys, more, error):
@@ -354,6 +357,22 @@ def test_fit_says_what_cannot_be_had(tmp_path, capsys, more, error):
     assert cli.main([*given, *more]) == 2
     assert error in capsys.readouterr().err
     assert not (tmp_path / "m.zip").exists()
+
+
+def test_a_fit_that_was_broken_off_is_not_begun_anew_by_mistake(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text(TABLE)
+    (tmp_path / "m.zip.resume").write_bytes(b"a night's work")
+    assert cli.main(["fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "m.zip")]) == 2
+    assert "go on with --resume, or remove it" in capsys.readouterr().err
+    assert (tmp_path / "m.zip.resume").exists()
+
+
+def test_control_c_ends_a_fit_with_a_code_of_its_own(tmp_path, monkeypatch):
+    def pressed(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("alrviz.data.stream.table.open_table", pressed)
+    assert cli.main(["fit", "t.csv", "-o", str(tmp_path / "m.zip")]) == 130
 
 
 def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path):

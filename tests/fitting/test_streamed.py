@@ -11,6 +11,7 @@ from alrviz.data.stream.table import open_table
 from alrviz.errors import AlrvizError, MemoryLimitError, RecipeError
 from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, Trial
 from alrviz.fitting.prepare import Prepared
+from alrviz.models import streamed as streamed_module
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
 from alrviz.passes.stream import SPAN
@@ -152,7 +153,7 @@ def test_anje_over_a_stream_is_anje_in_memory(stream):
     np.testing.assert_allclose(run.estimator().predict_proba(whole.X), want.predict_proba(whole.X), rtol=1e-10)
 
 
-def test_a_broken_off_fit_goes_on_to_the_same_model(stream, tmp_path):
+def test_a_broken_off_fit_goes_on_to_the_same_model(stream, tmp_path, monkeypatch):
     recipe = alrviz.Recipe("alr", order=2, max_iter=5)
     whole = alrviz.Run(stream, recipe)
     list(whole.steps())
@@ -162,6 +163,13 @@ def test_a_broken_off_fit_goes_on_to_the_same_model(stream, tmp_path):
     second = alrviz.Run(stream, recipe, checkpoint=kept)
     assert [step.index for step in second.steps()] == [2, 3, 4, 5]
     np.testing.assert_array_equal(second.model.phi, whole.model.phi)
+    with monkeypatch.context() as little:  # where less memory is free rows of tables are numbered otherwise
+        little.setattr(streamed_module, "_with_gaps", lambda *of: None)
+        third = alrviz.Run(stream, recipe, checkpoint=kept)
+        assert [step.index for step in third.steps()] == [5]
+        assert type(third.objective.passes.cells) is not type(whole.objective.passes.cells)
+    np.testing.assert_array_equal(third.model.phi, whole.model.phi)
+    assert third.trace[-1].seconds > first.trace[-1].seconds
     with pytest.raises(AlrvizError, match="is of another fit"):
         next(alrviz.Run(stream, alrviz.Recipe("alr", order=1), checkpoint=kept).steps())
     kept.write_bytes(kept.read_bytes()[:100])
@@ -175,6 +183,38 @@ def test_what_a_stream_has_not_is_refused(stream):
             alrviz.Run(stream, alrviz.Recipe(family))
     for params in ({"solver": "tron"}, {"objective": "mse"}, {"bounds": (0, 1), "solver": "auto"}):
         with pytest.raises(RecipeError, match="is not there for a table read in batches"):
-            next(alrviz.Run(stream, alrviz.Recipe("alr", order=1, **params)).steps())
+            alrviz.Run(stream, alrviz.Recipe("alr", order=1, **params))  # before anything is read
+    with pytest.raises(RecipeError, match="order=9 needs at least 9 columns"):
+        alrviz.Run(stream, alrviz.Recipe("hsalr", order=9))
     with pytest.raises(MemoryLimitError, match="may be used"):
         next(alrviz.Run(stream, alrviz.Recipe("alr", order=2), max_memory=1000).steps())
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "holdout"), [("tic-tac-toe", None, 0.05), ("led", 300, 0.05), ("led", 2000, 0.0)]
+)
+def test_a_small_table_is_learned_from_whatever_is_held_out(tmp_path, name, rows, holdout):
+    data = alrviz.load_demo(name) if rows is None else alrviz.load_demo(name, rows=rows)
+    data.frame.to_csv(tmp_path / "t.csv", index=False)
+    stream = open_table(tmp_path / "t.csv", data.target, cache=tmp_path / "codes")
+    run = alrviz.Run(stream, alrviz.Recipe("alr", order=1, max_iter=5, holdout=holdout))
+    losses = [step.nll / run.trace.rows for step in run.steps()]
+    whole = alrviz.Run(data, alrviz.Recipe("alr", order=1, holdout=0.0))
+    *_, last = whole.steps()
+    assert losses[-1] < 1.2 * last.nll / whole.trace.rows + 0.02
+
+
+def test_runs_of_one_table_that_begin_at_once_code_it_once(tmp_path):
+    stream = open_table(written(tmp_path, messy(), "parquet"), "class", cache=tmp_path / "codes")
+    runs = [alrviz.Run(stream, alrviz.Recipe("alr", order=1, max_iter=1)) for _ in range(4)]
+    for run in runs:
+        run.start()
+    assert all(run.join(60) for run in runs)
+    assert {run.outcome.code for run in runs} == {"step limit"}
+    assert len(list((tmp_path / "codes").iterdir())) == 1
+
+
+def test_an_empty_checkpoint_is_damaged(stream, tmp_path):
+    (tmp_path / "kept").write_bytes(b"")
+    with pytest.raises(AlrvizError, match="is damaged"):
+        next(alrviz.Run(stream, alrviz.Recipe("alr", order=1), checkpoint=str(tmp_path / "kept")).steps())

@@ -2,15 +2,18 @@
 
     "ALRVIZC1" | chunk after chunk | what the file holds, as JSON | its length (8 bytes) | "ALRVIZC1"
 
-A chunk is at most 2^18 rows: the codes of one column after the other (uint8, or more where levels are many), then the
-classes. Each has a checksum. The file is written under another name and renamed when it is whole, so that nothing
-half-written is ever taken for it. Chunks are read ahead by a thread, and copied: mapped pages would count as memory.
+A chunk is about 2^18 rows, drawn from the whole table: the codes of one column after the other (uint8, or more where
+levels are many), then the classes. Each has a checksum. The file is written under another name and renamed when it is
+whole, so that nothing half-written is ever taken for it. Chunks are read ahead by a thread, and copied: mapped pages
+would count as memory.
 """
 
 import errno
 import json
 import os
+import shutil
 import threading
+import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from typing import Any, BinaryIO, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +32,8 @@ from alrviz.stop import NEVER, StopToken
 
 CHUNK = 2**18  # rows
 QUOTA = 50 * 10**9  # bytes of all caches in a folder; beyond, the oldest go
-SUFFIX = ".codes"
+SUFFIX, READING = ".codes", "reading-"  # of caches, and of folders in which tables are read
+IN_USE, LEFT = 3600.0, 7 * 86400.0  # seconds since the last use in which nothing is removed
 _MAGIC = b"ALRVIZC1"
 
 
@@ -71,7 +76,7 @@ class CodeCache:
 
     def n_rows(self, part: str) -> int:
         """Return how many rows a part has."""
-        return sum(place.rows for place in self.parts[part])
+        return sum(place.rows for place in self.parts.get(part, ()))
 
     def chunks(self, part: str, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterator[Chunk]:
         """Yield the chunks of a part, in their own order or in another, the next one read while one is worked on.
@@ -79,7 +84,7 @@ class CodeCache:
         Raises:
             TableError: bytes are not those that were written.
         """
-        places = self.parts[part]
+        places = self.parts.get(part, ())
         wanted = [places[k] for k in (range(len(places)) if order is None else order)]
         ahead: Queue[Chunk | BaseException] = Queue(maxsize=2)
         left = threading.Event()
@@ -87,10 +92,13 @@ class CodeCache:
         def read() -> None:
             try:
                 with self.path.open("rb") as file:
+                    os.utime(self.path)
                     for place in wanted:
                         if left.is_set():
                             return
                         ahead.put(self._read(file, place))
+            except FileNotFoundError:
+                ahead.put(TableFileError(f"the codes kept in {os.fspath(self.path)!r} are gone; begin again"))
             except BaseException as error:
                 ahead.put(error)
 
@@ -157,9 +165,12 @@ class CacheWriter:
     def __init__(self, path: Path, n_columns: int, dtypes: tuple[str, str]):
         self._path, self._n_columns, self._dtypes = path, n_columns, dtypes
         self._parts: dict[str, list[_Place]] = {}
-        self._draft = path.with_name(f"{path.stem}.{os.getpid()}.part")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._draft.open("wb")
+        self._draft = path.with_name(f"{path.stem}.{uuid4().hex}.part")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._draft.open("wb")
+        except OSError as error:
+            raise no_room(path.parent, error) from error
         self._file.write(_MAGIC)
 
     def add(self, part: str, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer]) -> None:
@@ -175,10 +186,13 @@ class CacheWriter:
         state = {"facts": dict(facts), "columns": self._n_columns, "dtypes": self._dtypes, "parts": parts}
         data = json.dumps(state).encode()
         self._write(data + len(data).to_bytes(8, "little") + _MAGIC)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        os.replace(self._draft, self._path)
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            os.replace(self._draft, self._path)
+        except OSError as error:
+            raise no_room(self._path.parent, error) from error
         keep_quota(self._path)
         made = open_cache(self._path)
         assert made is not None
@@ -199,7 +213,7 @@ class CacheWriter:
 def no_room(folder: Path, error: OSError) -> TableFileError:
     """Return the error for a folder that cannot be written to."""
     if error.errno == errno.ENOSPC:
-        free = size_text(os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize)
+        free = size_text(shutil.disk_usage(folder).free)
         return TableFileError(
             f"no space is left for the codes in {os.fspath(folder)!r} ({free} free); make some, or say another folder "
             "(cache=, --cache)"
@@ -210,10 +224,17 @@ def no_room(folder: Path, error: OSError) -> TableFileError:
 
 
 def keep_quota(newest: Path, quota: int = QUOTA) -> None:
-    """Remove the oldest caches beside `newest` until all are within the quota."""
-    files = sorted(newest.parent.glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime, reverse=True)
-    total = 0
-    for file in files:
-        total += file.stat().st_size
-        if total > quota and file != newest:
+    """Remove the oldest caches beside `newest` until all are within the quota, but none that was used in the last hour,
+    and what was left half-made days ago.
+    """
+    now, total = time.time(), 0
+    found = [(file, file.stat()) for file in newest.parent.iterdir()]
+    for file, stat in sorted(found, key=lambda one: one[1].st_mtime, reverse=True):
+        if file.suffix == SUFFIX:
+            total += stat.st_size
+            if total > quota and file != newest and now - stat.st_mtime > IN_USE:
+                file.unlink(missing_ok=True)
+        elif now - stat.st_mtime > LEFT and file.suffix == ".part":
             file.unlink(missing_ok=True)
+        elif now - stat.st_mtime > LEFT and file.name.startswith(READING):
+            shutil.rmtree(file, ignore_errors=True)

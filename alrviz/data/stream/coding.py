@@ -2,7 +2,8 @@
 
     learn    every value is read as the sample was; numbers and the numbers of levels go to a file a column; the levels
              and cuts are learned on the training rows of one column after the other
-    encode   chunk after chunk, codes of training rows and of held-out rows are written
+    encode   codes of training rows and of held-out rows are written, each chunk drawn from the whole table by a hash of
+             the rows' numbers: rows that are sorted, by class say, would spoil steps that are taken row by row
 
 Held-out rows are chosen by a hash of the row's number, so that they are the same however the table is cut into files;
 of every class at least its first row is learned from.
@@ -28,11 +29,12 @@ from alrviz.data.interpret import Values
 from alrviz.data.kinds import sort_levels
 from alrviz.data.numbers import short
 from alrviz.data.reading import ColumnReading, number_text
-from alrviz.data.stream.cache import CHUNK, CacheWriter, CodeCache, no_room
+from alrviz.data.stream.cache import CHUNK, READING, CacheWriter, CodeCache, no_room
 from alrviz.data.stream.source import Batch, Column, Source
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 
+SHUFFLED = 2**41  # beside a recipe's seed: the order of rows is another draw than which are held out
 Tell = Callable[[str, int], None]  # hears what is done, and of how many rows it is done
 
 
@@ -62,7 +64,7 @@ def code_table(coding: Coding, path: Path, facts: dict[str, Any], tell: Tell, st
     """Read the table of `coding`, code it, and return the cache, kept in `path`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="reading-", dir=path.parent))
+        folder = Path(tempfile.mkdtemp(prefix=READING, dir=path.parent))
     except OSError as error:
         raise no_room(path.parent, error) from error
     try:
@@ -92,7 +94,7 @@ class _Spool:
     """What was read, a file a column: float64 of numbers, int32 of levels; and the class of every row, -1 for none."""
 
     def __init__(self, coding: Coding, folder: Path):
-        self.coding = coding
+        self.coding, self.folder = coding, folder
         self.levels = [None if feature.kind == "numeric" else _Levels() for feature in coding.features]
         self.classes = _Levels()
         self.n_rows = 0
@@ -189,23 +191,77 @@ def _encoded(
         for levels, column in zip(spool.levels, columns, strict=True)
     ]
     kinds = code_dtype(encoder.levels_), code_dtype(np.array([len(labels)]))
+    parts = {"train": train, "held": held & (y >= 0)}
+    shuffled = {name: _Shuffled(spool.folder / name, int(rows.sum()), kinds) for name, rows in parts.items()}
+    for begin in range(0, spool.n_rows, CHUNK):
+        stop.check()
+        end = min(begin + CHUNK, spool.n_rows)
+        codes = np.empty((len(columns), end - begin), kinds[0])
+        for j, (column, lookup) in enumerate(zip(columns, looked, strict=True)):
+            values = spool.column(j, begin, end)
+            codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
+        drawn = row_hash(begin, end - begin, coding.seed + SHUFFLED)
+        for name, rows in parts.items():
+            chosen = rows[begin:end]
+            shuffled[name].add(codes[:, chosen], y[begin:end][chosen], drawn[chosen])
+        tell("encoding", end)
     writer = CacheWriter(path, len(columns), (kinds[0].name, kinds[1].name))
     try:
-        for name, rows in (("train", train), ("held", held & (y >= 0))):
-            for begin, end in _spans(rows):
+        for name, rows_of in shuffled.items():
+            for chunk, own_classes in rows_of.chunks():
                 stop.check()
-                chosen = rows[begin:end]
-                codes = np.empty((len(columns), int(chosen.sum())), kinds[0])
-                for j, (column, lookup) in enumerate(zip(columns, looked, strict=True)):
-                    values = spool.column(j, begin, end)[chosen]
-                    codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
-                writer.add(name, codes, y[begin:end][chosen])
-                tell("encoding", end)
+                writer.add(name, chunk, own_classes)
         facts |= {"encoder": encoder.to_dict(), "lost": list(encoder.lost_), "dropped": int((y < 0).sum())}
         return writer.close({**facts, "rows": spool.n_rows, "unread": spool.unread})
     except BaseException:
         writer.abandon()
         raise
+
+
+class _Shuffled:
+    """Rows dealt out over files by their hash, so that each holds a chunk drawn from the whole table."""
+
+    def __init__(self, path: Path, n_rows: int, kinds: tuple[np.dtype, np.dtype]):
+        self._kinds, self._path = kinds, path
+        self._pieces: list[list[int]] = [[] for _ in range(-(-n_rows // CHUNK))]
+        self._columns = 0
+
+    def add(self, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer], drawn: NDArray[np.uint64]) -> None:
+        """Deal out rows: codes (a, m), classes (m,) and their hashes (m,)."""
+        self._columns = len(codes)
+        goal = (drawn >> np.uint64(32)) % np.uint64(max(1, len(self._pieces)))
+        for k, pieces in enumerate(self._pieces):
+            own = np.flatnonzero(goal == k)
+            if len(own):
+                pieces.append(len(own))
+                try:
+                    with self._file(k).open("ab") as file:
+                        file.write(codes[:, own].tobytes() + y[own].astype(self._kinds[1]).tobytes())
+                        file.write(drawn[own].tobytes())
+                except OSError as error:
+                    raise no_room(self._path.parent, error) from error
+
+    def chunks(self) -> Iterator[tuple[NDArray[np.unsignedinteger], NDArray[np.integer]]]:
+        """Yield the rows of each file, in the order of their hashes, and remove it."""
+        for k, pieces in enumerate(self._pieces):
+            if not pieces:
+                continue
+            found: list[tuple[NDArray[Any], ...]] = []
+            with self._file(k).open("rb") as file:
+                for m in pieces:
+                    own = np.frombuffer(file.read(m * self._columns * self._kinds[0].itemsize), self._kinds[0])
+                    y = np.frombuffer(file.read(m * self._kinds[1].itemsize), self._kinds[1])
+                    drawn = np.frombuffer(file.read(8 * m), np.uint64)
+                    found.append((own.reshape(self._columns, m), y, drawn))
+            self._file(k).unlink()
+            order = np.argsort(np.concatenate([drawn for _, _, drawn in found]), kind="stable")
+            yield (
+                np.concatenate([own for own, _, _ in found], axis=1)[:, order],
+                np.concatenate([y for _, y, _ in found])[order],
+            )
+
+    def _file(self, k: int) -> Path:
+        return self._path.with_name(f"{self._path.name}-{k}")
 
 
 def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[Any]]:
@@ -224,16 +280,6 @@ def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.intp], NDArray[np.
     if len(names) < 2:
         raise TableError(f"column {coding.target.source!r} has {len(names)} class; two classes at least were expected")
     return y, held, names[order].astype(str)
-
-
-def _spans(rows: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Ranges of the table in each of which CHUNK of the `rows` are."""
-    begin, counted = 0, 0
-    ends = np.cumsum(rows)
-    while begin < len(rows) and counted < ends[-1]:
-        end = int(np.searchsorted(ends, min(counted + CHUNK, int(ends[-1])))) + 1
-        yield begin, end
-        begin, counted = end, int(ends[end - 1])
 
 
 def _series(feature: ColumnReading, levels: _Levels | None, values: NDArray[Any]) -> pd.Series:

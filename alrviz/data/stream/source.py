@@ -84,7 +84,7 @@ class Source:
     @property
     def name(self) -> str:
         """What the table is called: its first file, or the folder of several."""
-        return default_name(self.paths[0] if len(self.paths) == 1 else self.paths[0].parent)
+        return default_name(self.paths[0] if len(self.paths) == 1 else self.paths[0].resolve().parent)
 
     @property
     def identity(self) -> list[Any]:
@@ -122,6 +122,12 @@ def open_source(paths: Any, options: ReadOptions | None = None) -> Source:
     """
     files = tuple(_files(paths))
     options, first = options or ReadOptions(), files[0]
+    for name, said in (("skip_footer", options.skip_footer), ("sheet", options.sheet)):
+        if said:
+            raise TableError(
+                f"{name}={said!r} is not there for a table read in batches; mend the file beforehand, or read it "
+                "whole with read_table"
+            )
     kinds = {path: _format(path) for path in files}
     if other := next((path for path in files if kinds[path] != kinds[first]), None):
         raise TableError(
@@ -162,7 +168,7 @@ def _files(paths: Any) -> Iterator[Path]:
             if not matched:
                 near = nearest(path.name, os.listdir(path.parent)) if path.parent.is_dir() else ""
                 raise MissingFileError(f"no file {os.fspath(said)!r}{near}")
-            yield from map(Path, matched)
+            yield from filter(Path.is_file, map(Path, matched))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -206,6 +212,11 @@ def _broken(path: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         raise MissingFileError(f"no file {os.fspath(path)!r}") from error
     except _BROKEN as error:
+        if "UTF8" in str(error) or isinstance(error, UnicodeError):
+            raise TableError(
+                f"{path.name!r} is not UTF-8 throughout ({error}); say its encoding, such as "
+                "ReadOptions(encoding='cp1252'), or --encoding cp1252"
+            ) from error
         raise TableError(f"{path.name!r} is damaged or cut short: {error}; fetch it again") from error
 
 
@@ -249,7 +260,8 @@ def _text_layout(path: Path, options: ReadOptions) -> _Layout:
     with _opened(path) as stream:
         head = stream.read(HEAD)
     if len(head) == HEAD:
-        head = head[: head.rfind(b"\n") + 1] or head
+        wide = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(head[:2], b"\n")  # a line's end in UTF-16
+        head = head[: head.rfind(wide) + len(wide)] or head
     raw = read_delimited(head, replace(options, skip_footer=0), NO_LIMITS, NEVER)
     if raw.options.comment:
         raise TableError(

@@ -9,6 +9,7 @@ contradicts it is an error with its row, or counts as missing where that was sai
 
 import hashlib
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +37,11 @@ from alrviz.stop import NEVER, StopToken
 
 SAMPLE = 50_000  # rows that tell what columns are
 UNREADABLE = ("error", "missing")
+_SAMPLED = 2**40  # seed of the sample's hash: no recipe's, or the sample would be rows that are held out
 _FORMAT = 1  # of codes: raised where the same table would be coded otherwise
+
+
+_turns = threading.Lock()
 
 
 def quiet(what: str, rows: int) -> None:
@@ -135,17 +140,26 @@ class Stream:
             TableError: a value, file or class that cannot be used, with its place.
             TableFileError: files that changed, or no space for the codes.
         """
+        if not isinstance(holdout, int | float) or not 0.0 <= holdout <= 0.95:
+            raise RecipeError(f"holdout={holdout!r} is out of range; expected a number from 0 to 0.95")
+        if not isinstance(seed, int) or not 0 <= seed < 2**32:
+            raise RecipeError(f"seed={seed!r} is out of range; expected a whole number from 0 to {2**32 - 1}")
         if discretize == "keep":
             raise RecipeError("numbers are not kept as they are in a table read in batches; expected discretize='mdl'")
         encoder = Encoder(discretize=discretize, n_bins=n_bins, missing=missing)
         key = self._key([discretize, n_bins, missing, holdout, seed, self.unreadable])
         path = self.cache / f"{key[:32]}{SUFFIX}"
-        cache = open_cache(path)
-        if cache is None:
-            coding = Coding(
-                self.source, self.reading.columns, self._class_reading, self.unreadable, encoder, holdout, seed
-            )
-            cache = code_table(coding, path, {"name": self.name}, tell, stop)
+        while not _turns.acquire(timeout=0.05):  # runs of one table that begin at once code it once
+            stop.check()
+        try:
+            cache = open_cache(path)
+            if cache is None:
+                coding = Coding(
+                    self.source, self.reading.columns, self._class_reading, self.unreadable, encoder, holdout, seed
+                )
+                cache = code_table(coding, path, {"name": self.name}, tell, stop)
+        finally:
+            _turns.release()
         fitted = Encoder.from_dict(cache.facts["encoder"])
         fitted.lost_ = tuple(cache.facts["lost"])
         return CodedTable(cache, fitted, self.source)
@@ -279,7 +293,7 @@ class _Drawn:
         """Take what is to be taken of a batch."""
         if any(isinstance(column, TextColumn) for column in batch.columns.values()):
             self.sort = "text" if all(isinstance(c, TextColumn) for c in batch.columns.values()) else "typed"
-        hashes = row_hash(batch.first, batch.n_rows, 0)
+        hashes = row_hash(batch.first, batch.n_rows, _SAMPLED)
         self._keep(hashes, batch.columns)
         if self._kept > 4 * self._size:
             self._shrink()

@@ -109,18 +109,8 @@ def _assemble(
 def assemble_stream(
     streamed: Streamed, trial: Trial, params: Mapping[str, Any], stop: StopToken = NEVER, *, seed: int = 0
 ) -> Fit:
-    """Return the fit that `params` make of a stream that was counted; `trial` are rows to try step lengths on.
-
-    Raises:
-        RecipeError: for what a fit row by row has not: bounds, another loss than nll, shared or class weights.
-    """
+    """Return the fit that `params` make of a stream that was counted; `trial` are rows to try step lengths on."""
     full = {**_NO_STEPS, **params}
-    for name, only in _STREAMS.items():
-        if full[name] not in only:
-            raise RecipeError(
-                f"{name}={full[name]!r} is not there for a table read in batches; expected "
-                f"{' or '.join(map(repr, only))}, or read_table, which reads it whole"
-            )
     parameterisation, unseen, w0 = _weights(streamed.tables, _METRICS[full["scale"]], full, seed)
     objective = StreamObjective(
         streamed,
@@ -135,9 +125,18 @@ def assemble_stream(
     return Fit(objective, StreamAdaGrad(seed), w0, full["max_iter"], full["tol"])
 
 
-# What a fit over chunks can have of parameters that fits in memory have more of. "gd" is AnJE's, which takes no steps.
+def check_stream(params: Mapping[str, Any]) -> None:
+    """Raise `RecipeError` for what a fit over chunks has not of parameters that fits in memory have."""
+    for name, only in _STREAMS.items():
+        if name in params and params[name] not in only:
+            raise RecipeError(
+                f"{name}={params[name]!r} is not there for a table read in batches; expected "
+                f"{' or '.join(map(repr, only))}, or read_table, which reads it whole"
+            )
+
+
 _STREAMS: Mapping[str, tuple[object, ...]] = {
-    "solver": ("auto", "adagrad", "gd"), "objective": ("nll",), "bounds": (None,), "class_weight": (None,),
+    "solver": ("auto", "adagrad"), "objective": ("nll",), "bounds": (None,), "class_weight": (None,),
     "share": ("cell-class",), "scale": ("none", "diagonal", "theta", "theta-gamma"),
 }  # fmt: skip
 

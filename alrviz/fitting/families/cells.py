@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
-from alrviz.fitting.families.build_fit import assemble, assemble_stream
+from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
 from alrviz.fitting.families.counted import InMemory, OverPasses, step_trial
 from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param
@@ -29,7 +29,7 @@ from alrviz.fitting.solvers.solver_support import (
     pulled,
 )
 from alrviz.fitting.warm import warm_fit, warm_stream
-from alrviz.models.cell_space import Tuples
+from alrviz.models.cell_space import Tuples, check_order
 from alrviz.models.streamed import Streamed, count_stream
 from alrviz.models.tuple_selection import Counted
 from alrviz.stop import NEVER, StopToken
@@ -122,6 +122,11 @@ class Cells(Family):
         baseline = observers.baseline_losses(covered, tables, params.get("class_weight"), classes, stop)
         fit = assemble(covered.rows, covered.cover, tables, params, classes, stop, seed=request.recipe.seed)
         return BuiltFit(fit, covered.heldout, baseline, tables, compiled)
+
+    def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
+        """The order, and what fits over chunks have."""
+        check_order(n_columns, params["order"])
+        check_stream(params)
 
     def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, Price]:
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""

@@ -14,7 +14,7 @@ from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Counted
 from alrviz.passes.aligned_buffers import Floats, zeros
 
-MOST_TRIED = 20_000  # rows on which step lengths are tried
+LEAST_TRIED, MOST_TRIED = 5_000, 20_000  # rows on which step lengths are tried
 STEPS_BELOW, PASSES_BELOW = 30, 5  # of the fit beside which tuples are judged by their gain
 
 
@@ -90,9 +90,16 @@ class OverPasses(Counted):
 
 
 def step_trial(cache: CodeCache, held: CodedRows | None, n_classes: int) -> Trial:
-    """Return rows on which step lengths are tried: held-out ones, or without any the first that are learned from."""
-    codes, y = next(iter(cache.chunks("train", [0]))) if held is None else (held.codes, held.y)
+    """Return rows on which step lengths are tried: held-out ones, or rows that are learned from where these are few.
+
+    A tenth judges; of few rows all do, or a handful that any large step gets right would choose it.
+    """
+    few = held is None or held.n_rows < LEAST_TRIED
+    codes, y = next(iter(cache.chunks("train", [0]))) if few or held is None else (held.codes, held.y)
     n = min(len(y), MOST_TRIED)
-    cut = max(1, n - max(1, n // 10))
-    parts = [(np.ascontiguousarray(codes[:, low:high]), y[low:high]) for low, high in ((0, cut), (cut, n))]
-    return Trial(*(CodedRows(*part, n_classes) for part in parts))
+    cut = n - n // 10 if n >= LEAST_TRIED else 0
+    learned, judged = (
+        CodedRows(np.ascontiguousarray(codes[:, low:high]), y[low:high], n_classes)
+        for low, high in ((0, cut or n), (cut, n))
+    )
+    return Trial(learned, judged)

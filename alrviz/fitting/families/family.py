@@ -187,6 +187,9 @@ class Family:
         """Return what the recipe makes of the rows; asked of families with steps."""
         raise NotImplementedError
 
+    def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
+        """Raise `RecipeError` for what a fit over batches of rows has not; asked before anything is read."""
+
     def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, "Price"]:
         """Return what the recipe makes of a table read in batches, and its price; asked of families that stream."""
         raise NotImplementedError

@@ -5,10 +5,13 @@ hsalr   the columns are scored, a share is kept; tuples of two grow from these, 
 """
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from math import ceil, comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.param import Param
+from alrviz.fitting.pricing.price import Price, PriceRequest
 from alrviz.models.tuple_selection import SCORES, Counted, select
 
 if TYPE_CHECKING:
@@ -61,6 +64,19 @@ class SelectiveALR(ALR):
         """Those of the highest scores."""
         return select(counted, n_columns, params["order"], params["selection"], params["keep"], self._hierarchy(params))
 
+    def price(self, request: PriceRequest) -> Price:
+        """As of alr, whose cells are counted, and keys of the rows for each tuple that may be kept."""
+        found, order = super().price(request), request.recipe.params["order"]
+        tuples = ceil(self._share(request.recipe.params) * comb(request.encoded.n_columns, order))
+        needed = found.bytes + 2 * tuples * (request.encoded.n_rows + request.n_heldout)
+        if found.refused or needed <= found.allowed:
+            return replace(found, bytes=needed)
+        refused = (
+            f"{tuples:,} tuples of order {order} need about {needed / 2**20:,.0f} MiB here and "
+            f"{found.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
+        )
+        return replace(found, bytes=needed, refused=refused)
+
     def objective_key(self, recipe: "Recipe") -> Hashable:
         """Equal only for the same tuples."""
         of = recipe.params
@@ -68,6 +84,10 @@ class SelectiveALR(ALR):
 
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
         return ""
+
+    def _share(self, params: Mapping[str, Any]) -> float:
+        """The most of all tuples that rows are given keys for."""
+        return float(params["keep"])
 
 
 class HierarchicalALR(SelectiveALR):
@@ -100,3 +120,6 @@ class HierarchicalALR(SelectiveALR):
 
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
         return str(params["grow"])
+
+    def _share(self, params: Mapping[str, Any]) -> float:
+        return 1.0  # of few columns most tuples have a part that was kept

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.errors import AlrvizError
 from alrviz.fitting.objectives.linear import CellWeights
 from alrviz.fitting.objectives.ridge import Point
-from alrviz.kernels.adagrad import CENTER, PULL, SCALE, WEIGHT
+from alrviz.kernels.adagrad import CENTER, PULL, SCALE, SQUARES, WEIGHT
 from alrviz.models.index import Unseen
 from alrviz.models.parameterisation import Parameterisation
 from alrviz.models.streamed import Streamed
@@ -124,6 +125,24 @@ class StreamObjective(CellWeights):
         """Return the weights (S + 1, C) of a table that was moved."""
         places = np.append(self._at, len(table) - 1)
         return table[places, WEIGHT, : self.n_classes].astype(np.float64)
+
+    def moved_cells(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return w and G of the seen cells and of b, (S + 1, 2, C), however the table's rows are numbered."""
+        places = np.append(self._at, len(table) - 1)
+        return table[places][:, [WEIGHT, SQUARES], : self.n_classes]
+
+    def put_cells(self, table: NDArray[np.float32], moved: NDArray[np.float32]) -> None:
+        """Write w and G (S + 1, 2, C) into a table.
+
+        Raises:
+            AlrvizError: they are of other cells or classes.
+        """
+        expected = (len(self._at) + 1, 2, self.n_classes)
+        if moved.shape != expected:
+            raise AlrvizError(f"what was kept has the shape {moved.shape}, and this fit's is {expected}; begin anew")
+        places = np.append(self._at, len(table) - 1)
+        for part, values in ((WEIGHT, moved[:, 0]), (SQUARES, moved[:, 1])):
+            table[places, part, : self.n_classes] = values
 
     def _expanded(self, w: Floats) -> tuple[Floats, Floats]:
         phi = self.parameterisation.phi(w)

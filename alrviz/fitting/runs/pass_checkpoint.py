@@ -34,7 +34,7 @@ class PassCheckpoint:
         try:
             with self.path.open("rb") as file, np.load(file, allow_pickle=False) as found:
                 state = {name: found[name] for name in found.files}
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise AlrvizError(f"{os.fspath(self.path)!r} is damaged ({error}); remove it to begin anew") from error
         if str(state.pop("of", "")) != self._of:
             raise AlrvizError(

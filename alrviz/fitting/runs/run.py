@@ -95,14 +95,16 @@ class Run(RunAttributes, Driven):
         max_memory: int | None = None,
         start: LinearModel | None = None,
         on_step: Callable[[Step], object] | None = None,
-        checkpoint: Path | None = None,
+        checkpoint: Path | str | None = None,
         tell: Tell = quiet,
         price: Price | None = None,
     ):
         if dataset is not None and not isinstance(dataset, Stream):  # rows of `of` and `on` are encoded already
             require_dataset(dataset)
         require_recipe(recipe)
-        if isinstance(dataset, Stream) and not recipe.definition.streams:
+        if isinstance(dataset, Stream) and recipe.definition.streams:
+            recipe.definition.check_stream(recipe.params, len(dataset.reading.columns))
+        elif isinstance(dataset, Stream):
             raise RecipeError(
                 f"{recipe.family} is not fitted to a table that is read in batches; expected one of "
                 f"{', '.join(map(repr, STREAMS))}, or read_table, which reads it whole"
@@ -134,7 +136,7 @@ class Run(RunAttributes, Driven):
         self._prepared: Prepared | None = None
         self._coded: CodedTable | None = None
         self._checkpoint: PassCheckpoint | None = None
-        self._kept_in, self._told = checkpoint, tell
+        self._kept_in, self._told = None if checkpoint is None else Path(checkpoint), tell
         self._fit: Fit | None = None
         self._tables: Tables | None = None
         self._state: SolverState | None = None
@@ -297,7 +299,7 @@ class Run(RunAttributes, Driven):
         state = fit.solver.look(fit.objective, state)
         verdict = self._judge.verdict(state)
         if self._checkpoint is not None and state.carry is not None:
-            self._checkpoint.write(fit.solver.kept(state))
+            self._checkpoint.write({**fit.solver.kept(fit.objective, state), "seconds": self._seconds})
         if verdict is not None:
             verdict = self._judge.confirm(verdict, state)
         extra = dict(state.extra)
@@ -312,6 +314,7 @@ class Run(RunAttributes, Driven):
             of = f"{self._coded.cache.path.name} {self.recipe.to_json()}"
             self._checkpoint = PassCheckpoint(self._kept_in, of)
         kept = self._checkpoint.read() if self._checkpoint else None
+        self._seconds = float(kept["seconds"]) if kept else 0.0
         return fit.solver.init(fit.objective, fit.w0) if kept is None else fit.solver.resumed(fit.objective, kept)
 
     def _report(self, state: SolverState, extra: dict[str, float]) -> Step:

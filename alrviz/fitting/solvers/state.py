@@ -65,7 +65,7 @@ class Solver(Protocol):
     def advance(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state one iteration later."""
 
-    def kept(self, state: SolverState) -> Mapping[str, Any]:
+    def kept(self, objective: Any, state: SolverState) -> Mapping[str, Any]:
         """Return what a fit goes on from in another process, as arrays and numbers; {} where it cannot."""
         return {}
 

@@ -77,17 +77,21 @@ class StreamAdaGrad(Solver):
             return state
         return replace(state, point=objective.value_grad(objective.weights_in(state.carry.table)))
 
-    def kept(self, state: SolverState) -> dict[str, Any]:
+    def kept(self, objective: StreamObjective, state: SolverState) -> dict[str, Any]:
         """Return what a fit goes on from, as arrays and numbers."""
         of = state.carry
-        return {"table": of.table, "eta0": of.eta0, "passes": of.passes, "index": state.index}
+        return {"moved": objective.moved_cells(of.table), "eta0": of.eta0, "passes": of.passes, "index": state.index}
 
     def resumed(self, objective: StreamObjective, kept: Mapping[str, Any]) -> SolverState:
         """Return the state that `kept` was made of."""
-        training = _Training(np.array(kept["table"]), float(kept["eta0"]), int(kept["passes"]))
-        point = objective.value_grad(objective.weights_in(training.table))
-        passes = 1.0 + training.passes
-        return SolverState(int(kept["index"]), point, 1, passes, training.eta0, carry=training)
+        table = objective.step_table(np.zeros(objective.scale.shape))
+        objective.put_cells(table, kept["moved"])
+        training = _Training(table, float(kept["eta0"]), int(kept["passes"]))
+        point = objective.value_grad(objective.weights_in(table))
+        extra = {"eta0": training.eta0}
+        return SolverState(
+            int(kept["index"]), point, 1, 1.0 + training.passes, training.eta0, carry=training, extra=extra
+        )
 
     def _searched(self, objective: StreamObjective, w: Floats) -> float:
         low, high = ENDS

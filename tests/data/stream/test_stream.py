@@ -4,6 +4,7 @@ wrong with a file is said with its place.
 
 import gzip
 import os
+import threading
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,9 @@ from alrviz.data.encode import Encoder
 from alrviz.data.options import ReadOptions
 from alrviz.data.stream import table as table_module
 from alrviz.data.stream.cache import CacheWriter, keep_quota, open_cache
-from alrviz.data.stream.coding import row_hash
+from alrviz.data.stream.coding import SHUFFLED, row_hash
 from alrviz.data.stream.table import open_table
-from alrviz.errors import MissingFileError, TableError, TableFileError
+from alrviz.errors import MissingFileError, RecipeError, TableError, TableFileError
 
 ROWS = 3000
 
@@ -52,6 +53,11 @@ def written(folder, frame: pd.DataFrame, ending: str):
     return path
 
 
+def in_its_order(rows: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Numbers of rows in the order in which a cache of one chunk has them."""
+    return rows[np.argsort(row_hash(0, ROWS, seed + SHUFFLED)[rows], kind="stable")]
+
+
 def held_out(rows: int, share: float, seed: int = 0) -> np.ndarray:
     return row_hash(0, rows, seed) < np.uint64(share * (2**64 - 1))
 
@@ -64,10 +70,13 @@ def test_codes_are_those_of_the_table_in_memory(tmp_path, ending, missing):
     stream, whole = open_table(path, "class", cache=tmp_path / "codes"), alrviz.read_table(path, "class")
     assert stream.kinds == whole.kinds
     coded = stream.coded("mdl", missing=missing, holdout=0.2)
-    held = held_out(ROWS, 0.2)[frame["class"].notna().to_numpy()]
-    encoder = Encoder(missing=missing).fit(whole.X[~held], whole.y[~held])
-    for part, rows in (("train", ~held), ("held", held)):
-        want, got = encoder.encode(whole.X[rows], whole.y[rows]), coded.cache.whole(part)
+    there = frame["class"].notna().to_numpy()
+    held, place = held_out(ROWS, 0.2), np.cumsum(there) - 1  # of a row among those that have a class
+    train = (~held)[there]
+    encoder = Encoder(missing=missing).fit(whole.X[train], whole.y[train])
+    for part, rows in (("train", ~held & there), ("held", held & there)):
+        own = place[in_its_order(np.flatnonzero(rows))]
+        want, got = encoder.encode(whole.X.iloc[own], whole.y[own]), coded.cache.whole(part)
         np.testing.assert_array_equal(got.codes, want.codes)
         np.testing.assert_array_equal(got.y, want.y)
     assert [c.labels for c in coded.encoder.columns_] == [c.labels for c in encoder.columns_]
@@ -102,14 +111,14 @@ def test_codes_are_made_once_and_again_when_anything_is_another(tmp_path, monkey
     ):
         with pytest.raises(pytest.fail.Exception, match="coded again"):
             other()
-    assert len({id(args) for args in made}) == 4
+    assert len({str(args[1]) for args in made}) == 4
 
 
 def test_a_sample_tells_what_columns_are_and_all_rows_confirm_it(tmp_path, monkeypatch):
     monkeypatch.setattr(table_module, "SAMPLE", 500)
     frame = messy()
     frame["k"] = frame["k"].astype(object)
-    row = int(np.flatnonzero(row_hash(0, ROWS, 0) == row_hash(0, ROWS, 0).max())[0])  # the last to be drawn
+    row = int(row_hash(0, ROWS, table_module._SAMPLED).argmax())  # the last to be drawn
     frame.loc[row, "k"] = "many"
     path = written(tmp_path, frame, "csv")
     stream = open_table(path, "class", cache=tmp_path / "codes")
@@ -220,7 +229,13 @@ def test_a_cache_gives_back_what_was_written_in_any_order(tmp_path):
     assert [int(chunk.codes[0, 0]) for chunk in cache.chunks("train", [2, 0, 1])] == [2, 0, 1]
     assert [c.y.tolist() for c in cache.chunks("train")] == [[0, 1, 2, 3]] * 3
     assert cache.n_rows("train") == 12
-    next(iter(cache.chunks("train")))  # whoever leaves early leaves no thread that waits for ever
+    chunks = cache.chunks("train", [0, 1, 2] * 10)
+    next(chunks)
+    chunks.close()  # whoever leaves early leaves no thread that waits for ever
+    readers = [thread for thread in threading.enumerate() if thread.name == "alrviz-code-cache"]
+    for thread in readers:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in readers)
 
 
 def test_a_flipped_bit_is_found_and_the_cache_made_anew(tmp_path):
@@ -258,6 +273,24 @@ def test_a_cache_has_its_name_only_when_it_is_whole(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_codes_that_are_gone_are_said_to_be(tmp_path):
+    cache = small_cache(tmp_path / "t.codes")
+    cache.path.unlink()
+    with pytest.raises(TableFileError, match="are gone; begin again"):
+        list(cache.chunks("train"))
+
+
+def test_what_was_left_half_made_goes_after_days(tmp_path):
+    (tmp_path / "reading-x").mkdir()
+    (tmp_path / "reading-x" / "0").write_bytes(b"1")
+    (tmp_path / "y.part").write_bytes(b"1")
+    (tmp_path / "z.part").write_bytes(b"1")
+    for name in ("reading-x", "y.part"):
+        os.utime(tmp_path / name, (1, 1))
+    small_cache(tmp_path / "t.codes")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.codes", "z.part"]
+
+
 def test_the_oldest_go_beyond_the_quota(tmp_path):
     for k in range(4):
         small_cache(tmp_path / f"{k}.codes")
@@ -275,3 +308,41 @@ def test_a_full_disk_is_said(tmp_path, monkeypatch):
     with pytest.raises(TableFileError, match=r"no space is left for the codes in .* free\)"):
         writer.add("train", np.zeros((1, 3), np.uint8), np.zeros(3))
     writer.abandon()
+
+
+def test_rows_that_are_sorted_are_mixed_over_all_chunks(tmp_path, monkeypatch):
+    from alrviz.data.stream import coding
+
+    monkeypatch.setattr(coding, "CHUNK", 500)
+    frame = pd.DataFrame({"a": np.arange(4000) % 7, "class": np.repeat(["p", "q", "r", "s"], 1000)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    cache = open_table(tmp_path / "t.csv", "class", cache=tmp_path / "codes").coded(holdout=0.0).cache
+    chunks = list(cache.chunks("train"))
+    assert len(chunks) == 8
+    assert cache.n_rows("train") == 4000
+    for chunk in chunks:
+        assert (np.bincount(chunk.y, minlength=4) > 80).all()  # of about 500 rows
+
+
+def test_what_tells_the_columns_is_not_what_is_held_out(monkeypatch):
+    sampled = row_hash(0, 100_000, table_module._SAMPLED) < np.uint64(0.05 * 2**64)
+    assert held_out(100_000, 0.05)[sampled].mean() < 0.07
+
+
+@pytest.mark.parametrize("given", [{"holdout": -0.1}, {"holdout": 1.5}, {"holdout": "x"}, {"seed": -5}])
+def test_what_coded_cannot_take_is_said(tmp_path, given):
+    stream = open_table(written(tmp_path, messy(200), "csv"), "class", cache=tmp_path / "codes")
+    with pytest.raises(RecipeError, match="is out of range; expected"):
+        stream.coded(**given)
+
+
+def test_text_that_is_said_or_cut_otherwise(tmp_path):
+    lines = "a,b,class\n" + "1,x,p\n2,y,q\n" * 100_000
+    (tmp_path / "wide.csv").write_bytes(lines.encode("utf-16"))
+    assert open_table(tmp_path / "wide.csv", "class", cache=tmp_path).n_rows == 200_000
+    (tmp_path / "late.csv").write_bytes(lines.encode() + "3,\xfc,p\n".encode("cp1252"))
+    with pytest.raises(TableError, match=r"not UTF-8 throughout .*say its encoding, such as .*cp1252"):
+        open_table(tmp_path / "late.csv", "class", cache=tmp_path)
+    assert open_table(tmp_path / "late.csv", "class", options=ReadOptions(encoding="cp1252"), cache=tmp_path).n_rows
+    with pytest.raises(TableError, match="skip_footer=1 is not there for a table read in batches"):
+        open_table(tmp_path / "wide.csv", options=ReadOptions(skip_footer=1), cache=tmp_path)
