@@ -46,7 +46,8 @@ class Picture:
         streams: sources whose rows are mostly added to, or changed in few places: these alone are sent.
         parts: properties that change with what is shown, of the parts that `draw` names; a tuple for a tuple of parts.
         axes: what else the empty figure takes (`x_axis_type`).
-        key: a figure drawn for another key cannot show it.
+        key: a figure drawn for another key cannot show it. All that a figure cannot change belongs to it: which sources
+            and parts there are, how many in each tuple, the names of their columns, `axes`, what `draw` does otherwise.
     """
 
     draw: Callable[["Plot"], None]
@@ -107,12 +108,25 @@ class Plot:
 
 
 def pairs(models: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield each model with what is wanted of it: both by name, or by name and number."""
+    """Yield each model with what is wanted of it: both by name, or by name and number.
+
+    Raises:
+        ValueError: if there is none of this name, or not as many.
+    """
     for name, part in wanted.items():
-        if isinstance(part, tuple):
-            yield from zip(models[name], part, strict=True)
-        else:
-            yield models[name], part
+        if name not in models:
+            raise ValueError(f"the figure has no {name!r}; it has {', '.join(models)}. {_OTHER}")
+        there, asked = _as_tuple(models[name]), _as_tuple(part)
+        if len(there) != len(asked):
+            raise ValueError(f"of {name!r} the figure has {len(there)}; got {len(asked)}. {_OTHER}")
+        yield from zip(there, asked, strict=True)
+
+
+_OTHER = "A picture of other ones needs another key"
+
+
+def _as_tuple(part: Any) -> tuple[Any, ...]:
+    return part if isinstance(part, tuple) else (part,)
 
 
 def frame(x: Range, y: Range, labels: tuple[str, str], name: str, **more: Any) -> figure:

@@ -2,7 +2,9 @@
 
 import threading
 
-from alrviz.errors import TableError
+import pytest
+
+from alrviz.errors import Stopped, TableError
 from alrviz.explorer.server.limits import AT_ONCE, PAGES, TABLES
 from alrviz.views.core.background_task import BackgroundTask
 from tests.conftest import wait_until
@@ -143,6 +145,53 @@ def test_work_that_is_not_to_begin_at_once_is_waited_for():
     cancelled.task.begin()
     assert not cancelled.task.poll()
     assert cancelled.found == []
+
+
+def test_work_put_off_behind_another_is_waited_for_too():
+    told, computing, go, began = Told(), threading.Event(), threading.Event(), []
+
+    def slow(stop):
+        computing.set()
+        go.wait(60)
+
+    told.run(slow)
+    assert computing.wait(60)
+    told.run(lambda stop: began.append(1) or 42, begin=False)
+    go.set()
+    wait_until(told.ended, 60, "the end of its thread")
+    assert began == []
+    assert told.task.poll()
+    assert told.task.waiting
+    told.task.begin()
+    assert told.settle().found == [42]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"), [(Stopped("of something else"), "of something else"), (SystemExit(3), "SystemExit(3)")]
+)
+def test_whatever_ends_work_that_nobody_stopped_is_told_and_the_next_work_begins(error, words):
+    def work(stop):
+        raise error
+
+    def works(stop):
+        yield 1
+        raise error
+
+    told = Told().run(work)
+    wait_until(told.ended, 60, "the end of its thread")
+    told.settle().stream(works).settle().run(lambda stop: 42).settle()
+    assert [words in str(each) for each in told.errors] == [True, True]
+    assert told.found[-1] == 42
+
+
+def test_a_thread_that_could_not_be_started_is_tried_again(monkeypatch):
+    told = Told()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", lambda thread: (_ for _ in ()).throw(RuntimeError("no more threads")))
+        with pytest.raises(RuntimeError, match="no more threads"):
+            told.run(lambda stop: 1)
+    told.task.begin()
+    assert told.settle().found == [1]
 
 
 def test_no_more_than_a_few_compute_at_a_time():

@@ -1,5 +1,8 @@
 """The picture of a RaceView without a browser: what its sources hold, what is streamed, which axis it has."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bokeh.document import Document
@@ -308,3 +311,41 @@ def test_what_a_source_has_is_not_sent_again():
     assert sent == [], "NaN is NaN"
     live.show(a_picture(2.0))
     assert len(sent) == 1
+
+
+def test_a_zoom_to_what_was_shown_long_ago_is_kept():
+    live = LiveFigure("p")
+    for top in range(1, 200):
+        live.show(a_picture(float(top)), of="a")
+    figure = live.plot.figure
+    assert figure.y_range.end == 199
+    figure.y_range.end = 198.0  # what the browser had, late
+    live.show(a_picture(200.0), of="a")
+    assert figure.y_range.end == 200
+    figure.y_range.end = 1.0  # the reader looks closer
+    live.show(a_picture(201.0), of="a")
+    assert figure.y_range.end == 1
+    assert len(live._given) < 100
+
+
+@pytest.mark.parametrize("streams", [(), ("line",)])
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"line": {"x": np.arange(2.0), "z": np.arange(2.0)}}, "'line' has the columns x, y; got x, z"),
+        ({"line": {}}, "'line' has the columns x, y; got none"),
+        ({"bars": {"x": np.arange(2.0)}}, "has no 'bars'; it has line"),
+        ({"line": ({"x": np.arange(2.0)},) * 2}, "of 'line' the figure has 1; got 2"),
+        ({"line": ()}, "of 'line' the figure has 1; got 0"),
+    ],
+)
+def test_a_key_that_does_not_tell_sources_apart_is_said(data, words, streams):
+    live = LiveFigure("p")
+    live.show(a_picture(1.0))
+    with pytest.raises(ValueError, match=re.escape(words)) as told:
+        live.show(replace(a_picture(2.0), data=data, streams=streams))
+    assert "key" in str(told.value)
+
+
+def test_a_source_without_columns_is_fed_nothing():
+    assert feed(ColumnDataSource({}), {}) == "kept"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from alrviz.errors import AlrvizError, Stopped
+from alrviz.errors import AlrvizError
 from alrviz.stop import StopToken
 
 _log = logging.getLogger(__name__)
@@ -101,10 +101,11 @@ class BackgroundTask:
         with self._lock:
             if self._over or self._begun is not None:
                 return
-            self._begun = time.monotonic()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._compute, name=f"alrviz: {self.title}", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._compute, name=f"alrviz: {self.title}", daemon=True)
+                thread.start()  # it waits for the lock; where no thread can be had, the next one is not thought to run
+                self._thread = thread
+            self._begun = time.monotonic()
 
     def cancel(self) -> None:
         """Give up what is under way: from here on nothing of it is handed over."""
@@ -143,15 +144,21 @@ class BackgroundTask:
         """How much of it is done, from 0 to 1; None while the work does not say."""
         return self.token.share
 
+    def _due(self) -> _Work | None:
+        """What has begun and no thread has taken up yet."""
+        return None if self._begun is None else self._next
+
     def _compute(self) -> None:
         while True:
             with self._lock:
-                if self._next is None:
+                if self._due() is None:
                     self._thread = None
                     return
             with self._places:
                 with self._lock:
-                    work, self._next, self.waiting = self._next, None, False
+                    work = self._due()  # None where it was cancelled meanwhile, or replaced by what is put off
+                    if work is not None:
+                        self._next, self.waiting = None, False
                 if work is not None:
                     self._compute_one(work)
 
@@ -161,12 +168,13 @@ class BackgroundTask:
                 self._keep(work, found, over=work.single)
                 if work.token.stopped:
                     break
-        except Stopped:
-            pass
-        except Exception as error:  # whatever a stranger's table or model provokes is told, not lost in a thread
+        # Whatever a stranger's table or model provokes is told, not lost in a thread, which goes on; that includes an
+        # exit, and a `Stopped` that is not this work's own: of what was stopped nothing is kept anyway.
+        except BaseException as error:
             if not isinstance(error, AlrvizError):
                 _log.info("%s raised", self.title, exc_info=True)
-            self._keep(work, partial(work.failed, error), over=True)
+            told = error if isinstance(error, Exception) else RuntimeError(f"{self.title} was ended by {error!r}")
+            self._keep(work, partial(work.failed, told), over=True)
         self._keep(work, None, over=True)
 
     def _keep(self, work: _Work, found: HandOver | None, over: bool) -> None:

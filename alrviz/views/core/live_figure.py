@@ -7,6 +7,7 @@ reader's zoom is left alone until the reset button is pressed or something else 
 """
 
 import uuid
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,6 +25,8 @@ from alrviz.views.core.saving import Origin, figure_buttons
 
 TAIL = 3  # points at the end of a thinned line that the next step may replace
 MANY = 1 / 3  # of a source's values: where so many changed, all are sent
+LATE = 50  # ranges, of as many updates: what a notebook's browser may send back; five seconds of a race
+_Sides = tuple[float, float, float, float]  # start and end of the range along, and of that upwards
 
 
 class LiveFigure:
@@ -56,18 +59,21 @@ class LiveFigure:
         self.picture: Picture | None = None
         self.size: tuple[int, int] | None = None
         self._of: Any = None
-        # Start and end of both ranges that the figure was given so far.
-        self._given: tuple[set[float], ...] = (set(), set(), set(), set())
+        self._given: deque[_Sides] = deque(maxlen=LATE)  # the ranges that the figure was given last
 
     def show(self, picture: Picture, of: Any = None) -> None:
         """Draw a picture, in the figure there is if that can show it.
 
         of: what it is of; of something else a reader's zoom does not hold.
+
+        Raises:
+            ValueError: if it has the key of the picture there is, and other sources or columns.
         """
         old, plot = self.picture, self.plot
         if plot is None or old is None or picture.key != old.key:
             self.plot = plot = picture.plot(self.name)
-            self._given = _sides(picture)
+            self._given.clear()
+            self._give(_sides(picture))
             if self._resized is not None:
                 for side in ("inner_width", "inner_height"):
                     plot.figure.on_change(side, partial(self._sized, plot.figure))
@@ -78,6 +84,7 @@ class LiveFigure:
             plot.dress(picture)
             for name, part in picture.data.items():
                 for source, columns in pairs(plot.sources, {name: part}):
+                    _check_columns(name, source, columns)
                     feed(source, columns) if name in picture.streams else replace(source, columns)
             self._follow(plot.figure, picture, anew=of != self._of)
         self.picture, self._of = picture, of
@@ -85,8 +92,7 @@ class LiveFigure:
     def fit(self, y: Range) -> None:
         """Show these heights, which what was put into the figure by hand needs."""
         if self.plot is not None:
-            for given, side in zip(self._given[2:], y, strict=True):
-                given.add(side)
+            self._give((*self._given[-1][:2], *y))
             self.plot.figure.y_range.update(start=y[0], end=y[1], reset_start=y[0], reset_end=y[1])
 
     def clear(self) -> None:
@@ -119,14 +125,16 @@ class LiveFigure:
     def _follow(self, fig: figure, picture: Picture, anew: bool) -> None:
         """Let the ranges follow, unless the reader has zoomed; whoever zoomed did it in what was drawn before.
 
-        A notebook's browser sends back what it was given, and late: a range it once had is no zoom.
+        A notebook's browser sends back what it was given, and late: a range it had not long ago is no zoom.
         """
         old = self.picture
         shown = fig.x_range.start, fig.x_range.end, fig.y_range.start, fig.y_range.end
-        given = _sides(old) if anew and old is not None else self._given
+        if anew and old is not None:
+            self._given.clear()
+            self._give(_sides(old))
         # What it is given now is no zoom either: of a range that two figures share the other one may have moved.
-        self._given = tuple(sides | new for sides, new in zip(given, _sides(picture), strict=True))
-        follows = anew or all(side in sides for side, sides in zip(shown, self._given, strict=True))
+        self._give(_sides(picture))
+        follows = anew or all(side in sides for side, sides in zip(shown, zip(*self._given, strict=True), strict=True))
         for axis, (start, end), before in (
             (fig.x_range, picture.x, None if old is None else old.x),
             (fig.y_range, picture.y, None if old is None else old.y),
@@ -138,9 +146,20 @@ class LiveFigure:
             if (axis.reset_start, axis.reset_end) != (start, end):
                 axis.update(reset_start=start, reset_end=end)
 
+    def _give(self, sides: _Sides) -> None:
+        if sides in self._given:
+            self._given.remove(sides)  # it is the newest again
+        self._given.append(sides)
 
-def _sides(picture: Picture) -> tuple[set[float], ...]:
-    return tuple({side} for side in (*picture.x, *picture.y))
+
+def _sides(picture: Picture) -> _Sides:
+    return (*picture.x, *picture.y)
+
+
+def _check_columns(name: str, source: ColumnDataSource, columns: Data) -> None:
+    if columns.keys() != source.data.keys():
+        has, got = (", ".join(sorted(names)) or "none" for names in (source.data, columns))
+        raise ValueError(f"{name!r} has the columns {has}; got {got}. A picture with other ones needs another key")
 
 
 def replace(source: ColumnDataSource, columns: Data) -> str:
@@ -158,7 +177,7 @@ def feed(source: ColumnDataSource, columns: Data) -> str:
     which are provisional.
     """
     old = {name: np.asarray(source.data[name]) for name in columns}
-    have, want = (len(next(iter(part.values()))) for part in (old, columns))
+    have, want = (len(next(iter(part.values()), ())) for part in (old, columns))
     both = min(have, want)
     differ = {name: _differs(old[name][:both], np.asarray(new)[:both]) for name, new in columns.items()}
     changed = {name: rows for name, rows in differ.items() if len(rows)}
