@@ -5,6 +5,7 @@ A method that carries out what a base or a protocol describes says what is its o
 
 import ast
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,12 @@ ROOT = Path(__file__).parents[1] / "alrviz"
 MODULES = sorted(path for floor in ("data", "passes", "models", "fitting") for path in (ROOT / floor).rglob("*.py"))
 CONTRACTS = ("fitting/objectives/protocol.py", "fitting/objectives/ridge.py", "fitting/solvers/state.py")
 ARRAY = re.compile(r"NDArray|\bFloats\b|ndarray|ArrayLike|\bCodes\b")
-SHAPE = re.compile(r"\([\w+\-*/. ]*,[\w+\-*/., ]*\)|shape|, of any")
+# In brackets: lengths, of which one is a letter or a number, or one length and a comma.
+SIZE, LENGTH = r"(?:\d*[A-Za-z](?:_\w+)?|\d+)", r"[\w+\-*/. ]+"
+SHAPE = re.compile(
+    rf"\({LENGTH},\)|\({SIZE}(?:, {LENGTH})+\)|\((?:{LENGTH}, )+{SIZE}(?:, {LENGTH})*\)|\bshape|, of any"
+)
+AS_PROTOCOL = re.compile(r"As `\w+` says")
 SHOWN = ("property", "cached_property", "setter", "overload", "abstractmethod")
 
 
@@ -26,20 +32,37 @@ def functions_of(path):
             yield from ((method, node) for method in node.body if isinstance(method, ast.FunctionDef))
 
 
-def annotations(function):
+def arrays_of(function):
+    """Names of the arguments that are arrays, and "return" where one is returned."""
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    return [ast.unparse(part) for part in (*(each.annotation for each in arguments), function.returns) if part]
+    parts = [*((each.arg, each.annotation) for each in arguments), ("return", function.returns)]
+    return [name for name, annotation in parts if annotation and ARRAY.search(ast.unparse(annotation))]
+
+
+def is_named(text, name):
+    """Whether a class's docstring gives the shape of what is called so."""
+    found = re.search(rf"(?:^|\s)(?:`{name}`|(?:\w+, )*{name}(?:, \w+)*:) ?(.*)", text)
+    return found is not None and SHAPE.match(found[1]) is not None
 
 
 def errors_of(function):
     for node in ast.walk(function):
         if isinstance(node, ast.Raise) and node.exc is not None:
             name = ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)
-            if name[0].isupper() and name != "NotImplementedError":
+            if name[0].isupper() and name not in ("AssertionError", "NotImplementedError"):
                 yield name
 
 
 DESCRIBED = {function.name for path in CONTRACTS for function, owner in functions_of(ROOT / path) if owner}
+
+
+def test_what_is_a_shape():
+    shapes = "(N,)", "(a_num, N)", "(2T + S, W)", "(cells, parts, W)", "(N, 5)", "(bytes,)", "shaped as w"
+    assert [text for text in shapes if not SHAPE.search(text)] == []
+    words = "(lr, alr)", "counts (the rows, say)", "(Nocedal and Wright, algorithm 7.4)", "(N)", "reshaped"
+    assert [text for text in words if SHAPE.search(text)] == []
+    assert is_named("Rows. w, center: (P,) weights", "center")
+    assert not is_named("Rows. w: weights (P,)", "w")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -49,13 +72,14 @@ def test_shapes_and_errors_are_described(path):
         shown = {getattr(each, "id", getattr(each, "attr", "")) for each in function.decorator_list} & {*SHOWN}
         if function.name.startswith("_") or shown:
             continue
-        text = f"{ast.get_docstring(function) or ''} {ast.get_docstring(owner) or '' if owner else ''}"
+        own, of_class = ast.get_docstring(function) or "", ast.get_docstring(owner) or "" if owner else ""
         told = owner is not None and function.name in DESCRIBED and str(path.relative_to(ROOT)) not in CONTRACTS
-        if any(map(ARRAY.search, annotations(function))) and not SHAPE.search(text) and not told:
+        told = told or AS_PROTOCOL.search(own) or all(map(partial(is_named, of_class), arrays_of(function)))
+        if not SHAPE.search(own) and not told:
             lacking.append(f"line {function.lineno}: {function.name} has arrays, and its docstring no shape")
         lacking += [
             f"line {function.lineno}: {function.name} raises {error}, which its docstring does not say"
             for error in errors_of(function)
-            if error not in text and "Raises:" not in text
+            if error not in own + of_class
         ]
     assert not lacking

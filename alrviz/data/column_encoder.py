@@ -133,7 +133,9 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
 def code_intervals(
     column: pd.Series, name: str, keep_missing: bool, find_cuts: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> ColumnEncoder:
-    """Cut a numeric training column; `find_cuts(numbers, present)` gets the numbers that are there and their mask."""
+    """Cut a numeric training column; `find_cuts(numbers, present)` gets the numbers that are there
+    (P,) and their mask (N,).
+    """
     numbers = as_numbers(column, name)
     present = ~np.isnan(numbers)
     keep_missing = keep_missing and not present.all()

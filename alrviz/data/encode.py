@@ -111,7 +111,7 @@ class Encoder:
     def take(
         self, columns: Sequence[ColumnEncoder], classes: np.ndarray, lost: Sequence[str], named: bool = True
     ) -> "Encoder":
-        """Be fitted: with these columns, sorted class labels, and names of columns that no cut divides."""
+        """Be fitted: with these columns, sorted class labels (C,), and names of columns that no cut divides."""
         self.named_ = named
         self.classes_ = classes
         self.columns_ = tuple(columns)

@@ -49,7 +49,7 @@ class Splitting:
     said: tuple[Mapping[str, Any], ...] = ()
 
     def of_rows(self, rows: NDArray[Any]) -> "Splitting":
-        """Return the same of some rows, numbers or a mask."""
+        """Return the same of some rows, their numbers (n,) or a mask (N,)."""
         if self.units is None and self.when is None:
             return self
         units, when = (None if part is None else part[rows] for part in (self.units, self.when))

@@ -46,12 +46,12 @@ class TextColumn:
 
     @classmethod
     def from_values(cls, name: str, values: Sequence[str | None], typed: np.ndarray | None = None) -> "TextColumn":
-        """Make a column of Python strings, None for missing."""
+        """Make a column of N Python strings, None for missing; `typed` is (N,)."""
         return cls.from_arrow(name, pa.array(values, type=pa.string()), typed)
 
     @classmethod
     def from_arrow(cls, name: str, texts: pa.Array, typed: np.ndarray | None = None) -> "TextColumn":
-        """Make a column of an arrow array of strings, null for missing."""
+        """Make a column of an arrow array of N strings, null for missing; `typed` is (N,)."""
         encoded = texts.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
         return cls.of(name, codes, encoded.dictionary, typed)

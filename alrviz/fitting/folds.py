@@ -20,7 +20,7 @@ _GROUPS = 5000  # up to which scikit-learn shares them out evenly by size and cl
 
 
 def split_folds(y: NDArray[Any], folds: int, seed: int, splitting: Splitting = AT_RANDOM) -> list[tuple[Rows, Rows]]:
-    """Return (rows to learn from, rows to be judged on) of each fold, ascending, as `splitting` has it.
+    """Return the rows to learn from (n,) and to be judged on (m,) of each fold, ascending, as `splitting` has it.
 
     By time the rows fall into folds + 1 parts, and each but the first is judged by a model of all before it.
 
@@ -75,7 +75,7 @@ def _folds_in_time(when: NDArray[Any], folds: int) -> list[tuple[Rows, Rows]]:
 
 
 def stratified_folds(y: NDArray[Any], folds: int, seed: int) -> list[tuple[Rows, Rows]]:
-    """Return (rows to learn from, rows to be judged on) of each fold of rows with classes y (N,), ascending.
+    """Return the rows to learn from (n,) and to be judged on (m,) of each fold of rows with classes y (N,), ascending.
 
     Raises:
         RecipeError: if there are more folds than rows.

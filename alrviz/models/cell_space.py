@@ -102,11 +102,11 @@ class Space:
         return len(self.tuples)
 
     def tuple_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the tuple each cell belongs to."""
+        """Return the number of the tuple, (m,), that each of the cells (m,) belongs to."""
         return np.searchsorted(self.first, cells, side="right") - 1
 
     def codes_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return (len(cells), n): the level of each of its tuple's columns."""
+        """Return (m, n): of each of the cells (m,) the level of each of its tuple's columns."""
         t = self.tuple_of(cells)
         strides = np.maximum(self.strides[t], 1)  # a column that a tuple repeats is its last, whose stride is 1
         return (cells - self.first[t])[:, None] // strides % self.levels[self.tuples[t]]

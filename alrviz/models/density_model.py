@@ -65,7 +65,7 @@ class DensityModel:
         return np.array(found)
 
     def phi(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> VoteFeatures:
-        """Return the features of other rows."""
+        """Return the features of other rows, numbers (a_num, N) and codes (a_cat, N)."""
         return self.features.rows(numbers, codes, self.log_h)
 
     def scores_of(self, encoded: "Encoded") -> Floats:

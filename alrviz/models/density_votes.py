@@ -90,7 +90,7 @@ class VoteGrid:
 
     @classmethod
     def of(cls, grid: tuple[np.ndarray, ...], n_classes: int) -> "VoteGrid":
-        """The nodes of what kernels take as `grid`."""
+        """The nodes of what kernels take as `grid`: numbers (M,) and sums (C, M)."""
         if not grid:
             return cls(np.empty(0, np.int64), np.empty((n_classes, 0)), 0.0, 0.0)
         first, last, base, nodes, place, _ = grid

@@ -77,7 +77,7 @@ class CellIndex(Generic[S]):
 
     @classmethod
     def of_seen(cls, space: S, seen: NDArray[np.int64]) -> "CellIndex[S]":
-        """Index the cells numbered `seen` in the cell space, ascending."""
+        """Index the cells numbered `seen` (S,) in the cell space, ascending."""
         begin = np.searchsorted(seen, np.append(space.first, space.n_cells))
         return cls.of(space, begin, seen - np.repeat(space.first, np.diff(begin)))
 
@@ -114,7 +114,7 @@ class CellIndex(Generic[S]):
     def links(
         self, codes: Codes, blocks: Sequence[Block], joined: Joined, n_jobs: int = 1, stop: StopToken = NEVER
     ) -> Blocks:
-        """Return what ties the joint values of `blocks`, found in the codes, to the cell table."""
+        """Return what ties the joint values of `blocks`, found in the codes (a, N), to the cell table."""
         pieces = [(inner.tuples, shown) for block, found in zip(blocks, joined.inner, strict=True)
                   for inner, (_, shown) in zip(block.inner, found, strict=True)]  # fmt: skip
         below = Blocks(*self._linked(codes, [((), *piece) for piece in pieces], n_jobs, stop), self.n_rows)

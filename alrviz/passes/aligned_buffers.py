@@ -31,7 +31,7 @@ def width_of(table: Floats) -> tuple[int, ...]:
 
 
 def empty(rows: int, padded: int) -> Floats:
-    """Return room for (rows, padded) numbers, not initialised."""
+    """Return room for numbers, shaped (rows, padded), not initialised."""
     size = rows * padded
     raw = np.empty(size + _LINE // 8)
     skip = -raw.ctypes.data % _LINE // 8
@@ -39,7 +39,7 @@ def empty(rows: int, padded: int) -> Floats:
 
 
 def zeros(rows: int, padded: int) -> Floats:
-    """Return (rows, padded) zeros."""
+    """Return zeros, shaped (rows, padded)."""
     size = rows * padded
     raw = np.zeros(size + _LINE // 8)
     skip = -raw.ctypes.data % _LINE // 8

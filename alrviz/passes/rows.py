@@ -116,7 +116,7 @@ class Rows:
         self, blocks: Blocks, table: Floats, bias: Floats, z: Floats, t: float, out: Floats | None = None,
         stop: StopToken = NEVER, loss: Loss = NLL,
     ) -> tuple[Floats, Trial]:  # fmt: skip
-        """Return `forward_change` dz and `line_eval` at z + t dz, made while dz is at hand."""
+        """Return `forward_change` dz (N, W) and `line_eval` at z + t dz, made while dz is at hand."""
         dz, parts = self.scores() if out is None else out, self._parts(3)
 
         def then(begin: int, end: int) -> None:
@@ -193,7 +193,7 @@ class Rows:
     ) -> Sums:
         """Write z + t dz to `out` (without dz: `out` is z) and its residuals to `residual`, if given; return the sums.
 
-        `residual` may be `dz`.
+        All are (N, W); `residual` may be `dz`.
         """
         parts = self._parts(5)
         write = residual is not None
@@ -211,7 +211,10 @@ class Rows:
         return Sums(*map(float, parts.sum(axis=0)))
 
     def hessian_product(self, z: Floats, dz: Floats, stop: StopToken = NEVER, loss: Loss = NLL) -> Floats:
-        """Overwrite `dz` with the change of the residuals it makes at z (Gauss-Newton's of a loss not convex)."""
+        """Overwrite `dz` (N, W) with the change of the residuals that it makes at z.
+
+        Of a loss that is not convex it is Gauss-Newton's.
+        """
 
         def work(begin: int, end: int) -> None:
             loss.hessian_product(z, dz, self.y, self.weights, self.n_classes, begin, end)

@@ -62,7 +62,11 @@ class SingleRows:
         self, order: NDArray[np.intp], w: Floats, center: Floats, ridge: Floats, eta0: float, decay: float,
         clock: Floats, stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
-        """Visit the rows of `order` by stochastic gradient descent; `ridge` is 2 alpha q / V; moves `w` and `clock`."""
+        """Visit the rows of `order` (n,) by stochastic gradient descent; moves `w` and `clock`.
+
+        Weights, center and `ridge`, 2 alpha q / V, are (P,); `clock` (2,) is the number of visits and the sum of step
+        lengths so far.
+        """
         flown = np.full(len(w), clock[1])
         self._in_parts(kernels.sgd, order, stop, self._squared, w, center, ridge, flown, eta0, decay, clock)
         if ridge.any():
@@ -72,17 +76,20 @@ class SingleRows:
         self, order: NDArray[np.intp], w: Floats, center: Floats, ridge: Floats, eta0: float, squares: Floats,
         stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
-        """Visit the rows of `order` by AdaGrad; `ridge` is 2 alpha q / V_j; moves `w` and `squares`, which is G."""
+        """Visit the rows of `order` (n,) by AdaGrad; `ridge` is 2 alpha q / V_j; moves `w` and `squares`, which is G.
+
+        Weights, center, ridge and G are (P,).
+        """
         room = np.zeros(len(w))
         self._in_parts(kernels.adagrad, order, stop, self._squared, w, center, ridge, squares, eta0, room)
 
     def loss(self, order: NDArray[np.intp], w: Floats, stop: StopToken = NEVER) -> float:
-        """Return the loss summed over the rows of `order`; infinite where scores are no numbers."""
+        """Return the loss summed over the rows of `order` (n,), at w (P,); infinite where scores are no numbers."""
         total = sum(self._in_parts(kernels.losses, order, stop, self._squared, w))
         return total if math.isfinite(total) else math.inf
 
     def visits(self, order: NDArray[np.intp], n_weights: int, stop: StopToken = NEVER) -> Floats:
-        """Return (n_weights,): how many of the rows of `order` look at each w."""
+        """Return (n_weights,): how many of the rows of `order` (n,) look at each w."""
         found, stamp = np.zeros(n_weights), np.full(n_weights, -1)
         self._in_parts(kernels.visits, order, stop, found, stamp, rows=False)
         return found

@@ -139,6 +139,7 @@ class Stream:
         Raises:
             TableError: a value, file or class that cannot be used, with its place.
             TableFileError: files that changed, or no space for the codes.
+            RecipeError: numbers that are to be kept as they are, or a setting that is not known.
         """
         if not isinstance(holdout, int | float) or not 0.0 <= holdout <= 0.95:
             raise RecipeError(f"holdout={holdout!r} is out of range; expected a number from 0 to 0.95")

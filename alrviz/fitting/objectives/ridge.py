@@ -110,16 +110,18 @@ class Objective(ABC):
         """Return the length of what the weights say, ||phi||."""
 
     def metric(self, point: Point) -> Floats | None:
-        """Return the squared units of the step from `point` where they change from step to step, else None."""
+        """Return the squared units of the step from `point`, shaped as w, where they change from step to step, else
+        None.
+        """
         return None
 
     def value_grad(self, w: Floats) -> Point:
-        """Return the point at `w`: one forward and one scatter pass."""
+        """Return the point at `w`, shaped as the center: one forward and one scatter pass."""
         z = self.scores(w)
         return self._point(w, z, None, 0.0, z, self._lend(self.rows))
 
     def hvp(self, point: Point, direction: Floats) -> Floats:
-        """Return the Hessian of F at `point` times `direction`: one forward and one scatter pass.
+        """Return the Hessian of F at `point` times `direction`, both shaped as w: one forward and one scatter pass.
 
         Of a loss that is not convex it is Gauss-Newton's matrix: never negative, and near it where losses are small.
         """
@@ -130,17 +132,17 @@ class Objective(ABC):
         return product
 
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "LineObjective":
-        """Return the line through `point` along `direction`: one forward pass. At `guess` it may be looked at on the
-        way.
+        """Return the line through `point` along `direction`, shaped as w: one forward pass. At `guess` it may be
+        looked at on the way.
         """
         return LineObjective(self, point, direction, self.change(direction))
 
     def line_eval(self, z: Floats, dz: Floats, t: float) -> Trial:
-        """Return the loss and its two derivatives along the scores z + t dz: a pass over scores."""
+        """Return the loss and its two derivatives along the scores z + t dz, both (N, W): a pass over scores."""
         return self.rows.line_eval(z, dz, t, self.stop, self.loss)
 
     def penalty_line_derivatives(self, w: Floats, direction: Floats) -> tuple[float, float]:
-        """Return first and second derivative of the penalty along `direction`."""
+        """Return first and second derivative of the penalty at `w` along `direction`, both shaped as the center."""
         return (
             (0.0, 0.0)
             if self._q is None

@@ -127,7 +127,7 @@ def _times(metric: Floats | None, gradient: Floats) -> Floats:
 def two_loop(
     q: Floats, pairs: Pairs, metric: Floats | None = None, n_jobs: int = 1, size: float | None = None
 ) -> Floats:
-    """Make q to H q and return it, H the inverse Hessian of the pairs (Nocedal and Wright, algorithm 7.4).
+    """Make q, shaped as w, to H q and return it; H is the pairs' inverse Hessian (Nocedal and Wright, algorithm 7.4).
 
     Each sweep moves q along one vector and multiplies it with the next. `size` is `start_size`, where it is known.
     """

@@ -156,7 +156,7 @@ class CurvaturePairs:
         self._turn, self._every = 0, 1
 
     def add(self, direction: Floats, bent: Floats, curvature: float) -> None:
-        """Take those of the next turn, if it is one to be kept."""
+        """Take d and H d, both shaped as w, and d.H d of the next turn, if it is one to be kept."""
         if self._turn % self._every == 0 and self._most:
             if len(self.pairs) == self._most:
                 self.pairs, self._every = self.pairs[::2], 2 * self._every
