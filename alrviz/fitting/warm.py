@@ -124,6 +124,8 @@ def warm(wide: bool = True) -> tuple[int, float]:
         warm_passes(lanes, wider)
         warm_single(wider)
         warm_networks(wider)
+        for levels in (70_000,) if wider else (2, 300):
+            warm_stream(lanes, np.array([levels]))
         warm_density(lanes)  # once a number of lanes
     warm_cuts()  # numeric columns are cut before any pass
     warm_prequential()

@@ -6,7 +6,19 @@ import pytest
 from alrviz.fitting import warm as warm_module
 from alrviz.fitting.runs import run as run_module
 from alrviz.fitting.warm import warm
-from alrviz.kernels import cells, density, features, gauss_transform, grids, joint_values, plan, ratios, rows, scores
+from alrviz.kernels import (
+    adagrad,
+    cells,
+    density,
+    features,
+    gauss_transform,
+    grids,
+    joint_values,
+    plan,
+    ratios,
+    rows,
+    scores,
+)
 from alrviz.models import joint_values as joint_module
 from alrviz.models import linear
 from alrviz.passes import density as density_passes
@@ -16,7 +28,7 @@ from tests.fitting.tables import drain, run_of, table
 
 KERNELS = {
     f"{module.__name__}.{name}": value
-    for module in (rows, scores, joint_values, cells, plan, density, grids, gauss_transform, ratios, features)
+    for module in (rows, scores, joint_values, cells, plan, density, grids, gauss_transform, ratios, features, adagrad)
     for name, value in vars(module).items()
     if hasattr(value, "signatures") and not name.startswith("_")
 }
