@@ -146,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
     fit.add_argument("--family", default="alr", metavar="NAME", help="alr, lr, salr, hsalr or anje (default: alr)")
     fit.add_argument("--order", type=int, default=2, metavar="N", help="columns a cell is of (default: 2)")
-    fit.add_argument("--passes", type=int, default=5, metavar="N", help="of AdaGrad over the rows (default: 5)")
+    fit.add_argument("--passes", type=_passes, default=5, metavar="N", help="of AdaGrad over the rows (default: 5)")
     fit.add_argument("--alpha", type=float, metavar="A", help="strength of the penalty (default: the family's)")
     fit.add_argument("--keep", type=float, metavar="SHARE", help="of tuples, for salr and hsalr (default: .6)")
     fit.add_argument("--selection", metavar="NAME", help="what scores tuples: mi, mi-mm or gain (default: mi)")
@@ -224,6 +224,12 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _passes(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of passes; expected a whole number from 1")
+    return int(text)
+
+
 def _jobs(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; expected a whole number from 1")
@@ -273,7 +279,7 @@ def _fit(options: argparse.Namespace) -> int:
         raise _Refused(f"{str(options.out)!r} is a folder; a file was expected" if options.out.is_dir() else folder)
     from alrviz.data.stream.table import open_table
     from alrviz.estimators.model_file import save_model
-    from alrviz.fitting.families import STREAMS
+    from alrviz.fitting.families import FAMILIES, STREAMS
     from alrviz.fitting.recipe import Recipe
     from alrviz.fitting.runs.run import Run
 
@@ -285,6 +291,10 @@ def _fit(options: argparse.Namespace) -> int:
     began, said = time.monotonic(), _Progress()
     kinds = dict(_kind(text) for text in options.kind)
     said_of = {name: getattr(options, name) for name in ("alpha", "keep", "selection")}
+    params = FAMILIES[options.family].params
+    if foreign := next((name for name, value in said_of.items() if value is not None and name not in params), None):
+        of = ", ".join(name for name in STREAMS if foreign in FAMILIES[name].params)
+        raise _Refused(f"--{foreign} is for {of}; {options.family} has no such setting")
     given = {"order": options.order, **{name: value for name, value in said_of.items() if value is not None}}
     if options.family != "anje":  # which takes no steps
         given |= {"max_iter": options.passes, "solver": "adagrad"}
@@ -299,10 +309,22 @@ def _fit(options: argparse.Namespace) -> int:
     if kept.exists() and not options.resume:
         raise _Refused(f"{str(kept)!r} is of a fit that was broken off: go on with --resume, or remove it")
     run = Run(stream, recipe, n_jobs=options.threads, checkpoint=kept, tell=said.rows)
-    for step in run.steps():
-        if step.index == 0 and run.price is not None:
-            said.line(*run.notes, f"{run.price.parameters:,} parameters of {run.price.cells_seen:,} cells")
-        said.line(_of_pass(run, step, options.passes))
+    if options.resume and not kept.exists():
+        said.line(f"there is no {kept} to go on from: this is a new fit")
+    best: Step | None = None
+    try:
+        for step in run.steps():
+            if step.index == 0 and run.price is not None:
+                said.line(*run.notes, f"{run.price.parameters:,} parameters of {run.price.cells_seen:,} cells")
+            said.line(_of_pass(run, step, options.passes))
+            held = "heldout_log_loss"
+            if best is None or step.extra.get(held, 0.0) < best.extra.get(held, 0.0):
+                best = step
+    except KeyboardInterrupt:
+        said.line(f"broken off; {kept} goes on with --resume" if kept.exists() else "broken off before the first pass")
+        raise
+    if best is not None and best.index not in (0, len(run.trace) and run.trace[-1].index):
+        said.line(f"held out was lowest after pass {best.index}; the model is that of the last (--passes {best.index})")
     save_model(run.estimator(), options.out)
     kept.unlink(missing_ok=True)
     said.line(f"the model is {options.out}, after {time.monotonic() - began:,.0f} s; alrviz predict {options.out} ROWS")

@@ -346,7 +346,7 @@ def test_fit_makes_a_model_of_files_that_predict_takes(tmp_path, capsys):
         (["--family", "tan"], "family 'tan' is not fitted to tables read in batches; expected 'lr', 'alr', 'salr', "),
         (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
         (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
-        (["--family", "anje", "--keep", "0.3"], "anje has no parameter 'keep'"),
+        (["--family", "anje", "--keep", "0.3"], "--keep is for salr, hsalr; anje has no such setting"),
         (["--selection", "zzz", "--family", "salr"], "selection='zzz'"),
         (["--order", "5"], "order=5 needs at least 5 columns"),
     ],
