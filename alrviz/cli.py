@@ -311,19 +311,17 @@ def _fit(options: argparse.Namespace) -> int:
     run = Run(stream, recipe, n_jobs=options.threads, checkpoint=kept, tell=said.rows)
     if options.resume and not kept.exists():
         said.line(f"there is no {kept} to go on from: this is a new fit")
-    best: Step | None = None
     try:
         for step in run.steps():
             if step.index == 0 and run.price is not None:
                 said.line(*run.notes, f"{run.price.parameters:,} parameters of {run.price.cells_seen:,} cells")
             said.line(_of_pass(run, step, options.passes))
-            held = "heldout_log_loss"
-            if best is None or step.extra.get(held, 0.0) < best.extra.get(held, 0.0):
-                best = step
     except KeyboardInterrupt:
         said.line(f"broken off; {kept} goes on with --resume" if kept.exists() else "broken off before the first pass")
         raise
-    if best is not None and best.index not in (0, len(run.trace) and run.trace[-1].index):
+    judged = [step for step in run.trace.since(0) if "heldout_log_loss" in step.extra]
+    best = min(judged, key=lambda step: step.extra["heldout_log_loss"], default=None)
+    if best is not None and 0 < best.index < judged[-1].index:
         said.line(f"held out was lowest after pass {best.index}; the model is that of the last (--passes {best.index})")
     save_model(run.estimator(), options.out)
     kept.unlink(missing_ok=True)

@@ -22,7 +22,6 @@ from alrviz.data.dataset import Column, Dataset, Table
 from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.interpret import RawTable, Values, of_type
 from alrviz.data.limits import OWN_LIMITS
-from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import decide
 from alrviz.data.reading import ColumnReading, Reading
@@ -273,9 +272,7 @@ def open_table(
     notes = [*table.notes]  # not the sample's own: what repeats there, or is rare, need not in the table
     if rows > SAMPLE:
         notes.append(f"what columns are was told by {SAMPLE:,} of {rows:,} rows; a kind that is not right can be said")
-    if sample.leaks:
-        tells = "tells" if len(sample.leaks) == 1 else "tell"
-        notes.append(f"{listed(sample.leaks)} alone almost {tells} the class; is that known beforehand?")
+    notes += [sample.leaks_note] if sample.leaks_note else []
     folder = home() / "codes" if cache is None else Path(cache)
     return Stream(source, sample, rows, unreadable, folder, tuple(notes))
 

@@ -8,7 +8,7 @@ anje   nothing is found: phi = gamma log theta, the generative model of order n;
 """
 
 from collections.abc import Hashable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.errors import RecipeError
@@ -136,6 +136,7 @@ class Cells(Family):
         compiled = warm_stream(n_classes, coded.encoder.levels_)
         request.tell("counting cells")
 
+        @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
         def count(tuples: Tuples) -> Streamed:
             return count_stream(
                 coded.levels, tuples, partial(cache.chunks, "train"), len(cache.parts["train"]), n_classes,

@@ -27,6 +27,12 @@ from alrviz.passes.stochastic import SingleRows
 from alrviz.stop import NEVER, StopToken
 
 
+def ridge_of(parameterisation: Parameterisation, alpha: float, penalty: str) -> Floats | None:
+    """Return 2 alpha q, shaped as w (S + 1, C) or as fewer weights are; None without a penalty."""
+    norms = parameterisation.norms
+    return 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
+
+
 class CellWeights:
     """What is said of weights of seen cells, however their rows come."""
 
@@ -107,8 +113,7 @@ class LinearObjective(CellWeights, Objective):
         bounds: tuple[float, float] | None = None,
         stop: StopToken = NEVER,
     ):
-        norms = parameterisation.norms
-        ridge = 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
+        ridge = ridge_of(parameterisation, alpha, penalty)
         goal = parameterisation.weights_of(center)
         super().__init__(rows, goal, ridge, alpha=alpha, loss=loss, bounds=bounds, stop=stop)
         self.parameterisation = parameterisation

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import AlrvizError
-from alrviz.fitting.objectives.linear import CellWeights
+from alrviz.fitting.objectives.linear import CellWeights, ridge_of
 from alrviz.fitting.objectives.ridge import Point
 from alrviz.kernels.adagrad import CENTER, PULL, SCALE, SQUARES, WEIGHT
 from alrviz.models.index import Unseen
@@ -68,14 +68,13 @@ class StreamObjective(CellWeights):
         trial: Trial,
         stop: StopToken = NEVER,
     ):
-        norms = parameterisation.norms
         self.parameterisation, self.alpha, self.stop, self.trial = parameterisation, alpha, stop, trial
         self.total = float(parameterisation.tables.class_counts.sum())
         self.n_classes = parameterisation.tables.n_classes
         self.scale: Floats = parameterisation.scale
         self.center = parameterisation.weights_of(center)
         self.passes = streamed.passes
-        self._ridge = 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
+        self._ridge = ridge_of(parameterisation, alpha, penalty)
         self._unseen = unseen
         self._at, self._table = streamed.rows, streamed.blank(unseen)
 

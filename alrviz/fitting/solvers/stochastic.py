@@ -15,7 +15,7 @@ F and its gradient are not needed to go on: they are looked at once a pass for t
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -150,13 +150,10 @@ class Stochastic(Solver):
         )
 
     def _narrowed(self, state: SolverState, search: Search, grid: list[float]) -> Search | Training:
-        best = min(range(POINTS), key=lambda k: search.known[grid[k]])
-        low, high = grid[max(0, best - 1)], grid[min(POINTS - 1, best + 1)]
-        least = search.known[grid[best]]
-        apart = max(search.known[low], search.known[high]) - least
-        if apart <= CLOSE * abs(least) or search.rounds + 1 == MOST_ROUNDS:
+        best, low, high, close = narrowed(search.known, grid)
+        if close or search.rounds + 1 == MOST_ROUNDS:
             w = state.point.w.ravel()
-            return Training(search.plan, w, w, self._memory(w), 10.0 ** grid[best])
+            return Training(search.plan, w, w, self._memory(w), 10.0**best)
         return replace(search, low=low, high=high, rounds=search.rounds + 1)
 
     def _passed(self, objective: LinearObjective, training: Training, order: NDArray[np.intp]) -> Training:
@@ -174,6 +171,14 @@ class Stochastic(Solver):
     def _memory(self, w: Floats) -> Floats:
         """The clock of sgd, the G of AdaGrad."""
         return np.zeros(2 if self.method == "sgd" else w.size)
+
+
+def narrowed(known: Mapping[float, float], grid: Sequence[float]) -> tuple[float, float, float, bool]:
+    """Return the best point of the grid by what is known of each, its neighbours, and whether these are as good."""
+    best = min(range(len(grid)), key=lambda k: known[grid[k]])
+    low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
+    least = known[grid[best]]
+    return grid[best], low, high, max(known[low], known[high]) - least <= CLOSE * abs(least)
 
 
 def _shuffled(rows: NDArray[np.intp], *seeds: int) -> NDArray[np.intp]:

@@ -20,13 +20,8 @@ from numpy.typing import NDArray
 
 from alrviz.fitting.objectives.streamed import StreamObjective
 from alrviz.fitting.solvers.state import Solver, SolverState
+from alrviz.fitting.solvers.stochastic import ENDS, MOST_ROUNDS, PASSES, POINTS, narrowed
 from alrviz.passes.rows import Floats
-
-ENDS = (-6.0, 6.0)  # log10 eta0
-POINTS = 11
-PASSES = 5
-CLOSE = 0.01  # of the best log loss
-MOST_ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +89,7 @@ class StreamAdaGrad(Solver):
         )
 
     def _searched(self, objective: StreamObjective, w: Floats) -> float:
-        low, high = ENDS
+        low, high = ENDS["adagrad"]
         known: dict[float, float] = {}
         best = 0.0
         for _ in range(MOST_ROUNDS):
@@ -102,9 +97,8 @@ class StreamAdaGrad(Solver):
             for x in grid:
                 if x not in known:
                     known[x] = self._tried(objective, w, 10.0**x)
-            k = min(range(POINTS), key=lambda k: known[grid[k]])
-            best, low, high = grid[k], grid[max(0, k - 1)], grid[min(POINTS - 1, k + 1)]
-            if max(known[low], known[high]) - known[best] <= CLOSE * known[best]:
+            best, low, high, close = narrowed(known, grid)
+            if close:
                 break
         return float(10.0**best)
 
