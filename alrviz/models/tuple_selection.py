@@ -8,7 +8,8 @@ Plain MI prefers tuples of many cells, whose counts are thin: a table of chance 
 (exclusive or); the predicted gain, of what a model of the parts leaves over, does.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from math import ceil
 from types import MappingProxyType
@@ -87,11 +88,6 @@ def predicted_gain(tables: Tables, excess: Floats) -> Floats:
     return (found - 2.0 * df) / (2.0 * tables.class_counts.sum())
 
 
-def columns_of(tables: Tables, chosen: NDArray[np.intp]) -> tuple[Columns, ...]:
-    """Return the columns of tuples of one size, whose numbers are `chosen` (K,)."""
-    return tuple(map(tuple, tables.space.tuples[chosen].tolist()))
-
-
 class Counted(Protocol):
     """What selecting asks of the rows."""
 
@@ -102,10 +98,30 @@ class Counted(Protocol):
         """Return G (S, C) of the seen cells of tuples, for a model of those of `below`."""
 
 
-def select(
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A level of the search.
+
+    Attributes:
+        tuples: (T, i) columns of the tuples looked at, in the order of a dictionary.
+        scores: (T,).
+        kept: (K,) numbers of those that were kept, ascending.
+    """
+
+    tuples: NDArray[np.int32]
+    scores: Floats
+    kept: NDArray[np.intp]
+
+    @property
+    def columns(self) -> tuple[Columns, ...]:
+        """The columns of the tuples that were kept."""
+        return tuple(map(tuple, self.tuples[self.kept].tolist()))
+
+
+def levels(
     counted: Counted, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
-) -> tuple[Columns, ...]:
-    """Return the tuples of `order` columns that a model is made of.
+) -> Iterator[Level]:
+    """Yield the levels of a search for tuples of `order` columns; the model is of what the last one keeps.
 
     Args:
         counted: the rows.
@@ -118,13 +134,20 @@ def select(
     """
     looked: Tuples = 1 if hierarchy else order
     below: Tuples = 0 if hierarchy else order - 1
-    for level in range(1 if hierarchy else order, order + 1):
+    for i in range(1 if hierarchy else order, order + 1):
         tables = counted.tables(looked)
         gains = score == "gain"
         scores = predicted_gain(tables, counted.excess(looked, below)) if gains else SCORES[score](tables)
         kept = best(scores, min(keep, max(float((scores > 0).mean()), 1e-12)) if gains else keep)
-        below = columns_of(tables, kept)
-        if level < order:
+        yield (level := Level(tables.space.tuples, scores, kept))
+        below = level.columns
+        if i < order:
             looked = tuple(grown(below, n_columns, hierarchy == "strong")) or tuple(grown(below, n_columns, False))
-    assert not isinstance(below, int)
-    return below
+
+
+def select(
+    counted: Counted, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
+) -> tuple[Columns, ...]:
+    """Return the tuples of `order` columns that a model is made of: what the last of `levels` keeps."""
+    *_, last = levels(counted, n_columns, order, score, keep, hierarchy)
+    return last.columns
