@@ -302,13 +302,13 @@ def _fit(options: argparse.Namespace) -> int:
     recipe = Recipe(options.family, discretize=discretize, holdout=options.holdout, seed=options.seed, **given)
     stream = open_table(
         options.files, options.target, options=_read_options(options), kinds=kinds, unreadable=options.unreadable,
-        cache=options.cache, tell=said.rows,
+        cache=options.cache, progress=said.rows,
     )  # fmt: skip
     said.line(f"{stream.name}: {stream.n_rows:,} rows, class {stream.target!r}", *stream.notes)
     kept = options.out.with_name(f"{options.out.name}.resume")
     if kept.exists() and not options.resume:
         raise _Refused(f"{str(kept)!r} is of a fit that was broken off: go on with --resume, or remove it")
-    run = Run(stream, recipe, n_jobs=options.threads, checkpoint=kept, tell=said.rows)
+    run = Run(stream, recipe, n_jobs=options.threads, checkpoint=kept, progress=said.rows)
     if options.resume and not kept.exists():
         said.line(f"there is no {kept} to go on from: this is a new fit")
     try:

@@ -5,8 +5,8 @@
 
 from alrviz.estimators.generated import classifier_of
 from alrviz.fitting.families import FAMILIES
-from alrviz.fitting.families.cells import Cells
+from alrviz.fitting.families.cells import CellFamily
 
-CLASSIFIERS = tuple(classifier_of(family, __name__) for family in FAMILIES.values() if isinstance(family, Cells))
+CLASSIFIERS = tuple(classifier_of(family, __name__) for family in FAMILIES.values() if isinstance(family, CellFamily))
 __all__ = [cls.__name__ for cls in CLASSIFIERS]
 globals().update({cls.__name__: cls for cls in CLASSIFIERS})

@@ -7,11 +7,11 @@ from typing import Any
 from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.linear import LinearClassifier
 from alrviz.estimators.text import documented
-from alrviz.fitting.families.cells import Cells
+from alrviz.fitting.families.cells import CellFamily
 from alrviz.fitting.families.param import Param
 
 
-def classifier_of(family: Cells, module: str) -> type[CellClassifier]:
+def classifier_of(family: CellFamily, module: str) -> type[CellClassifier]:
     """Return the classifier of a family of cells, as a class of `module`, which is to hold it under its name.
 
     Its weights are free where the family has an `alpha`; else its scores are what its fit begins with.

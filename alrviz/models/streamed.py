@@ -11,7 +11,7 @@ from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import as_compiled
-from alrviz.passes.stream import Cells, Chunks, DenseCells, SeenCells, StreamPasses
+from alrviz.passes.stream import CellLookup, Chunks, DenseCells, SeenCells, StreamPasses
 from alrviz.stop import NEVER, StopToken
 
 
@@ -69,7 +69,7 @@ def count_stream(
     )
 
 
-def _seen_cells(index: CellIndex[AnySpace]) -> Cells:
+def _seen_cells(index: CellIndex[AnySpace]) -> CellLookup:
     return SeenCells(index.locate, index.n_rows, index.space.n_tuples)
 
 

@@ -33,7 +33,7 @@ SPAN = 8192  # rows whose keys and scores are at hand at once
 _VISITED = 1024  # rows whose cells are at hand at once in a pass of steps
 
 
-class Cells(Protocol):
+class CellLookup(Protocol):
     """Which rows of a table the rows of codes look up, one of each tuple.
 
     Attributes:
@@ -77,13 +77,13 @@ class DenseCells:
         self._kind = np.uint16 if int(np.diff(first).max(initial=0)) <= 2**16 else np.uint32
 
     def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
-        """As `Cells` says."""
+        """As `CellLookup` says."""
         out = np.empty((len(self._tuples), codes.shape[1]), self._kind)
         cell_kernels.dense_keys(codes, self._tuples, self._levels, out)
         return out
 
     def cells(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """As `Cells` says."""
+        """As `CellLookup` says."""
         if self._prefixes is None:
             keys = self.keys(np.ascontiguousarray(codes[:, rows])).T
             return np.add(keys, self._first, dtype=np.int32, order="C", casting="unsafe")
@@ -106,11 +106,11 @@ class SeenCells:
         self._locate = locate
 
     def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
-        """As `Cells` says."""
+        """As `CellLookup` says."""
         return np.ascontiguousarray(self._locate(as_compiled(codes), 0, codes.shape[1]).T)
 
     def cells(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """As `Cells` says."""
+        """As `CellLookup` says."""
         return self._locate(as_compiled(codes[:, rows]), 0, len(rows)).view(np.int32)
 
 
@@ -125,7 +125,7 @@ class StreamPasses:
         n_jobs: threads; None for all.
     """
 
-    def __init__(self, cells: Cells, chunks: Chunks, n_chunks: int, n_classes: int, n_jobs: int | None = None):
+    def __init__(self, cells: CellLookup, chunks: Chunks, n_chunks: int, n_classes: int, n_jobs: int | None = None):
         self.cells, self.n_chunks, self.n_classes = cells, n_chunks, n_classes
         self.n_jobs = resolve_jobs(n_jobs)
         lanes, self.padded = lanes_of(n_classes)
@@ -157,7 +157,7 @@ class StreamPasses:
         return z
 
     def loss_and_gradient(
-        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL, onto: Cells | None = None
+        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL, onto: CellLookup | None = None
     ) -> tuple[Sums, Floats, Floats]:
         """Return the sums over all rows at the scores that `table` (rows, W) and `bias` (C,) make; the residuals summed
         by rows of the table, or of those of the cells `onto`, (rows, W); and over all rows (C,).
@@ -212,7 +212,7 @@ class StreamPasses:
 
     def _chunk_gradient(
         self, codes: Codes, y: NDArray[np.int32], table: Floats, bias: Floats, gradient: Floats, stop: StopToken,
-        loss: Loss, onto: Cells,
+        loss: Loss, onto: CellLookup,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
         """Write the summed residuals of a chunk to `gradient`; return its sums, and the residuals over all its rows."""
         z, r = zeros(SPAN, self.padded), zeros(SPAN, self.padded)

@@ -15,13 +15,13 @@ from alrviz.estimators.generated import classifier_of
 from alrviz.estimators.make import of_class
 from alrviz.estimators.stubs import stubs
 from alrviz.fitting import families
-from alrviz.fitting.families.cells import TABLES, Cells
+from alrviz.fitting.families.cells import TABLES, CellFamily
 from alrviz.fitting.families.family import BuiltFit, FitRequest
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.recipe import Recipe
 
 
-class Tempered(Cells):
+class Tempered(CellFamily):
     """AnJE whose cells count less."""
 
     name = words = "tempered"

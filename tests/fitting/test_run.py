@@ -7,7 +7,7 @@ import pytest
 
 from alrviz import load_demo
 from alrviz.errors import MemoryLimitError, RecipeError, TableError
-from alrviz.fitting.families.cells import Cells
+from alrviz.fitting.families.cells import CellFamily
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs import run as run_module
 from alrviz.fitting.runs.run import Run
@@ -232,7 +232,7 @@ def test_a_fault_of_ours_is_told_as_one(monkeypatch, caplog):
     def broken(*args, **more):
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr(Cells, "make", broken)
+    monkeypatch.setattr(CellFamily, "make", broken)
     run = make()
     with pytest.raises(ZeroDivisionError):
         run.advance()

@@ -35,7 +35,7 @@ from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 
 SHUFFLED = 2**41  # beside a recipe's seed: the order of rows is another draw than which are held out
-Tell = Callable[[str, int], None]  # hears what is done, and of how many rows it is done
+Progress = Callable[[str, int], None]  # hears what is done, and of how many rows it is done
 
 
 def row_hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
@@ -60,7 +60,9 @@ class Coding:
     seed: int
 
 
-def code_table(coding: Coding, path: Path, facts: dict[str, Any], tell: Tell, stop: StopToken = NEVER) -> CodeCache:
+def code_table(
+    coding: Coding, path: Path, facts: dict[str, Any], progress: Progress, stop: StopToken = NEVER
+) -> CodeCache:
     """Read the table of `coding`, code it, and return the cache, kept in `path`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,8 +73,8 @@ def code_table(coding: Coding, path: Path, facts: dict[str, Any], tell: Tell, st
         spool = _Spool(coding, folder)
         for batch in coding.source.batches(stop):
             spool.add(batch)
-            tell("reading", batch.first + batch.n_rows)
-        return _encoded(coding, spool, path, facts, tell, stop)
+            progress("reading", batch.first + batch.n_rows)
+        return _encoded(coding, spool, path, facts, progress, stop)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -171,7 +173,7 @@ def _distinct(column: Column) -> tuple[pa.Array, NDArray[np.integer]]:
 
 
 def _encoded(
-    coding: Coding, spool: _Spool, path: Path, facts: dict[str, Any], tell: Tell, stop: StopToken
+    coding: Coding, spool: _Spool, path: Path, facts: dict[str, Any], progress: Progress, stop: StopToken
 ) -> CodeCache:
     """Learn levels and cuts on the training rows, and write the codes of all."""
     y, held, labels = _split(coding, spool)
@@ -180,7 +182,7 @@ def _encoded(
     encoder, columns, lost = coding.encoder, [], []
     for j, feature in enumerate(coding.features):
         stop.check()
-        tell(f"learning {feature.name!r}", spool.n_rows)
+        progress(f"learning {feature.name!r}", spool.n_rows)
         series = _series(feature, spool.levels[j], spool.column(j)[train])
         column = encoder.code_column(series, feature.name, feature.kind, own, labels, weights, stop)
         lost += [feature.name] * encoder.loses(column, series)
@@ -204,7 +206,7 @@ def _encoded(
         for name, rows in parts.items():
             chosen = rows[begin:end]
             shuffled[name].add(codes[:, chosen], y[begin:end][chosen], drawn[chosen])
-        tell("encoding", end)
+        progress("encoding", end)
     writer = CacheWriter(path, len(columns), (kinds[0].name, kinds[1].name))
     try:
         for name, rows_of in shuffled.items():

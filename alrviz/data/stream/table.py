@@ -26,9 +26,9 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.read import decide
 from alrviz.data.reading import ColumnReading, Reading
 from alrviz.data.stream.cache import SUFFIX, CodeCache, open_cache
-from alrviz.data.stream.coding import Coding, Tell, code_table, row_hash
+from alrviz.data.stream.coding import Coding, Progress, code_table, row_hash
 from alrviz.data.stream.source import Batch, Source, open_source
-from alrviz.data.stream.source import Column as Cells
+from alrviz.data.stream.source import Column as StreamColumn
 from alrviz.data.text import TextColumn
 from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.home import home
@@ -43,7 +43,7 @@ _FORMAT = 1  # of codes: raised where the same table would be coded otherwise
 _turns = threading.Lock()
 
 
-def quiet(what: str, rows: int) -> None:
+def no_progress(what: str, rows: int) -> None:
     """Hear what is done, and say nothing."""
 
 
@@ -123,7 +123,7 @@ class Stream:
         *,
         holdout: float = 0.05,
         seed: int = 0,
-        tell: Tell = quiet,
+        progress: Progress = no_progress,
         stop: StopToken = NEVER,
     ) -> "CodedTable":
         """Return the table as codes, read and encoded once and kept in the cache.
@@ -132,7 +132,7 @@ class Stream:
             discretize, n_bins, missing: as in `Encoder`; learned on training rows.
             holdout: share of the rows that are held out, from 0 to below 1; which ones is told by `seed` and the row's
                 number.
-            tell: hears what is done, and of how many rows it is done.
+            progress: hears what is done, and of how many rows it is done.
             stop: ends it from another thread.
 
         Raises:
@@ -157,7 +157,7 @@ class Stream:
                 coding = Coding(
                     self.source, self.reading.columns, self._class_reading, self.unreadable, encoder, holdout, seed
                 )
-                cache = code_table(coding, path, {"name": self.name}, tell, stop)
+                cache = code_table(coding, path, {"name": self.name}, progress, stop)
         finally:
             _turns.release()
         fitted = Encoder.from_dict(cache.facts["encoder"])
@@ -224,7 +224,7 @@ def open_table(
     kinds: Mapping[str, str] | None = None,
     unreadable: str = "error",
     cache: Any = None,
-    tell: Tell = quiet,
+    progress: Progress = no_progress,
     stop: StopToken = NEVER,
 ) -> Stream:
     """Open a table that need not fit into memory: Parquet, Arrow or delimited text, in one file or many.
@@ -233,7 +233,8 @@ def open_table(
     Zstandard). `target`, `options` and `kinds` (name to kind) are as in `read_table`, but a numeric target is not cut
     into classes. All rows are gone over once, for a sample that tells what columns are. `unreadable` says what becomes
     of a value that is not what its column's are ("abc" among numbers): "error", with its row, or "missing". `cache` is
-    the folder of codes (default: beside the runs that are kept), `tell` hears how many rows are read, `stop` ends it.
+    the folder of codes (default: beside the runs that are kept), `progress` hears how many rows are read, `stop` ends
+    it.
 
     Raises `TableError` for files that cannot be used, `MissingFileError` where there is none, `Stopped`.
 
@@ -253,7 +254,7 @@ def open_table(
     for batch in source.batches(stop):
         drawn.add(batch)
         rows = batch.first + batch.n_rows
-        tell("looking", rows)
+        progress("looking", rows)
     if not rows:
         raise TableError("the table has names but no rows; at least one row of values was expected")
     parsed = decide(RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort), stop)
@@ -283,7 +284,7 @@ class _Drawn:
     def __init__(self, size: int):
         self.sort = "typed"
         self._size = size
-        self._parts: list[tuple[NDArray[np.uint64], dict[str, Cells]]] = []
+        self._parts: list[tuple[NDArray[np.uint64], dict[str, StreamColumn]]] = []
         self._most = np.uint64(2**64 - 1)
         self._kept = 0
 
@@ -296,7 +297,7 @@ class _Drawn:
         if self._kept > 4 * self._size:
             self._shrink()
 
-    def _keep(self, hashes: NDArray[np.uint64], columns: Mapping[str, Cells]) -> None:
+    def _keep(self, hashes: NDArray[np.uint64], columns: Mapping[str, StreamColumn]) -> None:
         rows = np.flatnonzero(hashes <= self._most)
         self._parts.append((hashes[rows], {name: _within(column, rows) for name, column in columns.items()}))
         self._kept += len(rows)
@@ -309,20 +310,20 @@ class _Drawn:
         for hashes, columns in parts:
             self._keep(hashes, columns)
 
-    def columns(self) -> list[Cells]:
+    def columns(self) -> list[StreamColumn]:
         """Return the columns of the sample, its rows in the table's order."""
         self._shrink()
         return [_joined([columns[name] for _, columns in self._parts]) for name in self._parts[0][1]]
 
 
-def _within(column: Cells, rows: NDArray[np.intp]) -> Cells:
+def _within(column: StreamColumn, rows: NDArray[np.intp]) -> StreamColumn:
     if isinstance(column, TextColumn):
         typed = None if column.typed is None else column.typed[rows]
         return TextColumn.of(column.name, column.codes[rows], column.levels, typed)
     return replace(column, series=column.series.iloc[rows].reset_index(drop=True))
 
 
-def _joined(parts: list[Cells]) -> Cells:
+def _joined(parts: list[StreamColumn]) -> StreamColumn:
     import pandas as pd
     from pandas.api.types import union_categoricals
 

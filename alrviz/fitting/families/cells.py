@@ -79,7 +79,7 @@ def penalty(alpha: float, on: str) -> dict[str, Param]:
     return {"alpha": Param(alpha, low=0.0, high=1e12, word="cv"), "penalty": Param(on, ("phi", "w"))}
 
 
-class Cells(Family):
+class CellFamily(Family):
     """What the linear families share."""
 
     has_steps = True
@@ -179,7 +179,7 @@ class Cells(Family):
         return (*common, float(of["alpha"]), *toward, *on)
 
 
-class Fitted(Cells):
+class Fitted(CellFamily):
     """What lr and alr share: weights that are found."""
 
     paper = _PAPER
@@ -316,7 +316,7 @@ class ALR(Fitted):
     }
 
 
-class AnJE(Cells):
+class AnJE(CellFamily):
     """AnJE: the generative model of order n; naive Bayes at n = 1."""
 
     name = "anje"

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from alrviz.data.dataset import Dataset, require_dataset
-from alrviz.data.stream.coding import Tell
-from alrviz.data.stream.table import CodedTable, Stream, quiet
+from alrviz.data.stream.coding import Progress
+from alrviz.data.stream.table import CodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, RecipeError, Stopped
 from alrviz.fitting.families import RUNS, STREAMS, observers
 from alrviz.fitting.families.build_fit import Fit
@@ -60,7 +60,7 @@ class Run(RunAttributes, Driven):
         on_step: called with every `Step` in the thread that fits; where it returns True the run is stopped.
         checkpoint: of a table read in batches, a file in which the state is kept after every pass; a run goes on from
             what is there, to the same model. Whoever has the model removes it.
-        tell: of a table read in batches, hears what is read or encoded and of how many rows that is done.
+        progress: of a table read in batches, hears what is read or encoded and of how many rows that is done.
         price: what it was priced at beforehand, on the same rows and threads; None to price it when it starts, as it is
             where less memory is free by then than the price takes.
 
@@ -96,7 +96,7 @@ class Run(RunAttributes, Driven):
         start: LinearModel | None = None,
         on_step: Callable[[Step], object] | None = None,
         checkpoint: Path | str | None = None,
-        tell: Tell = quiet,
+        progress: Progress = no_progress,
         price: Price | None = None,
     ):
         if dataset is not None and not isinstance(dataset, Stream):  # rows of `of` and `on` are encoded already
@@ -136,7 +136,7 @@ class Run(RunAttributes, Driven):
         self._prepared: Prepared | None = None
         self._coded: CodedTable | None = None
         self._checkpoint: PassCheckpoint | None = None
-        self._kept_in, self._told = None if checkpoint is None else Path(checkpoint), tell
+        self._kept_in, self._progress = None if checkpoint is None else Path(checkpoint), progress
         self._fit: Fit | None = None
         self._tables: Tables | None = None
         self._state: SolverState | None = None
@@ -389,7 +389,7 @@ class Run(RunAttributes, Driven):
             missing,
             holdout=recipe.holdout,
             seed=recipe.seed,
-            tell=self._tell_rows,
+            progress=self._tell_rows,
             stop=stop,
         )
         allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
@@ -399,7 +399,7 @@ class Run(RunAttributes, Driven):
 
     def _tell_rows(self, what: str, rows: int) -> None:
         self.activity = what
-        self._told(what, rows)
+        self._progress(what, rows)
 
     def _tell(self, activity: str) -> None:
         self.activity = activity
