@@ -97,6 +97,13 @@ class Counted(Protocol):
     def excess(self, tuples: Tuples, below: Tuples) -> Floats:
         """Return G (S, C) of the seen cells of tuples, for a model of those of `below`."""
 
+    def scored(self, looked: Tuples, below: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
+        """Return tuples (T, i) and their scores (T,), "gain" beside a model of those of `below`."""
+        tables = self.tables(looked)
+        if score == "gain":
+            return tables.space.tuples, predicted_gain(tables, self.excess(looked, below))
+        return tables.space.tuples, SCORES[score](tables)
+
 
 @dataclass(frozen=True, eq=False)
 class Level:
@@ -113,7 +120,7 @@ class Level:
     kept: NDArray[np.intp]
 
     @property
-    def columns(self) -> tuple[Columns, ...]:
+    def chosen(self) -> tuple[Columns, ...]:
         """The columns of the tuples that were kept."""
         return tuple(map(tuple, self.tuples[self.kept].tolist()))
 
@@ -135,12 +142,10 @@ def levels(
     looked: Tuples = 1 if hierarchy else order
     below: Tuples = 0 if hierarchy else order - 1
     for i in range(1 if hierarchy else order, order + 1):
-        tables = counted.tables(looked)
-        gains = score == "gain"
-        scores = predicted_gain(tables, counted.excess(looked, below)) if gains else SCORES[score](tables)
-        kept = best(scores, min(keep, max(float((scores > 0).mean()), 1e-12)) if gains else keep)
-        yield (level := Level(tables.space.tuples, scores, kept))
-        below = level.columns
+        tuples, scores = counted.scored(looked, below, score)
+        kept = best(scores, min(keep, max(float((scores > 0).mean()), 1e-12)) if score == "gain" else keep)
+        yield (level := Level(tuples, scores, kept))
+        below = level.chosen
         if i < order:
             looked = tuple(grown(below, n_columns, hierarchy == "strong")) or tuple(grown(below, n_columns, False))
 
@@ -150,4 +155,4 @@ def select(
 ) -> tuple[Columns, ...]:
     """Return the tuples of `order` columns that a model is made of: what the last of `levels` keeps."""
     *_, last = levels(counted, n_columns, order, score, keep, hierarchy)
-    return last.columns
+    return last.chosen

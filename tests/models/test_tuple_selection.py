@@ -9,7 +9,7 @@ import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.prepare import Prepared
-from alrviz.models.tuple_selection import best, grown, miller_madow, mutual_information, select
+from alrviz.models.tuple_selection import Counted, best, grown, miller_madow, mutual_information, select
 
 
 def planted(rows: int = 4000, columns: int = 7, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -145,7 +145,7 @@ def test_a_model_of_chosen_tuples_is_saved_and_explained(tmp_path):
 def test_selecting_is_told_by_whatever_counts():
     """Levels by hand: the columns 0 and 2 first, then what grows from them."""
 
-    class Told:
+    class Told(Counted):
         def __init__(self):
             self.looked = []
 
