@@ -88,8 +88,43 @@ def predicted_gain(tables: Tables, excess: Floats) -> Floats:
     return (found - 2.0 * df) / (2.0 * tables.class_counts.sum())
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Level:
+    """The tuples of one size that were looked at, and which of them were kept.
+
+    Attributes:
+        tuples: (T, i) int32 columns, in the order of a dictionary.
+        scores: (T,).
+        kept: (K,) which of them go on, ascending.
+    """
+
+    tuples: NDArray[np.int32]
+    scores: Floats
+    kept: NDArray[np.intp]
+
+    def __repr__(self) -> str:
+        return f"<Level of {self.tuples.shape[1]} columns: {len(self.kept):,} of {len(self.tuples):,} tuples kept>"
+
+    @property
+    def chosen(self) -> tuple[Columns, ...]:
+        """The columns of the tuples that were kept."""
+        return tuple(map(tuple, self.tuples[self.kept].tolist()))
+
+    def grown_from(self, below: "Level") -> list[tuple[int, int]]:
+        """Return the pairs (j, i): kept tuple j of the level below is a part of tuple i of this one."""
+        known = dict(zip(below.chosen, below.kept.tolist(), strict=True))
+        parts = ((part, i) for i, of in enumerate(self.tuples.tolist()) for part in combinations(of, len(of) - 1))
+        return [(known[part], i) for part, i in parts if part in known]
+
+
 class Counted(Protocol):
-    """What selecting asks of the rows."""
+    """What selecting asks of the rows.
+
+    Attributes:
+        hear: hears of each level that was scored.
+    """
+
+    hear: Callable[[Level], None]
 
     def tables(self, tuples: Tuples) -> Tables:
         """Return the counts of all tuples of an order, or of a list of them."""
@@ -105,30 +140,10 @@ class Counted(Protocol):
         return tables.space.tuples, SCORES[score](tables)
 
 
-@dataclass(frozen=True, eq=False)
-class Level:
-    """A level of the search.
-
-    Attributes:
-        tuples: (T, i) columns of the tuples looked at, in the order of a dictionary.
-        scores: (T,).
-        kept: (K,) numbers of those that were kept, ascending.
-    """
-
-    tuples: NDArray[np.int32]
-    scores: Floats
-    kept: NDArray[np.intp]
-
-    @property
-    def chosen(self) -> tuple[Columns, ...]:
-        """The columns of the tuples that were kept."""
-        return tuple(map(tuple, self.tuples[self.kept].tolist()))
-
-
 def levels(
     counted: Counted, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
 ) -> Iterator[Level]:
-    """Yield the levels of a search for tuples of `order` columns; the model is of what the last one keeps.
+    """Yield the levels of a selection as each is scored; those kept of the last are what a model is made of.
 
     Args:
         counted: the rows.
@@ -148,11 +163,3 @@ def levels(
         below = level.chosen
         if i < order:
             looked = tuple(grown(below, n_columns, hierarchy == "strong")) or tuple(grown(below, n_columns, False))
-
-
-def select(
-    counted: Counted, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
-) -> tuple[Columns, ...]:
-    """Return the tuples of `order` columns that a model is made of: what the last of `levels` keeps."""
-    *_, last = levels(counted, n_columns, order, score, keep, hierarchy)
-    return last.chosen

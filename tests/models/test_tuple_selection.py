@@ -9,7 +9,7 @@ import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.prepare import Prepared
-from alrviz.models.tuple_selection import Counted, best, grown, miller_madow, mutual_information, select
+from alrviz.models.tuple_selection import Counted, best, grown, levels, miller_madow, mutual_information
 
 
 def planted(rows: int = 4000, columns: int = 7, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -155,8 +155,19 @@ def test_selecting_is_told_by_whatever_counts():
             return prepared(X, y).tables(tuples, 1.0)
 
     told = Told()
-    select(told, 4, 2, "mi", 0.5, "weak")
+    singles, pairs = levels(told, 4, 2, "mi", 0.5, "weak")
     first, second = told.looked
     assert first == 1
     kept = best(mutual_information(Told().tables(1)), 0.5).tolist()
     assert second == tuple(grown([(j,) for j in kept], 4, False))
+    assert singles.kept.tolist() == kept
+    assert [tuple(t) for t in pairs.tuples.tolist()] == list(second)
+    assert pairs.grown_from(singles) == [(j, i) for i, of in enumerate(second) for j in kept if j in of]
+
+
+def test_a_run_tells_its_levels_as_they_come():
+    run = alrviz.Run(alrviz.Dataset.from_arrays(*planted(500)), alrviz.Recipe("hsalr", order=3, keep=0.4))
+    assert run.levels == ()
+    run.advance()
+    assert [level.tuples.shape[1] for level in run.levels] == [1, 2, 3]
+    assert run.levels[-1].chosen == tuple(map(tuple, run.model.space.tuples.tolist()))

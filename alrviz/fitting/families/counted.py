@@ -22,7 +22,7 @@ class InMemory(Counted):
     """What selecting asks of rows in memory."""
 
     def __init__(self, request: FitRequest):
-        self._request = request
+        self._request, self.hear = request, request.hear
 
     def tables(self, tuples: Tuples) -> Tables:
         """Counts, kept with the rows."""
@@ -63,7 +63,7 @@ class OverPasses(Counted):
     """What selecting asks of rows that come in chunks: counts in a pass, residuals after PASSES_BELOW of AdaGrad."""
 
     def __init__(self, count: Callable[[Tuples], Streamed], trial: Trial, request: StreamRequest):
-        self._count, self._trial, self._request = count, trial, request
+        self._count, self._trial, self._request, self.hear = count, trial, request, request.hear
 
     def tables(self, tuples: Tuples) -> Tables:
         """Counts, in a pass."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from alrviz.fitting.pricing.price import Price, PriceRequest
     from alrviz.fitting.recipe import Recipe
     from alrviz.models.tables import Tables
+    from alrviz.models.tuple_selection import Level
     from alrviz.passes.rows import Rows
 
 GREY = "#777777"
@@ -57,6 +58,7 @@ class FitRequest:
         params: the recipe's, with the solver that was chosen.
         tell: hears what is being done.
         stop: ends it.
+        hear: hears of each level of tuples that were scored.
     """
 
     prepared: "Prepared"
@@ -64,6 +66,7 @@ class FitRequest:
     params: Mapping[str, Any]
     tell: Callable[[str], None]
     stop: StopToken = NEVER
+    hear: "Callable[[Level], None]" = lambda level: None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,7 @@ class StreamRequest:
         n_jobs: threads; None for all.
         tell: hears what is being done.
         stop: ends it.
+        hear: hears of each level of tuples that were scored.
     """
 
     coded: "CodedTable"
@@ -85,6 +89,7 @@ class StreamRequest:
     n_jobs: int | None
     tell: Callable[[str], None]
     stop: StopToken = NEVER
+    hear: "Callable[[Level], None]" = lambda level: None
 
 
 class Family:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.pricing.price import Price, PriceRequest
-from alrviz.models.tuple_selection import SCORES, Counted, select
+from alrviz.models.tuple_selection import SCORES, Counted, levels
 
 if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
@@ -62,7 +62,13 @@ class SelectiveALR(ALR):
 
     def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> "Tuples":
         """Those of the highest scores."""
-        return select(counted, n_columns, params["order"], params["selection"], params["keep"], self._hierarchy(params))
+        scored = []
+        for level in levels(
+            counted, n_columns, params["order"], params["selection"], params["keep"], self._hierarchy(params)
+        ):
+            counted.hear(level)
+            scored.append(level)
+        return scored[-1].chosen
 
     def price(self, request: PriceRequest) -> Price:
         """As of alr, whose cells are counted, and keys of the rows for each tuple that may be kept."""

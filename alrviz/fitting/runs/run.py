@@ -38,6 +38,7 @@ from alrviz.fitting.warm import warm_covers
 from alrviz.memory import free_memory
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
+from alrviz.models.tuple_selection import Level
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ class Run(RunAttributes, Driven):
         self._kept_in, self._progress = None if checkpoint is None else Path(checkpoint), progress
         self._fit: Fit | None = None
         self._tables: Tables | None = None
+        self._levels: list[Level] = []
         self._state: SolverState | None = None
         self._seconds = 0.0
         self._snapshots = Snapshots()
@@ -377,7 +379,7 @@ class Run(RunAttributes, Driven):
         if self.price is None or self.price.refused or self.price.bytes > allowed:
             self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop, prepared=prepared)
         require_memory(self.price)
-        return recipe.definition.make(FitRequest(prepared, recipe, self._chosen(recipe.params), self._tell, stop))
+        return recipe.definition.make(FitRequest(prepared, recipe, self._chosen(recipe.params), self._tell, stop, self._levels.append))
 
     def _of_stream(self, stream: Stream) -> BuiltFit:
         """What the recipe makes of a table that is read in batches."""
@@ -393,7 +395,7 @@ class Run(RunAttributes, Driven):
             stop=stop,
         )
         allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
-        request = StreamRequest(self._coded, recipe, allowed, self._n_jobs, self._tell, stop)
+        request = StreamRequest(self._coded, recipe, allowed, self._n_jobs, self._tell, stop, self._levels.append)
         made, self.price = recipe.definition.make_stream(request)
         return made
 

@@ -15,6 +15,7 @@ from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.solvers import SolverState
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
+from alrviz.models.tuple_selection import Level
 from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class RunAttributes:
     _coded: "CodedTable | None"
     _fit: Fit | None
     _tables: Tables | None
+    _levels: list[Level]
     _state: SolverState | None
     _snapshots: Snapshots
 
@@ -67,6 +69,11 @@ class RunAttributes:
     def tables(self) -> Tables | None:
         """Counts and log theta, once prepared."""
         return self._tables
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The tuples that were looked at, scored and kept, level by level as they come; () where none are selected."""
+        return tuple(self._levels)
 
     @property
     def scale(self) -> Floats | None:
