@@ -379,7 +379,8 @@ class Run(RunAttributes, Driven):
         if self.price is None or self.price.refused or self.price.bytes > allowed:
             self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop, prepared=prepared)
         require_memory(self.price)
-        return recipe.definition.make(FitRequest(prepared, recipe, self._chosen(recipe.params), self._tell, stop, self._levels.append))
+        params = self._chosen(recipe.params)
+        return recipe.definition.make(FitRequest(prepared, recipe, params, self._tell, stop, self._levels.append))
 
     def _of_stream(self, stream: Stream) -> BuiltFit:
         """What the recipe makes of a table that is read in batches."""
