@@ -27,7 +27,7 @@ from alrviz.data.stream.table import open_table
 from alrviz.fitting.warm import warm_cuts, warm_stream
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
-from alrviz.passes.stream import single_table
+from alrviz.passes.stream import OwnChunks, single_table
 
 # Million rows a second and core at 18 columns of 29 levels, order 2.
 REACH = {"encode": 1.0, "count": 4.0, "gradient": 3.0, "adagrad": 2.0}
@@ -60,10 +60,8 @@ def measured(path: str, options: argparse.Namespace) -> dict[str, Any]:
         coded = open_table(path, "class", kinds=kinds, cache=folder).coded(holdout=0.05)
         encode = time.perf_counter() - begin
         cache = coded.cache
-        chunks, number = partial(cache.chunks, "train"), len(cache.parts["train"])
-        streamed = count_stream(
-            coded.levels, options.order, chunks, number, options.classes, 1.0, 2**31, options.threads
-        )
+        chunks = OwnChunks(partial(cache.chunks, "train"), len(cache.parts["train"]))
+        streamed = count_stream(coded.levels, options.order, chunks, options.classes, 1.0, 2**31, options.threads)
         passes = streamed.passes
         scale = parameterise("alr", streamed.tables).scale
         bias, table = np.zeros(options.classes), streamed.blank(None)

@@ -32,7 +32,7 @@ from alrviz.passes.losses import LOSSES
 from alrviz.passes.prequential import Learner
 from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
-from alrviz.passes.stream import single_table
+from alrviz.passes.stream import OwnChunks, single_table
 from alrviz.passes.warm import warm_passes, warm_single
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ def warm_stream(n_classes: int, levels: NDArray[np.int64]) -> float:
             return 0.0
         start = time.perf_counter()
         codes, y = np.zeros((2, 2), kind), np.zeros(2, np.int32)
-        streamed = count_stream(np.array([2, 2]), 2, lambda order, stop: [(codes, y)], 1, n_classes, 1.0, 2**20, 1)
+        streamed = count_stream(
+            np.array([2, 2]), 2, OwnChunks(lambda order, stop: [(codes, y)], 1), n_classes, 1.0, 2**20, 1
+        )
         passes = streamed.passes
         passes.loss_and_gradient(streamed.blank(None), np.zeros(n_classes))
         for penalised in (False, True):

@@ -1,7 +1,9 @@
 """Tables of a model counted over chunks of rows, and where its cells stand in the tables that passes look up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import as_compiled
-from alrviz.passes.stream import CellLookup, Chunks, DenseCells, SeenCells, StreamPasses
+from alrviz.passes.stream import CellLookup, Chunks, DenseCells, SeenCells, StreamPasses, union
 from alrviz.stop import NEVER, StopToken
 
 
@@ -36,7 +38,6 @@ def count_stream(
     levels: NDArray[np.int64],
     tuples: Tuples,
     chunks: Chunks,
-    n_chunks: int,
     n_classes: int,
     smoothing: float,
     allowed: int,
@@ -49,14 +50,10 @@ def count_stream(
     space = space_of(levels, tuples)
     wide = _with_gaps(space, allowed, n_classes)
     if wide is not None:
-        return _dense(space, wide, chunks, n_chunks, n_classes, smoothing, n_jobs, stop)
-    seen = np.empty(0, np.int64)
-    for codes, _ in chunks(None, stop):
-        stop.check()
-        every = np.arange(space.n_tuples), np.arange(codes.shape[1])
-        seen = np.union1d(seen, index_cells(space, [every], as_compiled(codes), 1, stop).seen)
+        return _dense(space, wide, chunks, n_classes, smoothing, n_jobs, stop)
+    seen = chunks.over(partial(_occurring, space), union, 1, stop)
     index = CellIndex.of_seen(space, seen)
-    passes = StreamPasses(_seen_cells(index), chunks, n_chunks, n_classes, n_jobs)
+    passes = StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs)
     counts, t = passes.count(stop)[:, :n_classes], space.n_tuples
     of_first = np.append([0, t], 2 * t + np.arange(index.begin[0], index.begin[1]))  # every row is in one of them
     classes = counts[of_first].sum(axis=0)
@@ -67,6 +64,16 @@ def count_stream(
         np.arange(2 * t, index.n_rows),
         lambda unseen: cell_table(index.n_rows, t, passes.padded, unseen),
     )
+
+
+def _occurring(space: AnySpace, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> NDArray[np.int64]:
+    """The cells that rows lie in, as the cell space numbers them, ascending."""
+    seen = np.empty(0, np.int64)
+    for codes, _ in chunks:
+        stop.check()
+        every = np.arange(space.n_tuples), np.arange(codes.shape[1])
+        seen = np.union1d(seen, index_cells(space, [every], as_compiled(codes), n_jobs, stop).seen)
+    return seen
 
 
 def _seen_cells(index: CellIndex[AnySpace]) -> CellLookup:
@@ -87,12 +94,12 @@ def _with_gaps(space: AnySpace, allowed: int, n_classes: int) -> AnySpace | None
 
 
 def _dense(
-    space: AnySpace, wide: AnySpace, chunks: Chunks, n_chunks: int, n_classes: int, smoothing: float,
-    n_jobs: int | None, stop: StopToken,
+    space: AnySpace, wide: AnySpace, chunks: Chunks, n_classes: int, smoothing: float, n_jobs: int | None,
+    stop: StopToken,
 ) -> Streamed:  # fmt: skip
     first = np.append(wide.first, wide.n_cells)
     cells = DenseCells(space.levels, wide.tuples, first, _prefixes(space) if isinstance(space, CellSpace) else None)
-    passes = StreamPasses(cells, chunks, n_chunks, n_classes, n_jobs)
+    passes = StreamPasses(cells, chunks, n_classes, n_jobs)
     counts = passes.count(stop)[:, :n_classes]
     rows = np.flatnonzero(counts.any(axis=1))
     t, codes = wide.tuple_of(rows), wide.codes_of(rows)

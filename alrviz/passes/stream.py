@@ -7,13 +7,15 @@
     passes.loss_and_gradient(table, bias)    sums over rows, and sums of residuals (rows of the table, W)
     passes.adagrad(table, eta, order)        steps, row by row
 
-`chunks(order, stop)` yields codes (a, m) and classes (m,). Sums are made chunk by chunk and added in the chunks' order:
-the bits are the same for any number of threads, and for rows in memory or in a file.
+`chunks.read(order, stop)` yields codes (a, m) and classes (m,). Sums are made chunk by chunk and added in a tree by the
+chunks' numbers, FANOUT neighbours at a time: the bits are the same for any number of threads and of machines, and for
+rows in memory or in a file.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +30,89 @@ from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
 Codes = NDArray[np.unsignedinteger]
-Chunks = Callable[[Sequence[int] | None, StopToken], Iterable[tuple[Codes, NDArray[np.int32]]]]
+Read = Callable[[Sequence[int] | None, StopToken], Iterable[tuple[Codes, NDArray[np.int32]]]]
+Parts = tuple[NDArray[Any], ...]
+Found = TypeVar("Found")
+# Of some chunks, threads and a stop token, what a pass makes of them; it is sent to other machines as it is.
+Work = Callable[[Iterable[tuple[Codes, NDArray[np.int32]]], int, StopToken], Found]
+FANOUT = 4  # sums of so many neighbours are one: a tree of log4(chunks) sums at a time
 SPAN = 8192  # rows whose keys and scores are at hand at once
 _VISITED = 1024  # rows whose cells are at hand at once in a pass of steps
+
+
+class Chunks(Protocol):
+    """The chunks of a table's rows.
+
+    Attributes:
+        number: how many there are.
+    """
+
+    number: int
+
+    def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
+        """Yield codes (a, m) and classes (m,) of the chunks, in their own order or in another."""
+
+    def over(
+        self, work: Work[Found], combine: Callable[[Sequence[Found]], Found], n_jobs: int, stop: StopToken
+    ) -> Found:
+        """Return what `work` makes of all chunks, or of FANOUT^k neighbours at a time, FANOUT of which are combined."""
+
+
+class OwnChunks:
+    """Chunks that this process reads by itself; see `Chunks`."""
+
+    def __init__(self, read: Read, number: int):
+        self._read, self.number = read, number
+
+    def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
+        """As `Chunks` says."""
+        return self._read(order, stop)
+
+    def over(
+        self, work: Work[Found], combine: Callable[[Sequence[Found]], Found], n_jobs: int, stop: StopToken
+    ) -> Found:
+        """As `Chunks` says: all at once."""
+        return work(self.read(None, stop), n_jobs, stop)
+
+
+def added(parts: Sequence[Parts]) -> Parts:
+    """Return the sums of arrays that belong together, the first of the first with the first of the others."""
+    return tuple(reduce(np.add, own) for own in zip(*parts, strict=True))
+
+
+def union(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return what is in any of some sorted arrays, sorted."""
+    return reduce(np.union1d, parts)
+
+
+def tree_sum(found: Iterable[Parts]) -> Parts:
+    """Return the sums of one at least, which are added to: FANOUT neighbours, FANOUT such sums, and so on.
+
+    What is left over at the end is a node of fewer, so that sums of FANOUT^k neighbours, made elsewhere from a multiple
+    of FANOUT^k on, are nodes of the same tree.
+    """
+    total = _node(iter(found), 64)
+    assert total is not None
+    return total
+
+
+def _node(source: Iterator[Parts], level: int) -> Parts | None:
+    """The sum of the next FANOUT^level, or of as many as there are; None where there is none."""
+    total = next(source, None)
+    if total is None:
+        return None
+    for below in range(level):
+        for _ in range(FANOUT - 1):
+            if (more := _node(source, below)) is None:
+                return total
+            _add(total, more)
+    return total
+
+
+def _add(to: Parts, more: Parts) -> Parts:
+    for own, other in zip(to, more, strict=True):
+        own += other
+    return to
 
 
 class CellLookup(Protocol):
@@ -115,27 +197,38 @@ class SeenCells:
 
 
 class StreamPasses:
-    """Passes over the chunks of a table.
+    """Passes over the chunks of a table. Sent to other machines it leaves the chunks behind.
 
     Args:
         cells: which rows of tables its rows look up.
-        chunks: of an order of their numbers (None: as they are) and a stop token, codes and classes.
-        n_chunks: how many there are.
+        chunks: the rows.
         n_classes: C.
         n_jobs: threads; None for all.
     """
 
-    def __init__(self, cells: CellLookup, chunks: Chunks, n_chunks: int, n_classes: int, n_jobs: int | None = None):
-        self.cells, self.n_chunks, self.n_classes = cells, n_chunks, n_classes
+    def __init__(self, cells: CellLookup, chunks: Chunks, n_classes: int, n_jobs: int | None = None):
+        self.cells, self.n_classes = cells, n_classes
         self.n_jobs = resolve_jobs(n_jobs)
         lanes, self.padded = lanes_of(n_classes)
         self._chunks, self._width = chunks, (0,) * lanes
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_chunks": None}
+
+    @property
+    def n_chunks(self) -> int:
+        """How many chunks there are."""
+        return self._chunks.number
+
     def count(self, stop: StopToken = NEVER) -> Floats:
         """Return how many rows of each class look up each row of the table, (rows, W)."""
+        return self._chunks.over(self._counted, added, self.n_jobs, stop)[0]
+
+    def _counted(self, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
+        """Whole numbers add up to the same in any order, so that all chunks are counted in one table."""
         counts, tuples = zeros(self.cells.n_rows, self.padded), len(self.cells.first) - 1
-        edges = [tuples * k // self.n_jobs for k in range(self.n_jobs + 1)]
-        for codes, y in self._chunks(None, stop):
+        edges = [tuples * k // n_jobs for k in range(n_jobs + 1)]
+        for codes, y in chunks:
             for own, classes in _spans(codes, y):
                 stop.check()
                 keys, ones = self.cells.keys(own), np.ones(len(classes))
@@ -145,8 +238,15 @@ class StreamPasses:
                         keys, self.cells.first, classes, ones, counts, 0, len(classes), edges[k], edges[k + 1]
                     )
 
-                share(part, self.n_jobs, self.n_jobs)
-        return counts
+                share(part, n_jobs, n_jobs)
+        return (counts,)
+
+    def summed(self, work: Callable[[Codes, NDArray[np.int32], StopToken], Parts], stop: StopToken = NEVER) -> Parts:
+        """Return the sums over all chunks of what `work` makes of each, new arrays of the same shapes every time.
+
+        `work` is sent to where the chunks are: a function of a module, a method of this class, or a `partial` of these.
+        """
+        return self._chunks.over(partial(_summed, work), added, self.n_jobs, stop)
 
     def scores(self, codes: Codes, table: Floats, bias: Floats, pad: float = -np.inf) -> Floats:
         """Return the scores (m, W) of codes, in memory, for a table (rows, W) and b (C,)."""
@@ -162,23 +262,14 @@ class StreamPasses:
         """Return the sums over all rows at the scores that `table` (rows, W) and `bias` (C,) make; the residuals summed
         by rows of the table, or of those of the cells `onto`, (rows, W); and over all rows (C,).
         """
-        onto = self.cells if onto is None else onto
-        totals, gradient, over = np.zeros(5), zeros(onto.n_rows, self.padded), np.zeros(self.padded)
-        source = iter(self._chunks(None, stop))
-        room = [zeros(*gradient.shape) for _ in range(min(self.n_jobs, max(1, self.n_chunks)))]
-        own_bias = self._bias(bias, -np.inf)
-        while group := list(islice(source, len(room))):
-            found: list[Any] = [None] * len(group)
-
-            def part(k: int, group: Any = group, found: Any = found) -> None:
-                codes, y = group[k]
-                found[k] = self._chunk_gradient(codes, y, table, own_bias, room[k], stop, loss, onto)
-
-            share(part, len(group), self.n_jobs)
-            for (sums, last), summed in zip(found, room, strict=False):
-                totals += sums
-                over += last
-                gradient += summed
+        work = partial(
+            self._chunk_gradient,
+            table=table,
+            bias=self._bias(bias, -np.inf),
+            loss=loss,
+            onto=self.cells if onto is None else onto,
+        )
+        totals, gradient, over = self.summed(work, stop)
         return Sums(*map(float, totals)), gradient, over[: self.n_classes]
 
     def adagrad(
@@ -192,7 +283,7 @@ class StreamPasses:
         """
         order = np.random.default_rng(seed)
         total = 0.0
-        for codes, y in self._chunks(order.permutation(self.n_chunks).tolist(), stop):
+        for codes, y in self._chunks.read(order.permutation(self.n_chunks).tolist(), stop):
             total += self.visit(codes, y, order.permutation(len(y)), table, eta, penalised, stop)
         return total
 
@@ -211,13 +302,13 @@ class StreamPasses:
         return total
 
     def _chunk_gradient(
-        self, codes: Codes, y: NDArray[np.int32], table: Floats, bias: Floats, gradient: Floats, stop: StopToken,
-        loss: Loss, onto: CellLookup,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
-        """Write the summed residuals of a chunk to `gradient`; return its sums, and the residuals over all its rows."""
+        self, codes: Codes, y: NDArray[np.int32], stop: StopToken, table: Floats, bias: Floats, loss: Loss,
+        onto: CellLookup,
+    ) -> Parts:  # fmt: skip
+        """Return of a chunk the sums, the summed residuals by rows of a table, and those over all its rows."""
         z, r = zeros(SPAN, self.padded), zeros(SPAN, self.padded)
         parts, sums, over = np.zeros((SPAN // row_kernels.CHUNK, 5)), np.zeros(5), np.zeros(self.padded)
-        gradient[:] = 0.0
+        gradient = zeros(onto.n_rows, self.padded)
         for own, classes in _spans(codes, y):
             stop.check()
             m, keys = len(classes), self.cells.keys(own)
@@ -228,7 +319,7 @@ class StreamPasses:
             row_kernels.scatter(keys, onto.first, r, gradient, 0, m, 0, len(keys), False, self._width)
             sums += parts.sum(axis=0)
             over += r[:m].sum(axis=0)
-        return sums, over
+        return sums, gradient, over
 
     def _forward(self, keys: NDArray[np.unsignedinteger], table: Floats, bias: Floats, z: Floats) -> None:
         row_kernels.forward(keys, self.cells.first, table, bias, z, 0, keys.shape[1], 0, len(keys), self._width)
@@ -237,6 +328,23 @@ class StreamPasses:
         padded = np.full(self.padded, pad)
         padded[: self.n_classes] = bias
         return padded
+
+
+def _summed(work: Any, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
+    """The sums of what `work` makes of each chunk, as many at a time as there are threads."""
+
+    def found() -> Iterator[Parts]:
+        source = iter(chunks)
+        while group := list(islice(source, n_jobs)):
+            made: list[Any] = [None] * len(group)
+
+            def part(k: int, group: Any = group, made: Any = made) -> None:
+                made[k] = work(*group[k], stop)
+
+            share(part, len(group), n_jobs)
+            yield from made
+
+    return tree_sum(found())
 
 
 def _spans(codes: Codes, y: NDArray[np.int32]) -> Iterator[tuple[Codes, NDArray[np.int32]]]:

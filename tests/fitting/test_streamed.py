@@ -14,7 +14,7 @@ from alrviz.fitting.prepare import Prepared
 from alrviz.models import streamed as streamed_module
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
-from alrviz.passes.stream import SPAN
+from alrviz.passes.stream import FANOUT, SPAN, OwnChunks, added, tree_sum
 from tests.data.stream.test_stream import messy, written
 from tests.oracles.stochastic import naive_adagrad
 
@@ -31,12 +31,13 @@ def rows(n: int = 700, gaps: bool = True) -> tuple[np.ndarray, np.ndarray]:
 
 def chunked(codes, y, size: int = 96):
     parts = [(codes[:, k : k + size].copy(), y[k : k + size]) for k in range(0, len(y), size)]
-    return (lambda order, stop: [parts[k] for k in (range(len(parts)) if order is None else order)]), len(parts)
+    return OwnChunks(
+        lambda order, stop: [parts[k] for k in (range(len(parts)) if order is None else order)], len(parts)
+    )
 
 
 def counted(codes, y, order: int, cells: str, n_jobs: int = 1, size: int = 96):
-    chunks, number = chunked(codes, y, size)
-    return count_stream(LEVELS, order, chunks, number, CLASSES, 1.0, ALLOWED[cells], n_jobs)
+    return count_stream(LEVELS, order, chunked(codes, y, size), CLASSES, 1.0, ALLOWED[cells], n_jobs)
 
 
 def in_memory(codes, y) -> Prepared:
@@ -218,3 +219,21 @@ def test_an_empty_checkpoint_is_damaged(stream, tmp_path):
     (tmp_path / "kept").write_bytes(b"")
     with pytest.raises(AlrvizError, match="is damaged"):
         next(alrviz.Run(stream, alrviz.Recipe("alr", order=1), checkpoint=str(tmp_path / "kept")).steps())
+
+
+@pytest.mark.parametrize("number", [1, 3, 4, 5, 16, 17, 70])
+def test_sums_of_neighbours_made_elsewhere_are_nodes_of_the_same_tree(number):
+    rng = np.random.default_rng(number)
+    parts = [(10.0 ** rng.integers(-8, 8, 50) * rng.normal(size=50),) for _ in range(number)]
+
+    def some(begin: int, end: int):
+        return tree_sum([(own.copy(),) for (own,) in parts[begin:end]])
+
+    whole = some(0, number)[0]
+    for size in (1, FANOUT, FANOUT**2):
+        nodes = [some(k, min(k + size, number)) for k in range(0, number, size)]
+        while len(nodes) > 1:
+            nodes = [added(nodes[k : k + FANOUT]) for k in range(0, len(nodes), FANOUT)]
+        np.testing.assert_array_equal(nodes[0][0], whole)
+    if number > FANOUT + 1:
+        assert (sum(own for (own,) in parts) != whole).any()  # there is something to get wrong

@@ -32,6 +32,7 @@ from alrviz.fitting.warm import warm_fit, warm_stream
 from alrviz.models.cell_space import Tuples, check_order
 from alrviz.models.streamed import Streamed, count_stream
 from alrviz.models.tuple_selection import Counted
+from alrviz.passes.stream import OwnChunks
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class CellFamily(Family):
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
         cache, n_classes = coded.cache, len(coded.classes)
+        chunks = OwnChunks(partial(cache.chunks, "train"), len(cache.parts["train"]))
         request.tell("compiling")
         compiled = warm_stream(n_classes, coded.encoder.levels_)
         request.tell("counting cells")
@@ -139,9 +141,8 @@ class CellFamily(Family):
         @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
         def count(tuples: Tuples) -> Streamed:
             return count_stream(
-                coded.levels, tuples, partial(cache.chunks, "train"), len(cache.parts["train"]), n_classes,
-                params["smoothing"], request.allowed // 8, request.n_jobs, stop,
-            )  # fmt: skip
+                coded.levels, tuples, chunks, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
+            )
 
         held = cache.whole("held") if "held" in cache.parts else None
         rows = None if held is None or not len(held.y) else CodedRows(held.codes, held.y, n_classes)

@@ -6,7 +6,7 @@ hand the number of cells that occur is found by looking at (a sample of) the tup
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import comb
+from math import ceil, comb, log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from alrviz.models.index import MOST_ROWS
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.passes.cost_model import Work, seconds_here, seconds_per_pass
 from alrviz.passes.stochastic import most_visits
+from alrviz.passes.stream import FANOUT
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
@@ -246,8 +247,9 @@ def price_stream(streamed: "Streamed", allowed: int, steps: bool) -> Price:
     """Return the price of a fit to a table read in batches, once its cells are counted."""
     tables, passes = streamed.tables, streamed.passes
     cells, wide, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded, tables.n_classes
-    # scores and gradient, one of each thread and their sum; what AdaGrad moves, before and after; weights and counts
-    needed = wide * (3 + passes.n_jobs) + 5 * wide * steps + 8 * 8 * (cells + 1) * classes
+    # scores, gradients of each thread and level of their tree; what AdaGrad moves, before and after; weights, counts
+    levels = ceil(log(max(2, passes.n_chunks), FANOUT))
+    needed = wide * (2 + levels + passes.n_jobs) + 5 * wide * steps + 8 * 8 * (cells + 1) * classes
     refused = ""
     if needed > allowed:
         refused = (
