@@ -57,15 +57,16 @@ def cover_rows(
     live: NDArray[np.bool_],
     n_jobs: int = 1,
     stop: StopToken = NEVER,
+    index: CellIndex[AnySpace] | None = None,
 ) -> tuple[Cover, list[Codes]]:
     """Carry out `plan` on training rows, the first of `codes`, and on rows that are only watched, the others.
 
-    `live` (N,) are the training rows of positive weight: only they make cells seen. Returns the cover and the keys of
-    each.
+    `live` (N,) are the training rows of positive weight: only they make cells seen, or those are of an `index` that is
+    given. Returns the cover and the keys of each.
     """
     together = np.require(codes[0] if len(codes) == 1 else np.concatenate(codes, axis=1), None, ["C", "W"])
     joined = join(plan.blocks, together, space.levels, n_jobs, stop)
-    index = index_cells(space, _lived(plan, joined, live), together, n_jobs, stop)
+    index = index or index_cells(space, _lived(plan, joined, live), together, n_jobs, stop)
     blocks = index.links(together, plan.blocks, joined, n_jobs, stop)
     edges = np.cumsum([0] + [part.shape[1] for part in codes])
     keys = [joined.keys] if len(codes) == 1 else [

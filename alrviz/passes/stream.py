@@ -4,7 +4,8 @@
     cells = SeenCells(index)                 a row for every cell that occurs, found by its hash
     passes = StreamPasses(cells, chunks, n_classes)
     passes.count()                           counts (rows of the table, C)
-    passes.loss_and_gradient(table, bias)    sums over rows, and sums of residuals (rows of the table, W)
+    passes.loss_and_gradient(table, bias)    sums over rows, and sums of residuals (rows of the table, W); along a line
+                                             losses at some lengths too
     passes.adagrad(table, eta, order)        steps, row by row
 
 `chunks.read(order, stop)` yields codes (a, m) and classes (m,). Sums are made chunk by chunk and added in a tree by the
@@ -13,9 +14,10 @@ rows in memory or in a file.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,6 +198,37 @@ class SeenCells:
         return self._locate(as_compiled(codes[:, rows]), 0, len(rows)).view(np.int32)
 
 
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A direction that a table and a bias are moved along.
+
+    Attributes:
+        table, bias: their change, (rows, W) and (C,).
+        lengths: (L,) at which the loss is wanted; at the first of them also its gradient.
+    """
+
+    table: Floats
+    bias: Floats
+    lengths: tuple[float, ...]
+
+
+class Gathered(NamedTuple):
+    """What a pass of `loss_and_gradient` sums.
+
+    Attributes:
+        sums: over all rows.
+        gradient, over: residuals by rows of the table, (rows, W), and of all rows, (C,).
+        bent: p (1 - p) likewise; None where not asked for.
+        along: (L, 3) loss, slope and curvature at the lengths of a way.
+    """
+
+    sums: Sums
+    gradient: Floats
+    over: Floats
+    bent: tuple[Floats, Floats] | None
+    along: Floats
+
+
 class StreamPasses:
     """Passes over the chunks of a table. Sent to other machines it leaves the chunks behind.
 
@@ -257,20 +290,21 @@ class StreamPasses:
         return z
 
     def loss_and_gradient(
-        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL, onto: CellLookup | None = None
-    ) -> tuple[Sums, Floats, Floats]:
-        """Return the sums over all rows at the scores that `table` (rows, W) and `bias` (C,) make; the residuals summed
-        by rows of the table, or of those of the cells `onto`, (rows, W); and over all rows (C,).
+        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL, onto: CellLookup | None = None,
+        way: Way | None = None, bends: bool = False,
+    ) -> Gathered:  # fmt: skip
+        """Return sums over all rows at the scores that `table` (rows, W) and `bias` (C,) make, or that they make once
+        they have gone the first length of a `way`. Residuals are summed by rows of the table, or of the cells `onto`;
+        p (1 - p) too if it `bends`.
         """
         work = partial(
-            self._chunk_gradient,
-            table=table,
-            bias=self._bias(bias, -np.inf),
-            loss=loss,
+            self._gathered, table=table, bias=self._bias(bias, -np.inf), loss=loss, bends=bends,
+            way=None if way is None else Way(way.table, self._bias(way.bias, 0.0), way.lengths),
             onto=self.cells if onto is None else onto,
-        )
-        totals, gradient, over = self.summed(work, stop)
-        return Sums(*map(float, totals)), gradient, over[: self.n_classes]
+        )  # fmt: skip
+        totals, along, *found = self.summed(work, stop)
+        of = [(found[k], found[k + 1][: self.n_classes]) for k in range(0, len(found), 2)]
+        return Gathered(Sums(*map(float, totals)), *of[0], of[1] if bends else None, along)
 
     def adagrad(
         self, table: NDArray[np.float32], eta: float, seed: tuple[int, ...], penalised: bool, stop: StopToken = NEVER
@@ -301,25 +335,38 @@ class StreamPasses:
             )
         return total
 
-    def _chunk_gradient(
+    def _gathered(
         self, codes: Codes, y: NDArray[np.int32], stop: StopToken, table: Floats, bias: Floats, loss: Loss,
-        onto: CellLookup,
+        onto: CellLookup, way: Way | None, bends: bool,
     ) -> Parts:  # fmt: skip
-        """Return of a chunk the sums, the summed residuals by rows of a table, and those over all its rows."""
-        z, r = zeros(SPAN, self.padded), zeros(SPAN, self.padded)
-        parts, sums, over = np.zeros((SPAN // row_kernels.CHUNK, 5)), np.zeros(5), np.zeros(self.padded)
-        gradient = zeros(onto.n_rows, self.padded)
+        """Return of a chunk the sums, those along the way, and for residuals, then p (1 - p), the sums by rows of a
+        table and over all rows.
+        """
+        z, dz, r = (zeros(SPAN, self.padded) for _ in range(3))
+        lengths = () if way is None else way.lengths
+        parts, sums, along = np.zeros((SPAN // row_kernels.CHUNK, 5)), np.zeros(5), np.zeros((len(lengths), 3))
+        found = [(zeros(onto.n_rows, self.padded), np.zeros(self.padded)) for _ in range(1 + bends)]
         for own, classes in _spans(codes, y):
             stop.check()
             m, keys = len(classes), self.cells.keys(own)
+            rows = (classes, np.ones(m), self.n_classes)
             self._forward(keys, table, bias, z)
+            if way is not None:
+                self._forward(keys, way.table, way.bias, dz)
+            for k, t in enumerate(lengths):
+                parts[:] = 0.0
+                loss.line_eval(z, dz, t, *rows, parts, 0, m)
+                along[k] += parts[:, :3].sum(axis=0)
             parts[:] = 0.0
-            loss.loss_and_residual(z, z, 0.0, z, classes, np.ones(m), self.n_classes, r, True, parts, 0, m)
-            keys = keys if onto is self.cells else onto.keys(own)
-            row_kernels.scatter(keys, onto.first, r, gradient, 0, m, 0, len(keys), False, self._width)
+            loss.loss_and_residual(z, dz, lengths[0] if lengths else 0.0, z, *rows, r, True, parts, 0, m)
             sums += parts.sum(axis=0)
-            over += r[:m].sum(axis=0)
-        return sums, gradient, over
+            keys = keys if onto is self.cells else onto.keys(own)
+            for k, (summed, over) in enumerate(found):
+                if k:
+                    loss.diagonal(z, r, *rows, 0, m)
+                row_kernels.scatter(keys, onto.first, r, summed, 0, m, 0, len(keys), False, self._width)
+                over += r[:m].sum(axis=0)
+        return (sums, along, *(part for each in found for part in each))
 
     def _forward(self, keys: NDArray[np.unsignedinteger], table: Floats, bias: Floats, z: Floats) -> None:
         row_kernels.forward(keys, self.cells.first, table, bias, z, 0, keys.shape[1], 0, len(keys), self._width)

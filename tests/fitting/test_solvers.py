@@ -185,7 +185,7 @@ def test_a_predicted_step_where_f_is_higher_is_searched_for_again(monkeypatch):
     state = next(states(LBFGS(), objective, w0))
     found = []
 
-    def search(line, guess, convex, untried):
+    def search(line, guess, convex, untried, exact):
         t, trials = exact_step(line, guess, convex)
         found.append(untried)
         return (1000.0 * t, 1) if untried else (t, trials)

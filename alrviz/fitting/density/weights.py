@@ -8,14 +8,14 @@ z is the second's score minus the first's, and C for more. Center 1 means w = 1 
 
 import numpy as np
 
-from alrviz.fitting.objectives.ridge import Objective, Point
+from alrviz.fitting.objectives.ridge import Objective, Point, ScoredObjective
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.features import FeatureRows
 from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
 
 
-class WeightsObjective(Objective):
+class WeightsObjective(ScoredObjective):
     """F and its derivatives at given features.
 
     Args:

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.objectives.ridge import LineObjective, Objective, Point
+from alrviz.fitting.objectives.ridge import LineObjective, Point, ScoredObjective
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Parameterisation, curvature_at_shares
@@ -83,7 +83,7 @@ class CellWeights:
         return self.parameterisation.weights_at(np.concatenate([model.phi, model.bias[None, :]]))
 
 
-class LinearObjective(CellWeights, Objective):
+class LinearObjective(CellWeights, ScoredObjective):
     """F and its derivatives on the rows of a training set.
 
     Args:

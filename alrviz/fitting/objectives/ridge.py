@@ -1,5 +1,7 @@
 """What every objective has in common: a loss summed over rows whose scores are linear in the weights, and a penalty.
 
+Solvers see an `Objective`, wherever its rows are; `ScoredObjective` has them in memory and keeps their scores.
+
     F(w) = loss(z(w)) + alpha * sum q (w - center)^2,            z linear in w
 
 Shapes: scores z (N, W) with the pads of Rows; w, its gradient and every direction as the subclass has them.
@@ -11,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,13 +38,32 @@ class Point:
     gradient: Floats
 
 
+class Line(Protocol):
+    """F along point.w + t * direction: what searches and steps ask of it.
+
+    Attributes:
+        value, slope: F and dF/dt at 0.
+    """
+
+    value: float
+    slope: float
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """Return F, dF/dt and d2F/dt2 at t."""
+
+    def move(self, t: float) -> Point:
+        """Return the point at t."""
+
+
 class Objective(ABC):
-    """F and its derivatives on the rows of a training set; a subclass says how weights become scores.
+    """What solvers ask of F = loss + penalty, wherever its rows are.
 
     Args:
-        rows: training rows; their weights count rows in the loss (class weights already multiplied in).
         center: the weights that the penalty shrinks toward, shaped as w.
         ridge: 2 alpha q, shaped as w or one number for all; None without a penalty.
+        total: weight of the rows.
+        n_classes: C.
+        n_jobs: threads.
         alpha: weight of the penalty, at least 0.
         loss: what is summed over the rows.
         bounds: between which every w stays, class weights included; None for anywhere.
@@ -50,32 +71,103 @@ class Objective(ABC):
     """
 
     judged_as = "F"  # what `judged` returns, in words
+    exact: float | None = None  # how far slopes must fall along lines; None for line_minimum.EXACT
 
     def __init__(
         self,
-        rows: Rows,
         center: Floats,
         ridge: Any,
         *,
+        total: float,
+        n_classes: int,
+        n_jobs: int,
         alpha: float,
         loss: Loss = NLL,
         bounds: tuple[float, float] | None = None,
         stop: StopToken = NEVER,
     ):
-        self.rows = rows
         self.loss = loss
         self.bounds = bounds
         self.alpha = alpha
         self.center = center
-        self.total = float(rows.weights.sum())
+        self.total, self.n_classes, self.n_jobs = total, n_classes, n_jobs
         self.stop = stop
         self.room = Pool()
         self._q = None if ridge is None else np.full(center.shape, ridge) if np.isscalar(ridge) else ridge
 
+    @abstractmethod
+    def value_grad(self, w: Floats) -> Point:
+        """Return the point at `w`, shaped as the center."""
+
+    @abstractmethod
+    def hvp(self, point: Point, direction: Floats) -> Floats:
+        """Return the Hessian of F at `point` times `direction`, both shaped as w.
+
+        Of a loss that is not convex it is Gauss-Newton's matrix: never negative, and near it where losses are small.
+        """
+
+    @abstractmethod
+    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> Line:
+        """Return the line through `point` along `direction`, shaped as w. At `guess` it may be looked at on the way."""
+
+    @abstractmethod
+    def hessian_diagonal(self, point: Point) -> Floats:
+        """Return the diagonal of the Hessian of F, shaped as w."""
+
+    @abstractmethod
+    def criterion(self, point: Point) -> float:
+        """Return what must be small at the optimum: the largest slope, per row."""
+
+    @abstractmethod
+    def phi_norm(self, w: Floats) -> float:
+        """Return the length of what the weights say, ||phi||."""
+
+    def release(self, point: Point | None) -> None:
+        """Keep no room any more: a fit has ended at `point`, or before it had any."""
+        self.room.close()
+
+    def monitored(self, point: Point) -> float:
+        """Return the value whose fall over the last steps says whether there is more to gain."""
+        return point.objective
+
+    def metric(self, point: Point) -> Floats | None:
+        """Return the squared units of the step from `point`, shaped as w, where they change from step to step, else
+        None.
+        """
+        return None
+
+    def penalty_line_derivatives(self, w: Floats, direction: Floats) -> tuple[float, float]:
+        """Return first and second derivative of the penalty at `w` along `direction`, both shaped as the center."""
+        return (
+            (0.0, 0.0) if self._q is None else ridge_line_derivatives(self._q, w, self.center, direction, self.n_jobs)
+        )
+
     @property
-    def n_classes(self) -> int:
-        """C."""
-        return self.rows.n_classes
+    def ridge(self) -> Floats:
+        """2 alpha q, shaped as w: the slope of the penalty is this times w - center."""
+        return np.zeros_like(self.center) if self._q is None else self._q
+
+    def _penalised(self, w: Floats, z: Floats, sums: Sums, gradient: Floats) -> Point:
+        """The point at `w`, its penalty added to the loss and to its gradient."""
+        penalty = 0.0
+        if self._q is not None:
+            penalty = 0.5 * add_ridge_gradient(gradient, self._q, w, self.center, self.n_jobs)
+        return Point(w, z, sums, penalty, sums.value + penalty, gradient)
+
+
+class ScoredObjective(Objective):
+    """F and its derivatives on the rows of a training set, whose scores are kept; a subclass says how weights become
+    scores.
+
+    Args:
+        rows: training rows; their weights count rows in the loss (class weights already multiplied in).
+        center, ridge, alpha, loss, bounds, stop: as of Objective.
+    """
+
+    def __init__(self, rows: Rows, center: Floats, ridge: Any, **of: Any):
+        total, jobs = float(rows.weights.sum()), rows.n_jobs
+        super().__init__(center, ridge, total=total, n_classes=rows.n_classes, n_jobs=jobs, **of)
+        self.rows = rows
 
     @abstractmethod
     def scores(self, w: Floats, rows: Any = None) -> Floats:
@@ -89,42 +181,13 @@ class Objective(ABC):
     def slopes(self, residual: Floats) -> Floats:
         """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
 
-    @abstractmethod
-    def hessian_diagonal(self, point: Point) -> Floats:
-        """Return the diagonal of the Hessian of F, shaped as w."""
-
-    @abstractmethod
-    def criterion(self, point: Point) -> float:
-        """Return what must be small at the optimum: the largest slope, per row."""
-
-    def release(self, point: Point | None) -> None:
-        """Keep no room any more: a fit has ended at `point`, or before it had any."""
-        self.room.close()
-
-    def monitored(self, point: Point) -> float:
-        """Return the value whose fall over the last steps says whether there is more to gain."""
-        return point.objective
-
-    @abstractmethod
-    def phi_norm(self, w: Floats) -> float:
-        """Return the length of what the weights say, ||phi||."""
-
-    def metric(self, point: Point) -> Floats | None:
-        """Return the squared units of the step from `point`, shaped as w, where they change from step to step, else
-        None.
-        """
-        return None
-
     def value_grad(self, w: Floats) -> Point:
-        """Return the point at `w`, shaped as the center: one forward and one scatter pass."""
+        """One forward and one scatter pass."""
         z = self.scores(w)
         return self._point(w, z, None, 0.0, z, self._lend(self.rows))
 
     def hvp(self, point: Point, direction: Floats) -> Floats:
-        """Return the Hessian of F at `point` times `direction`, both shaped as w: one forward and one scatter pass.
-
-        Of a loss that is not convex it is Gauss-Newton's matrix: never negative, and near it where losses are small.
-        """
+        """One forward and one scatter pass."""
         dz = self.change(direction)
         product = self.slopes(self.rows.hessian_product(point.z, dz, self.stop, self.loss))
         if self._q is not None:
@@ -132,40 +195,22 @@ class Objective(ABC):
         return product
 
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "LineObjective":
-        """Return the line through `point` along `direction`, shaped as w: one forward pass. At `guess` it may be
-        looked at on the way.
-        """
+        """One forward pass."""
         return LineObjective(self, point, direction, self.change(direction))
 
     def line_eval(self, z: Floats, dz: Floats, t: float) -> Trial:
         """Return the loss and its two derivatives along the scores z + t dz, both (N, W): a pass over scores."""
         return self.rows.line_eval(z, dz, t, self.stop, self.loss)
 
-    def penalty_line_derivatives(self, w: Floats, direction: Floats) -> tuple[float, float]:
-        """Return first and second derivative of the penalty at `w` along `direction`, both shaped as the center."""
-        return (
-            (0.0, 0.0)
-            if self._q is None
-            else ridge_line_derivatives(self._q, w, self.center, direction, self.rows.n_jobs)
-        )
-
-    @property
-    def ridge(self) -> Floats:
-        """2 alpha q, shaped as w: the slope of the penalty is this times w - center."""
-        return np.zeros_like(self.center) if self._q is None else self._q
-
     def moved(self, line: "LineObjective", t: float) -> Point:
         """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is used up."""
         point = line.start
-        w = step(point.w, t, line.direction, self.room.empty(*point.w.shape), self.rows.n_jobs)
+        w = step(point.w, t, line.direction, self.room.empty(*point.w.shape), self.n_jobs)
         return self._point(w, point.z, line.dz, t, self._lend(self.rows), line.dz)
 
     def _point(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
         sums = self.rows.loss_and_residual(z, dz, t, out, residual, self.stop, self.loss)
-        gradient, penalty = self.slopes(residual), 0.0
-        if self._q is not None:
-            penalty = 0.5 * add_ridge_gradient(gradient, self._q, w, self.center, self.rows.n_jobs)
-        return Point(w, out, sums, penalty, sums.value + penalty, gradient)
+        return self._penalised(w, out, sums, self.slopes(residual))
 
     def _lend(self, rows: Rows) -> Floats:
         """Room for the scores of `rows` (N, W), not initialised: that of training rows also for fewer others."""
@@ -181,7 +226,7 @@ class LineObjective:
 
     def __init__(
         self,
-        objective: Objective,
+        objective: ScoredObjective,
         start: Point,
         direction: Floats,
         dz: Floats,

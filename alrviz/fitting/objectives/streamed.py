@@ -1,27 +1,42 @@
-"""The penalised loss of a linear family on rows that come in chunks: F and its gradient, one pass each time.
+"""The penalised loss of a linear family on rows that come in chunks, as solvers see it: one pass for a point or a line.
 
-Formulas are those of objectives/linear.py. No scores of training rows are kept, so that there are none to move along a
-line: what solves it steps row by row (solvers/streamed.py).
+Formulas are those of objectives/linear.py. No scores of training rows are kept. A pass along a direction d makes the
+scores of w and of d together, and gives F and two derivatives at LENGTHS times the guess, and the gradient at the guess
+itself: mostly that is where the step ends, and the next pass is the next step. Between its lengths F is interpolated
+(quintic, by value, slope and curvature at both ends); a length far from all of them is another pass.
+
+Products with the Hessian cost no pass: they are those of a sample of rows in memory, each counting as N/n, and of
+what its diagonal lacks of that of all rows, which a pass brings along:
+
+    H = (N / n) H_sample + diag(max(0, D - D_sample)) + 2 alpha q
+
+so that cells which the sample has not are bent as they are in the table. (Byrd, Chin, Neveitt and Nocedal, On the use
+of stochastic Hessian information in optimization methods for machine learning, 2011.)
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import AlrvizError
-from alrviz.fitting.objectives.linear import CellWeights, ridge_of
-from alrviz.fitting.objectives.ridge import Point
+from alrviz.fitting.objectives.linear import CellWeights, LinearObjective, ridge_of
+from alrviz.fitting.objectives.ridge import Line, Objective, Point
 from alrviz.kernels.adagrad import CENTER, PULL, SCALE, SQUARES, WEIGHT
-from alrviz.models.index import Unseen
+from alrviz.models.index import CellIndex, Unseen
 from alrviz.models.parameterisation import Parameterisation
+from alrviz.models.plan import plan_cover
+from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import Streamed
 from alrviz.passes.aligned_buffers import Floats, zeros
-from alrviz.passes.losses import NLL
-from alrviz.passes.rows import Rows
-from alrviz.passes.stream import Codes, single_table
-from alrviz.passes.vectors import add_ridge_gradient
+from alrviz.passes.rows import Rows, Sums, as_compiled
+from alrviz.passes.stream import Codes, Gathered, Way, single_table
+from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
+
+LENGTHS = (1.0, 0.0, 0.0625, 0.25, 0.5, 2.0, 4.0, 8.0)  # times the guess; the gradient is that at the first
 
 
 class CodedRows(Rows):
@@ -40,8 +55,8 @@ class Trial:
     judged: CodedRows
 
 
-class StreamObjective(CellWeights):
-    """F and its gradient over chunks of rows.
+class StreamObjective(CellWeights, Objective):
+    """F and its derivatives over chunks of rows.
 
     Args:
         streamed: counts, passes, and where cells stand in their tables.
@@ -49,12 +64,11 @@ class StreamObjective(CellWeights):
         alpha, penalty, center: as of LinearObjective.
         unseen: phi of cells that no training row has; None for 0.
         trial: rows on which step lengths are tried.
+        sample: training rows whose Hessian stands for that of all; None where no solver asks for it.
         stop: asked between the parts of every pass.
     """
 
-    loss = NLL
-    bounds = None
-    judged_as = "F"
+    exact = 0.5
 
     def __init__(
         self,
@@ -66,46 +80,86 @@ class StreamObjective(CellWeights):
         center: object,
         unseen: Unseen | None,
         trial: Trial,
+        sample: CodedRows | None = None,
         stop: StopToken = NEVER,
     ):
-        self.parameterisation, self.alpha, self.stop, self.trial = parameterisation, alpha, stop, trial
-        self.total = float(parameterisation.tables.class_counts.sum())
-        self.n_classes = parameterisation.tables.n_classes
-        self.scale: Floats = parameterisation.scale
-        self.center = parameterisation.weights_of(center)
+        tables = parameterisation.tables
         self.passes = streamed.passes
-        self._ridge = ridge_of(parameterisation, alpha, penalty)
+        super().__init__(
+            parameterisation.weights_of(center), ridge_of(parameterisation, alpha, penalty),
+            total=float(tables.class_counts.sum()), n_classes=tables.n_classes, n_jobs=self.passes.n_jobs,
+            alpha=alpha, stop=stop,
+        )  # fmt: skip
+        self.parameterisation, self.trial = parameterisation, trial
+        self.scale: Floats = parameterisation.scale
         self._unseen = unseen
         self._at, self._table = streamed.rows, streamed.blank(unseen)
+        self._way = zeros(*self._table.shape)
+        self._bent: tuple[Point | None, Floats] = (None, np.empty(0))
+        of = {"alpha": alpha, "penalty": penalty, "center": center, "stop": stop}
+        self.sample = None if sample is None else Sample(sample, parameterisation, self.total, self.n_jobs, of)
 
     def scores(self, w: Floats, rows: CodedRows | None = None) -> Floats:
         """Return the scores (N, W) of rows in memory; of training rows none are kept: (0, W)."""
         if rows is None:
             return zeros(0, self.passes.padded)
-        table, bias = self._expanded(w)
-        return self.passes.scores(rows.codes, table, bias)
+        return self.passes.scores(rows.codes, *self._expanded(w, self._table))
 
     def value_grad(self, w: Floats) -> Point:
         """Return the point at `w`, without scores: one pass."""
-        table, bias = self._expanded(w)
-        sums, summed, last = self.passes.loss_and_gradient(table, bias, self.stop)
-        gradient = np.concatenate([summed[self._at, : self.n_classes], last[None, :]]) * self.scale
-        penalty = 0.0
-        if self._ridge is not None:
-            penalty = 0.5 * add_ridge_gradient(gradient, self._ridge, w, self.center, self.passes.n_jobs)
-        return Point(w, self.scores(w), sums, penalty, sums.value + penalty, gradient)
+        return self._point(w, self._passed(w))
 
-    def monitored(self, point: Point) -> float:
-        """Return F."""
-        return point.objective
+    def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "StreamLine":
+        """Return the line through `point` along `direction`: one pass, whose gradient is that at `guess`."""
+        return StreamLine(self, point, direction, guess)
 
-    def release(self, point: Point | None) -> None:
-        """Nothing is lent."""
+    def hvp(self, point: Point, direction: Floats) -> Floats:
+        """Return the Hessian at `point` times `direction`: no pass."""
+        assert self.sample is not None
+        product = self.sample.product(point, direction)
+        product += self._lacking(point) * direction
+        return product
+
+    def hessian_diagonal(self, point: Point) -> Floats:
+        """Return the diagonal of the Hessian at `point`: no pass."""
+        assert self.sample is not None
+        return self.sample.diagonal(point) + self._lacking(point)
+
+    def diagonal_of(self, point: Point) -> Floats:
+        """Return the diagonal of the loss's Hessian at a point that was last looked at."""
+        known, diagonal = self._bent
+        assert known is point
+        return diagonal
+
+    def _lacking(self, point: Point) -> Floats:
+        """What the sample's Hessian lacks on its diagonal."""
+        assert self.sample is not None
+        return self.sample.lacking(point, self.diagonal_of(point))
+
+    def _passed(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> Gathered:
+        table, bias = self._expanded(w, self._table)
+        way = None if along is None else Way(*self._expanded(along[0], self._way), along[1])
+        return self.passes.loss_and_gradient(table, bias, self.stop, way=way, bends=self.sample is not None)
+
+    def _point(self, w: Floats, found: Gathered) -> Point:
+        point = self._penalised(w, self.scores(w), found.sums, self._slopes(found.gradient, found.over))
+        if found.bent is not None:
+            self.keep_diagonal(point, self._slopes(*found.bent) * self.scale)
+        return point
+
+    def keep_diagonal(self, point: Point, diagonal: Floats) -> None:
+        """Say what `diagonal_of` the point is."""
+        self._bent = (point, diagonal)
+
+    def _slopes(self, summed: Floats, over: Floats) -> Floats:
+        """Sums of residuals by rows of the table, and of all, as slopes of w (S + 1, C)."""
+        slopes: Floats = np.concatenate([summed[self._at, : self.n_classes], over[None, :]]) * self.scale
+        return slopes
 
     @property
     def penalised(self) -> bool:
         """Whether steps have a penalty's part."""
-        return self._ridge is not None
+        return self._q is not None
 
     def step_table(self, w: Floats) -> NDArray[np.float32]:
         """Return what AdaGrad moves (shaped as kernels/adagrad.py says), at `w` and with G of 0."""
@@ -113,10 +167,10 @@ class StreamObjective(CellWeights):
         places = np.append(self._at, len(table) - 1)
         table[places, SCALE, : self.n_classes] = self.scale
         table[places, WEIGHT, : self.n_classes] = w
-        if self._ridge is not None:
+        if self._q is not None:
             tables = self.parameterisation.tables
             visits = np.append(tables.counts.sum(axis=1), self.total)[:, None]
-            table[places, PULL, : self.n_classes] = self._ridge / np.maximum(1.0, visits)
+            table[places, PULL, : self.n_classes] = self._q / np.maximum(1.0, visits)
             table[places, CENTER, : self.n_classes] = self.center
         return table
 
@@ -143,7 +197,117 @@ class StreamObjective(CellWeights):
         for part, values in ((WEIGHT, moved[:, 0]), (SQUARES, moved[:, 1])):
             table[places, part, : self.n_classes] = values
 
-    def _expanded(self, w: Floats) -> tuple[Floats, Floats]:
+    def _expanded(self, w: Floats, table: Floats) -> tuple[Floats, Floats]:
         phi = self.parameterisation.phi(w)
-        self._table[self._at, : self.n_classes] = phi[:-1]
-        return self._table, phi[-1]
+        table[self._at, : self.n_classes] = phi[:-1]
+        return table, phi[-1]
+
+
+class StreamLine(Line):
+    """F along point.w + t * direction, known at LENGTHS times the guess."""
+
+    def __init__(self, objective: StreamObjective, start: Point, direction: Floats, guess: float | None):
+        self.objective, self.start, self.direction = objective, start, direction
+        self.value, self.slope = start.objective, dot(start.gradient, direction)
+        self._bend = objective.penalty_line_derivatives(start.w, direction)
+        self._known: dict[float, Floats] = {}
+        self._ready: tuple[float, Point] | None = None
+        if guess is not None:
+            self._look(guess)
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """Return F, dF/dt and d2F/dt2 at t."""
+        first, second = self._bend
+        loss, slope, curvature = self._loss(t)
+        return (
+            loss + self.start.penalty + t * (first + 0.5 * t * second),
+            slope + first + t * second,
+            curvature + second,
+        )
+
+    def move(self, t: float) -> Point:
+        """Return the point at t: no pass where the gradient there was taken along."""
+        if self._ready is not None and self._ready[0] == t:
+            return self._ready[1]
+        return self.objective.value_grad(self.start.w + t * self.direction)
+
+    def _loss(self, t: float) -> Floats:
+        """Loss, slope and curvature at t, interpolated between the nearest lengths."""
+        if t not in self._known and not (self._known and min(self._known) <= t <= max(self._known)):
+            self._look(t)
+        if t in self._known:
+            return self._known[t]
+        low, high = next((a, b) for a, b in pairwise(sorted(self._known)) if a <= t <= b)
+        return _between(t, low, high, self._known[low], self._known[high])
+
+    def _look(self, t: float) -> None:
+        """Make a pass around t."""
+        lengths = tuple(t * share for share in LENGTHS)
+        of = self.objective
+        found = of._passed(self.start.w, (self.direction, lengths))
+        self._known.update(zip(lengths, found.along, strict=True))
+        self._ready = t, of._point(self.start.w + t * self.direction, found)
+
+
+def _between(t: float, low: float, high: float, at_low: Floats, at_high: Floats) -> Floats:
+    """Value, slope and curvature at t of the quintic that has those given at both ends."""
+    h = high - low
+    x, powers = (t - low) / h, np.arange(6)
+    a0, a1, a2 = at_low * (1.0, h, 0.5 * h * h)
+    rest = at_high * (1.0, h, h * h) - (a0 + a1 + a2, a1 + 2.0 * a2, 2.0 * a2)
+    a3, a4, a5 = np.linalg.solve([[1.0, 1.0, 1.0], [3.0, 4.0, 5.0], [6.0, 12.0, 20.0]], rest)
+    terms = np.array([a0, a1, a2, a3, a4, a5])
+    found = []
+    for order in range(3):
+        found.append(float((terms * x ** powers[: len(terms)]).sum()) / h**order)
+        terms = terms[1:] * powers[1 : len(terms)]
+    return np.array(found)
+
+
+class Sample:
+    """Training rows in memory that stand for all: how F bends by them, and a fit to them alone.
+
+    Args:
+        rows: the sample, n rows.
+        parameterisation: of the cells of all rows.
+        total: N.
+        n_jobs: threads.
+        of: alpha, penalty, center and stop.
+    """
+
+    def __init__(
+        self, rows: CodedRows, parameterisation: Parameterisation, total: float, n_jobs: int, of: dict[str, Any]
+    ):
+        space, codes = parameterisation.tables.space, as_compiled(rows.codes)
+        index = CellIndex.of_seen(space, parameterisation.tables.seen)
+        plan = plan_cover(codes, space, rows.n_rows)
+        cover, (keys,) = cover_rows(plan, space, [codes], np.ones(rows.n_rows, bool), n_jobs, of["stop"], index)
+        of = {"unseen": None, **of}
+        own = Rows(rows.y, np.ones(rows.n_rows), rows.n_classes, keys, n_jobs)
+        self.alone = LinearObjective(own, cover, parameterisation, **of)
+        heavy = own.with_weights(np.full(rows.n_rows, total / rows.n_rows))
+        self._for_all = LinearObjective(heavy, cover, parameterisation, **of)
+        self._at: tuple[Point | None, Any, Any] = (None, None, None)
+
+    def product(self, point: Point, direction: Floats) -> Floats:
+        """Return H_sample N / n + 2 alpha q at `point`, times `direction`."""
+        return self._for_all.hvp(self._seen(point)[0], direction)
+
+    def diagonal(self, point: Point) -> Floats:
+        """Return the diagonal of the same."""
+        return self._for_all.hessian_diagonal(self._seen(point)[0])
+
+    def lacking(self, point: Point, diagonal: Floats) -> Floats:
+        """Return by how much the diagonal of the loss of all rows exceeds the sample's."""
+        found, lacking = self._seen(point)
+        if lacking is None:
+            lacking = np.maximum(0.0, diagonal - (self._for_all.hessian_diagonal(found) - self._for_all.ridge))
+            self._at = (point, found, lacking)
+        return lacking
+
+    def _seen(self, point: Point) -> tuple[Point, Floats | None]:
+        """The point with the sample's scores."""
+        if self._at[0] is not point:
+            z = self._for_all.scores(point.w)
+            self._at = (point, Point(point.w, z, Sums(0, 0, 0, 0, 0), 0.0, 0.0, point.gradient), None)
+        return self._at[1], self._at[2]

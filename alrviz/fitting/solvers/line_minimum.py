@@ -40,14 +40,17 @@ class Searchable(Protocol):
         """Return value, slope and curvature at t."""
 
 
-def exact_step(line: Searchable, guess: float | None, convex: bool = True, untried: bool = False) -> tuple[float, int]:
-    """Return the step t > 0 at which the slope is at most EXACT of that at 0, and the number of trials.
+def exact_step(
+    line: Searchable, guess: float | None, convex: bool = True, untried: bool = False, exact: float | None = None
+) -> tuple[float, int]:
+    """Return the step t > 0 at which the slope is at most `exact` (None: EXACT) of that at 0, and the number of trials.
 
     `guess` is the first trial; None: Newton's step from 0, or where F is not bent up there, the step on which the
     slope alone would bring F to 0. F(t) <= F(0); returns t = 0 when no trial was lower.
     `untried`: the step may be one that was predicted; only where F is convex.
     """
     low, high, t, trials = 0.0, math.inf, guess, 0
+    small = (EXACT if exact is None else exact) * abs(line.slope)
     before = (0.0, line.slope)
     if t is None:
         _, slope, curvature = line.at(0.0)
@@ -62,7 +65,7 @@ def exact_step(line: Searchable, guess: float | None, convex: bool = True, untri
             high, t = t, 0.5 * (low + t)
             continue
         lower = value <= ceiling + t * drop
-        if abs(slope) <= EXACT * abs(line.slope) and (lower or (convex and slope <= 0.0)):
+        if abs(slope) <= small and (lower or (convex and slope <= 0.0)):
             return t, trials
         if slope < 0.0 and (lower or convex):
             low = t
@@ -71,7 +74,7 @@ def exact_step(line: Searchable, guess: float | None, convex: bool = True, untri
         newton = t - slope / curvature if curvature > 0.0 else math.inf
         if untried and convex and curvature > 0.0:
             zero, apart = _predicted(t, slope, curvature, *before)
-            if abs(apart) <= EXACT * abs(line.slope) and low < zero < min(high, GROWTH * t):
+            if abs(apart) <= small and low < zero < min(high, GROWTH * t):
                 return zero, trials
         before = (t, slope)
         if high == math.inf:

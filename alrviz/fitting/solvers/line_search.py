@@ -97,7 +97,7 @@ def quasi_newton(
 
     `metric`, shaped as w, is D of the start of the two loops, None for the identity.
     """
-    gradient, jobs = state.point.gradient, objective.rows.n_jobs
+    gradient, jobs = state.point.gradient, objective.n_jobs
     new, falls = state, False
     if pairs:
         downhill = np.negative(gradient, out=objective.room.empty(*gradient.shape))

@@ -185,7 +185,7 @@ def newton_step(
     of this one. Vectors come from the objective's room and are dropped once they are used: a turn takes no more of them
     than a step of the start.
     """
-    jobs, room = objective.rows.n_jobs, objective.room
+    jobs, room = objective.n_jobs, objective.room
     step, residual, direction = (room.empty(*point.gradient.shape) for _ in range(3))
     step[...] = 0.0
     metric, origin, within = np.reciprocal(inverse), np.zeros(step.shape), radius * radius
@@ -224,7 +224,7 @@ def _eased(residual: Floats, pairs: Pairs, inverse: Floats, size: float, objecti
     if not pairs:
         return np.multiply(residual, inverse, out=eased)
     eased[...] = residual
-    return two_loop(eased, pairs, inverse, objective.rows.n_jobs, size)
+    return two_loop(eased, pairs, inverse, objective.n_jobs, size)
 
 
 def _to_edge(within: float, across: float, square: float) -> float:
