@@ -14,11 +14,12 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "Share of the tuples looked at that are kept, those of the highest scores; of a hierarchy at each level.",
     ),
     "selection": (
-        '"mi", "mi-mm" or "gain"',
+        '"mi", "mi-mm", "cv" or "gain"',
         'What tuples are scored by. "mi": the mutual information of their cells and the class; "mi-mm": the same with '
-        'Miller and Madow\'s correction, as plain MI favours tuples of many cells; "gain": by how much held-out log '
-        "loss should fall beside a model of their parts, from its residuals: it sees exclusive or, and keeps none that "
-        "should raise it, but for the best.",
+        'Miller and Madow\'s correction, as plain MI favours tuples of many cells; "cv": by how much the log loss of '
+        'a part of the training rows rises where a model, fitted to others of that part, lacks the tuple; "gain": by '
+        "how much held-out log loss should fall beside a model of their parts, from its residuals: it sees exclusive "
+        "or, and keeps none that should raise it, but for the best.",
     ),
     "grow": ('"weak" or "strong"', "Whether a tuple needs one part that was kept, or all."),
     "penalty": ('"phi" or "w"', "What the penalty measures: phi, the same for every family, or the weights w."),

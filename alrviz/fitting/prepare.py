@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from alrviz.data.encode import Encoder, class_codes
 from alrviz.data.encoded import Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
+from alrviz.data.stream.coding import choosing_rows, choosing_size
 from alrviz.errors import RecipeError, TableError
 from alrviz.models.cell_space import Tuples, space_of
 from alrviz.models.plan import Plan, plan_cover
@@ -89,6 +90,7 @@ class Prepared:
         self._plans: OrderedDict[Tuples, Plan] = OrderedDict()
         self._tables: OrderedDict[tuple[Tuples, float], Tables] = OrderedDict()
         self._seen: OrderedDict[int, int] = OrderedDict()
+        self._choosing: dict[int, Prepared] = {}
         self._lock = threading.RLock()
 
     def on(self, n_jobs: int | None) -> "Prepared":
@@ -99,6 +101,25 @@ class Prepared:
         other = copy.copy(self)  # what is kept, and its lock, are of both
         other.n_jobs = jobs
         return other
+
+    def choosing(self, seed: int) -> "Prepared":
+        """Return the training rows without those that choose tuples and settings, which are its held-out ones (D_CV).
+
+        These are told by a hash of their numbers, as those of a table read in batches are; where rows belong together,
+        or have a time, they are split so.
+        """
+        with self._lock:
+            if seed not in self._choosing:
+                share, own = choosing_size(self.encoded.n_rows) / self.encoded.n_rows, self.splitting
+                if own.units is None and own.when is None:
+                    chosen = choosing_rows(self.encoded.n_rows, seed)
+                else:
+                    chosen = split(self.encoded.y, share, seed, own)[1]
+                rest = np.setdiff1d(np.arange(self.encoded.n_rows), chosen)
+                own = own.of_rows(rest)
+                apart = self.encoded.take(rest), self.encoded.take(chosen)
+                self._choosing[seed] = Prepared(*apart, self.encoder, self.n_jobs, self._merge, own)
+            return self._choosing[seed].on(self.n_jobs)
 
     @property
     def wide(self) -> bool:
@@ -197,7 +218,7 @@ def _encode(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None, stop: Stop
     encoder.fit(X, y, stop=stop)
     encoded = encoder.encode(X, y, stop=stop)
     holdout = encoder.encode(frame.iloc[held], labels[held], stop=stop) if len(held) else None
-    return Prepared(encoded, holdout, encoder, n_jobs)
+    return Prepared(encoded, holdout, encoder, n_jobs, splitting=dataset.splitting.of_rows(train))
 
 
 def require_learnable(encoded: Encoded) -> None:

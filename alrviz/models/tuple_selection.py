@@ -132,9 +132,14 @@ class Counted(Protocol):
     def excess(self, tuples: Tuples, below: Tuples) -> Floats:
         """Return G (S, C) of the seen cells of tuples, for a model of those of `below`."""
 
+    def losses_without(self, tuples: Tuples) -> Floats:
+        """Return (T,): by how many nats a row of D_CV a model of tuples is the worse for having to do without each."""
+
     def scored(self, looked: Tuples, below: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
         """Return tuples (T, i) and their scores (T,), "gain" beside a model of those of `below`."""
         tables = self.tables(looked)
+        if score == "cv":
+            return tables.space.tuples, self.losses_without(looked)
         if score == "gain":
             return tables.space.tuples, predicted_gain(tables, self.excess(looked, below))
         return tables.space.tuples, SCORES[score](tables)
@@ -149,7 +154,8 @@ def levels(
         counted: the rows.
         n_columns: a.
         order: n.
-        score: one of SCORES, or "gain": tuples that would raise held-out log loss are then not kept, but for the best.
+        score: one of SCORES, "cv", or "gain": tuples that would raise held-out log loss are then not kept, but for the
+            best.
         keep: share of the tuples looked at that are kept, of each level.
         hierarchy: "weak" or "strong" for level after level, each grown from what was kept of the one before; "" for all
             tuples of n columns at once.

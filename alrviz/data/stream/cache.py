@@ -116,6 +116,14 @@ class CodeCache:
             while not ahead.empty():  # a reader that waits for room finds some
                 ahead.get_nowait()
 
+    def rest(
+        self, part: str, n_first: int, order: Sequence[int] | None = None, stop: StopToken = NEVER
+    ) -> Iterator[Chunk]:
+        """Yield the chunks of a part, the first one without its `n_first` first rows."""
+        numbers = range(len(self.parts[part])) if order is None else order
+        for k, (codes, y) in zip(numbers, self.chunks(part, order, stop), strict=True):
+            yield Chunk(codes, y) if k else Chunk(np.ascontiguousarray(codes[:, n_first:]), y[n_first:])
+
     def whole(self, part: str) -> Chunk:
         """Return all rows of a part."""
         found = list(self.chunks(part))

@@ -35,6 +35,7 @@ from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 
 SHUFFLED = 2**41  # beside a recipe's seed: the order of rows is another draw than which are held out
+LEAST_CHOOSING, MOST_CHOOSING = 5_000, 100_000  # rows that choose: at least, if these are not over 30 %; at most
 Progress = Callable[[str, int], None]  # hears what is done, and of how many rows it is done
 
 
@@ -45,6 +46,23 @@ def row_hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
         return x ^ (x >> np.uint64(31))
+
+
+def choosing_size(n_rows: int) -> int:
+    """Return how many of so many training rows choose tuples and settings: 5 %, more of few, and 100,000 at most."""
+    return round(min(max(0.05 * n_rows, min(0.3 * n_rows, LEAST_CHOOSING)), MOST_CHOOSING))
+
+
+def choosing_rows(n_rows: int, seed: int) -> NDArray[np.intp]:
+    """Return the numbers of those rows (m,): the first ones of the first chunk, were so many rows coded."""
+    drawn = row_hash(0, n_rows, seed + SHUFFLED)
+    first = np.flatnonzero(_goal(drawn, -(-n_rows // CHUNK)) == 0)
+    return first[np.argsort(drawn[first], kind="stable")[: choosing_size(n_rows)]]
+
+
+def _goal(drawn: NDArray[np.uint64], n_chunks: int) -> NDArray[np.uint64]:
+    """The chunk that rows of these hashes are dealt to."""
+    return (drawn >> np.uint64(32)) % np.uint64(max(1, n_chunks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +249,7 @@ class _Shuffled:
     def add(self, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer], drawn: NDArray[np.uint64]) -> None:
         """Deal out rows: codes (a, m), classes (m,) and their hashes (m,)."""
         self._columns = len(codes)
-        goal = (drawn >> np.uint64(32)) % np.uint64(max(1, len(self._pieces)))
+        goal = _goal(drawn, len(self._pieces))
         for k, pieces in enumerate(self._pieces):
             own = np.flatnonzero(goal == k)
             if len(own):

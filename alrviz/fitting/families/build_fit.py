@@ -141,6 +141,13 @@ _STREAMS: Mapping[str, tuple[object, ...]] = {
 }  # fmt: skip
 
 
+def weights_of(tables: Tables, params: Mapping[str, Any], seed: int) -> tuple[Parameterisation, Floats]:
+    """Return how weights, one for each cell and class, become phi, and those of the start (S + 1, C)."""
+    full = {**_NO_STEPS, **params, "share": "cell-class"}
+    parameterisation, _, w0 = _weights(tables, _METRICS[full["scale"]], full, seed)
+    return parameterisation, w0
+
+
 def _weights(
     tables: Tables, name: str, params: Mapping[str, Any], seed: int
 ) -> tuple[Parameterisation, Unseen | None, Floats]:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from alrviz.data.stream.coding import choosing_size
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
@@ -133,15 +134,18 @@ class CellFamily(Family):
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
         cache, n_classes = coded.cache, len(coded.classes)
-        chunks = OwnChunks(partial(cache.chunks, "train"), len(cache.parts["train"]))
+        n_chunks, n_choosing = len(cache.parts["train"]), choosing_size(cache.n_rows("train"))
+        chunks = OwnChunks(partial(cache.chunks, "train"), n_chunks)
+        rest = OwnChunks(partial(cache.rest, "train", n_choosing), n_chunks)  # what is learned from while D_CV chooses
         request.tell("compiling")
         compiled = warm_stream(n_classes, coded.encoder.levels_)
         request.tell("counting cells")
 
         @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
-        def count(tuples: Tuples) -> Streamed:
+        def count(tuples: Tuples, choosing: bool = False) -> Streamed:
+            own = rest if choosing else chunks
             return count_stream(
-                coded.levels, tuples, chunks, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
+                coded.levels, tuples, own, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
             )
 
         held = cache.whole("held") if "held" in cache.parts else None

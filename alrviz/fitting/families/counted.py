@@ -5,8 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from alrviz.data.stream.cache import CodeCache
+from alrviz.data.stream.coding import choosing_size
 from alrviz.fitting.families.build_fit import assemble, assemble_stream
 from alrviz.fitting.families.family import FitRequest, StreamRequest
+from alrviz.fitting.families.left_out import LeftOut
 from alrviz.fitting.objectives.streamed import CodedRows, Trial
 from alrviz.models.cell_space import Tuples
 from alrviz.models.streamed import Streamed
@@ -58,11 +60,22 @@ class InMemory(Counted):
         index = covered.cover.index
         return cells[2 * index.space.n_tuples : index.n_rows, : rows.n_classes].copy()
 
+    def losses_without(self, tuples: Tuples) -> Floats:
+        """As `Counted` says; counted without D_CV."""
+        of = self._request
+        apart = of.prepared.choosing(of.recipe.seed)
+        assert apart.holdout is not None
+        there = apart.holdout.weights > 0
+        chosen = CodedRows(apart.holdout.codes[:, there], apart.holdout.y[there], apart.encoded.n_classes)
+        tables = apart.tables(tuples, of.params["smoothing"], of.stop)
+        return LeftOut(tables, chosen, of.params, of.recipe.seed, apart.n_jobs, of.stop).losses(of.tell)
+
 
 class OverPasses(Counted):
     """What selecting asks of rows that come in chunks: counts in a pass, residuals after PASSES_BELOW of AdaGrad."""
 
-    def __init__(self, count: Callable[[Tuples], Streamed], trial: Trial, request: StreamRequest):
+    def __init__(self, count: Callable[..., Streamed], trial: Trial, request: StreamRequest):
+        # of tuples; and, True, without D_CV
         self._count, self._trial, self._request, self.hear = count, trial, request, request.hear
 
     def tables(self, tuples: Tuples) -> Tables:
@@ -87,6 +100,20 @@ class OverPasses(Counted):
             table[lower.rows, : len(bias)] = phi.phi
         summed = lower.passes.loss_and_gradient(table, bias, of.stop, onto=above.passes.cells)[1]
         return summed[above.rows, : above.tables.n_classes]
+
+    def losses_without(self, tuples: Tuples) -> Floats:
+        """As `Counted` says; counted without D_CV, in a pass."""
+        of, rest = self._request, self._count(tuples, True)
+        chosen = choosing_part(of.coded.cache, rest.tables.n_classes)
+        tables, params = rest.tables, of.recipe.params
+        return LeftOut(tables, chosen, params, of.recipe.seed, rest.passes.n_jobs, of.stop).losses(of.tell)
+
+
+def choosing_part(cache: CodeCache, n_classes: int) -> CodedRows:
+    """Return D_CV of a table read in batches: training rows that choose, and that choosing does not learn from."""
+    codes, y = next(iter(cache.chunks("train", [0])))
+    size = choosing_size(cache.n_rows("train"))
+    return CodedRows(np.ascontiguousarray(codes[:, :size]), y[:size], n_classes)
 
 
 def step_trial(cache: CodeCache, held: CodedRows | None, n_classes: int) -> Trial:

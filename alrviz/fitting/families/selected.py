@@ -10,6 +10,7 @@ from math import ceil, comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.fitting.families.cells import ALR
+from alrviz.fitting.families.left_out import rows_for
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.pricing.price import Price, PriceRequest
 from alrviz.models.tuple_selection import SCORES, Counted, levels
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _SELECTION: Mapping[str, Param] = {
     "keep": Param(0.6, low=0.001, high=1.0),
-    "selection": Param("mi", (*SCORES, "gain")),
+    "selection": Param("mi", (*SCORES, "cv", "gain")),
 }
 # The paper learns in five passes of AdaGrad, without a penalty, from counts smoothed by 0.1.
 _PAPER: Mapping[str, Any] = {**ALR.paper, "solver": "adagrad", "max_iter": 5}
@@ -73,6 +74,7 @@ class SelectiveALR(ALR):
     def price(self, request: PriceRequest) -> Price:
         """As of alr, whose cells are counted, and keys of the rows for each tuple that may be kept."""
         found, order = super().price(request), request.recipe.params["order"]
+        self._check_number(request.recipe.params, request.encoded.n_columns)
         tuples = ceil(self._share(request.recipe.params) * comb(request.encoded.n_columns, order))
         needed = found.bytes + 2 * tuples * (request.encoded.n_rows + request.n_heldout)
         if found.refused or needed <= found.allowed:
@@ -82,6 +84,15 @@ class SelectiveALR(ALR):
             f"{found.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
         )
         return replace(found, bytes=needed, refused=refused)
+
+    def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
+        """As of alr; a model without each tuple is not fitted where these are too many."""
+        super().check_stream(params, n_columns)
+        self._check_number(params, n_columns)
+
+    def _check_number(self, params: Mapping[str, Any], n_columns: int) -> None:
+        if params["selection"] == "cv" and not self._hierarchy(params):
+            rows_for(comb(n_columns, params["order"]))
 
     def objective_key(self, recipe: "Recipe") -> Hashable:
         """Equal only for the same tuples."""

@@ -15,7 +15,7 @@ F and its gradient are not needed to go on: they are looked at once a pass for t
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -179,6 +179,20 @@ def narrowed(known: Mapping[float, float], grid: Sequence[float]) -> tuple[float
     low, high = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
     least = known[grid[best]]
     return grid[best], low, high, max(known[low], known[high]) - least <= CLOSE * abs(least)
+
+
+def searched(tried: Callable[[float], float], method: str) -> float:
+    """Return the step length whose trial fit loses least: `tried` says what it loses."""
+    low, high = ENDS[method]
+    known: dict[float, float] = {}
+    best = 0.0
+    for _ in range(MOST_ROUNDS):
+        grid = np.linspace(low, high, POINTS).tolist()
+        known |= {x: tried(10.0**x) for x in grid if x not in known}
+        best, low, high, close = narrowed(known, grid)
+        if close:
+            break
+    return float(10.0**best)
 
 
 def _shuffled(rows: NDArray[np.intp], *seeds: int) -> NDArray[np.intp]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from alrviz.fitting.objectives.streamed import StreamObjective
 from alrviz.fitting.solvers.state import Solver, SolverState
-from alrviz.fitting.solvers.stochastic import ENDS, MOST_ROUNDS, PASSES, POINTS, narrowed
+from alrviz.fitting.solvers.stochastic import PASSES, searched
 from alrviz.passes.rows import Floats
 
 
@@ -51,7 +51,7 @@ class StreamAdaGrad(Solver):
         """Return the state one pass later."""
         before = state.carry
         if before is None:
-            eta0 = self._searched(objective, state.point.w)
+            eta0 = searched(lambda eta: self._tried(objective, state.point.w, eta), "adagrad")
             before = _Training(objective.step_table(state.point.w), eta0, 0)
         table = before.table.copy()
         met = objective.passes.adagrad(
@@ -87,20 +87,6 @@ class StreamAdaGrad(Solver):
         return SolverState(
             int(kept["index"]), point, 1, 1.0 + training.passes, training.eta0, carry=training, extra=extra
         )
-
-    def _searched(self, objective: StreamObjective, w: Floats) -> float:
-        low, high = ENDS["adagrad"]
-        known: dict[float, float] = {}
-        best = 0.0
-        for _ in range(MOST_ROUNDS):
-            grid = np.linspace(low, high, POINTS).tolist()
-            for x in grid:
-                if x not in known:
-                    known[x] = self._tried(objective, w, 10.0**x)
-            best, low, high, close = narrowed(known, grid)
-            if close:
-                break
-        return float(10.0**best)
 
     def _tried(self, objective: StreamObjective, w: Floats, eta0: float) -> float:
         """The log loss per row of the judged rows after PASSES passes over the others with eta0."""

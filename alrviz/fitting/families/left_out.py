@@ -1,0 +1,135 @@
+"""[sALR]'s CVscore: what a model loses where it must do without a tuple. [sALR] 3.1
+
+    score(t) = log loss of D_CV's last rows by the model of all tuples but t  -  by the model of all        nats a row
+
+D_CV are rows that log theta is not counted from. LEARNED of them are learned from by PASSES of AdaGrad, on TRIED more
+the step length is searched once, with all tuples; the rest judges. (The paper leaves open by which error: log loss is
+not stuck where a tuple moves probabilities and no row's class.) A model for each tuple of T is work of T^2: of many
+tuples fewer rows are taken.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.errors import RecipeError
+from alrviz.fitting.families.build_fit import weights_of
+from alrviz.fitting.objectives.linear import ridge_of
+from alrviz.fitting.objectives.streamed import CodedRows
+from alrviz.fitting.solvers.stochastic import PASSES, searched
+from alrviz.kernels.adagrad import CENTER, PULL, SCALE, WEIGHT, adagrad
+from alrviz.models.index import CellIndex
+from alrviz.models.tables import Tables
+from alrviz.passes.aligned_buffers import Floats, lanes_of
+from alrviz.passes.rows import as_compiled
+from alrviz.passes.stream import single_table
+from alrviz.passes.threads import share
+from alrviz.stop import NEVER, StopToken
+
+LEARNED, TRIED = 0.6, 0.1
+# Cells looked up for all scores together, about a minute of one thread; and the rows that are the least of any use.
+MOST_LOOKED, LEAST_ROWS = 10**10, 1_000
+_VISITS = PASSES * LEARNED + 1.0 - LEARNED - TRIED  # of each row, for each tuple
+
+
+def rows_for(n_tuples: int) -> int:
+    """Return the most rows of D_CV that so many tuples are scored on.
+
+    Raises:
+        RecipeError: fewer than are of any use.
+    """
+    rows = int(MOST_LOOKED / (_VISITS * n_tuples**2))
+    if rows < LEAST_ROWS:
+        most = int(math.sqrt(MOST_LOOKED / (_VISITS * LEAST_ROWS)))
+        raise RecipeError(
+            f"selection='cv' fits a model without each of {n_tuples:,} tuples; expected at most {most:,} (a lower "
+            "order, or hsalr, which grows them), or selection='mi', 'mi-mm' or 'gain', which one count scores"
+        )
+    return rows
+
+
+class LeftOut:
+    """Models without each of some tuples, fitted to rows that choose.
+
+    Args:
+        tables: counts of the tuples' cells, of other rows.
+        chosen: D_CV.
+        params: the recipe's.
+        seed: of the order of rows.
+        n_jobs: threads; each fits another model.
+        stop: ends it.
+    """
+
+    def __init__(
+        self, tables: Tables, chosen: CodedRows, params: Mapping[str, Any], seed: int, n_jobs: int,
+        stop: StopToken = NEVER,
+    ):  # fmt: skip
+        self._seed, self._n_jobs, self._stop = seed, n_jobs, stop
+        self._classes, self._tuples = tables.n_classes, tables.space.n_tuples
+        lanes, self._padded = lanes_of(self._classes)
+        self._width = (0,) * lanes
+        n = min(chosen.n_rows, rows_for(self._tuples))
+        self._y = chosen.y[:n]
+        self._learned, tried = round(LEARNED * n), round((LEARNED + TRIED) * n)
+        self._slices = slice(self._learned, tried), slice(tried, n)
+        index = CellIndex.of_seen(tables.space, tables.seen)
+        found = index.locate(as_compiled(np.ascontiguousarray(chosen.codes[:, :n])), 0, n).astype(np.int64)
+        found -= 2 * self._tuples  # below 0 where training rows have no such cell: it adds nothing
+        used = np.unique(found[found >= 0])
+        self._none = len(used)  # a row of the table that adds nothing
+        self._cells = np.where(found < 0, self._none, np.searchsorted(used, found)).astype(np.int32)
+        self._start, self._flag = self._table(tables, params, used)
+
+    def losses(self, tell: Callable[[str], None]) -> Floats:
+        """Return the score (T,) of each tuple; `tell` hears what is done."""
+        tell("searching a step length")
+        eta = searched(lambda eta0: self._fitted(None, eta0, self._slices[0]), "adagrad")
+        tell(f"fitting without each of {self._tuples:,} tuples")
+        found = np.empty(self._tuples)
+
+        def one(t: int) -> None:
+            found[t] = self._fitted(t, eta, self._slices[1])
+
+        share(one, self._tuples, self._n_jobs)
+        return found - self._fitted(None, eta, self._slices[1])
+
+    def _table(
+        self, tables: Tables, params: Mapping[str, Any], used: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], tuple[int, ...]]:
+        """What AdaGrad moves, at its start, and whether there is a penalty; as `StreamObjective.step_table`."""
+        of, w0 = weights_of(tables, params, self._seed)
+        ridge = ridge_of(of, params["alpha"], params["penalty"])
+        table = single_table(len(used) + 2, 3 if ridge is None else 5, self._padded)
+        places, rows = np.append(np.arange(len(used)), len(used) + 1), np.append(used, len(tables.seen))
+        table[places, SCALE, : self._classes] = of.scale[rows]
+        table[places, WEIGHT, : self._classes] = w0[rows]
+        if ridge is None:
+            return table, ()
+        visits = np.bincount(self._cells[: self._learned].ravel(), minlength=len(table)).astype(float)
+        visits[-1] = self._learned
+        pull = np.broadcast_to(ridge, of.scale.shape)[rows]
+        table[places, PULL, : self._classes] = pull / np.maximum(1.0, visits[places])[:, None]
+        table[places, CENTER, : self._classes] = of.weights_of(params["center"])[rows]
+        return table, (0,)
+
+    def _fitted(self, left_out: int | None, eta: float, judged: slice) -> float:
+        """The log loss per judged row of a model without a tuple."""
+        table, cells = self._start.copy(), self._cells
+        if left_out is not None:
+            cells = cells.copy()
+            cells[:, left_out] = self._none
+        order = np.random.default_rng((self._seed, 1))
+        for _ in range(PASSES):
+            self._stop.check()
+            rows = order.permutation(self._learned)
+            self._visit(cells[rows], self._y[rows], table, eta)
+        return self._visit(cells[judged], self._y[judged], table, 0.0) / max(1, len(self._y[judged]))
+
+    def _visit(self, cells: NDArray[np.int32], y: NDArray[np.int32], table: NDArray[np.float32], eta: float) -> float:
+        """The sum of -log p(y), each as its row was met; steps of length 0 leave the weights as they are."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            value = float(adagrad(cells, y, table, self._classes, np.float32(eta), self._width, self._flag))
+        return value if math.isfinite(value) else math.inf

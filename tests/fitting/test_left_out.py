@@ -1,0 +1,90 @@
+"""The score of a tuple by leaving it out: against models that never had it, and on rows that nothing else sees."""
+
+import numpy as np
+import pytest
+
+import alrviz
+from alrviz.errors import RecipeError
+from alrviz.fitting.families import left_out
+from alrviz.fitting.families.counted import InMemory
+from alrviz.fitting.families.family import FitRequest
+from alrviz.fitting.families.left_out import LEARNED, TRIED, LeftOut, rows_for
+from alrviz.fitting.objectives.streamed import CodedRows
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.solvers.stochastic import PASSES
+from alrviz.models.streamed import count_stream
+from tests.fitting.test_streamed import CLASSES, LEVELS, chunked, objective, rows
+from tests.models.test_tuple_selection import planted, prepared
+
+
+def counted(of: Prepared, **params) -> InMemory:
+    recipe = alrviz.Recipe("salr", **{"order": 2, **params})
+    return InMemory(FitRequest(of, recipe, recipe.params, lambda what: None))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
+    monkeypatch.setattr(left_out, "searched", lambda tried, method: 0.2)
+    codes, y = rows(900)
+    apart, rest = CodedRows(codes[:, :400].copy(), y[:400], CLASSES), (codes[:, 400:], y[400:])
+    learned, tried = round(LEARNED * 400), round((LEARNED + TRIED) * 400)
+
+    def loss(tuples) -> float:
+        streamed = count_stream(LEVELS, tuples, chunked(*rest), CLASSES, 1.0, 2**24, 1)
+        own = objective(streamed, "alr", codes, y, alpha=alpha, center=0)
+        table, order = own.step_table(np.zeros(own.scale.shape)), np.random.default_rng((3, 1))
+        if alpha:  # spread over the rows that are learned from, as many as look at a cell
+            part = count_stream(LEVELS, tuples, chunked(codes[:, :learned], y[:learned]), CLASSES, 1.0, 2**24, 1)
+            seen = dict(zip(part.tables.seen.tolist(), part.tables.counts.sum(axis=1), strict=True))
+            visits = np.array([max(1.0, seen.get(cell, 0.0)) for cell in streamed.tables.seen.tolist()] + [learned])
+            table[np.append(streamed.rows, len(table) - 1), 3, :CLASSES] = 2 * alpha / visits[:, None]
+        for _ in range(PASSES):
+            own.passes.visit(apart.codes, apart.y, order.permutation(learned), table, 0.2, alpha > 0)
+        judged = CodedRows(apart.codes[:, tried:].copy(), apart.y[tried:], CLASSES)
+        z = own.scores(own.weights_in(table), judged)
+        return judged.loss_and_residual(z, None, 0.0, z, None).nll / judged.n_rows
+
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    want = [loss(tuple(t for t in pairs if t != pair)) - loss(tuple(pairs)) for pair in pairs]
+    tables = count_stream(LEVELS, 2, chunked(*rest), CLASSES, 1.0, 2**24, 1).tables
+    params = alrviz.Recipe("salr", order=2, alpha=alpha, penalty="w").params
+    for n_jobs in (1, 2):
+        got = LeftOut(tables, apart, params, 3, n_jobs).losses(lambda what: None)
+        np.testing.assert_allclose(got, want, rtol=2e-3, atol=2e-5)
+
+
+def test_the_pair_that_tells_is_found_by_leaving_it_out():
+    _, scores = counted(prepared(*planted())).scored(2, 0, "cv")
+    assert scores.argmax() == len(scores) - 1
+    assert scores[-1] > 10 * np.abs(scores[:-1]).max()
+
+
+def test_rows_that_are_held_out_choose_nothing_and_rows_that_choose_are_not_counted():
+    of = prepared(*planted(1000))
+    first, second = of.encoded.take(np.arange(700)), of.encoded.take(np.arange(700, 1000))
+    scores = [counted(Prepared(first, held)).scored(2, 0, "cv")[1] for held in (None, second)]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    apart = Prepared(first, second).choosing(0)
+    assert (apart.encoded.n_rows, apart.holdout.n_rows) == (490, 210)
+    assert apart.tables(1, 1.0).class_counts.sum() == 490
+
+
+def test_rows_that_belong_together_are_not_parted_by_choosing():
+    X, y = planted(1000)
+    data = alrviz.Dataset.from_arrays(X.assign(person=np.arange(1000) // 4), y).split_by(groups="person")
+    run = alrviz.Run(data, alrviz.Recipe("salr", order=2, selection="cv", max_iter=1))
+    run.advance()
+    units = run._prepared.splitting.units
+    rest, chosen = run._prepared.choosing(0), run._prepared.choosing(0).holdout
+    assert rest.encoded.n_rows + chosen.n_rows == len(units)
+    assert len(rest.splitting.units) == rest.encoded.n_rows
+    assert len(np.unique(rest.splitting.units)) + chosen.n_rows / 4 == pytest.approx(len(np.unique(units)), abs=2)
+
+
+def test_too_many_tuples_are_refused_before_anything_is_counted():
+    assert rows_for(100) > rows_for(1000) >= left_out.LEAST_ROWS
+    data = alrviz.Dataset.from_arrays(np.random.default_rng(0).integers(0, 2, (50, 70)).astype(str), ["a", "b"] * 25)
+    run = alrviz.Run(data, alrviz.Recipe("salr", order=2, selection="cv"))
+    with pytest.raises(RecipeError, match=r"each of 2,415 tuples; expected at most 1,\d+ .*selection='mi'"):
+        run.advance()
+    assert run.levels == ()
