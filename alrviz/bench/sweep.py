@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
         start = time.perf_counter()
         study = sweep(dataset, options.orders, options.rounds, workers, options.solver).run()
         taken[workers] = time.perf_counter() - start
-        what = f"{workers} worker{'s' if workers > 1 else ''}, {len(study.cells)} fits, {study.progress.failed} failed"
+        what = f"{workers} worker{'s' if workers > 1 else ''}, {len(study.tasks)} fits, {study.progress.failed} failed"
         print(f"{what}: {reached(taken[workers], LIMIT)} (made ready in {seconds(ready)})", flush=True)
-        yield {"workers": workers, "fits": len(study.cells), "seconds": taken[workers], "ready_seconds": ready}
+        yield {"workers": workers, "fits": len(study.tasks), "seconds": taken[workers], "ready_seconds": ready}
     if {1, 2} <= taken.keys():
         print(f"two workers are {taken[1] / taken[2]:.2f} times as fast as one, to reach {FASTER:g}")
     yield from _figures(study)

@@ -54,7 +54,7 @@ MEASURES: Mapping[str, Measure] = {
         "NLL per row", "NLL per row (nats)", "nll", "heldout_log_loss", per_row=True, grey=(_SHARES, _ANJE, *_ZERO)
     ),
     "gap": Measure(
-        "suboptimality (gap to best F)",
+        "suboptimality (gap)",
         "suboptimality per row (nats)",
         "objective",
         per_row=True,

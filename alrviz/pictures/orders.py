@@ -62,10 +62,14 @@ def orders(
     }  # fmt: skip
     missing = absent or {}
     said: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
-    across: Data = {"x": [], "right": [], "y": [], "words": []}
+    across: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
     if reference is not None and len(x):
         words = f"{reference[0]} {loss_text(reference[1])}"
-        across = {"x": [x.min() - _ROOM], "right": [x.max() + _ROOM], "y": level, "words": [words]}
+        ends, far = (x.min() - _ROOM, x.max() + _ROOM), int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1]))
+        across = {
+            "x": ends[:1], "right": ends[1:], "y": level, "words": [words],
+            "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],  # farther from a point's number
+        }  # fmt: skip
     of: dict[str, Any] = {"x": (min(compared) - _ROOM, max(compared) + _ROOM), "key": (tuple(compared), label, dark)}
     pictures = {
         "losses": Picture(
@@ -126,7 +130,7 @@ def _range(parts: Sequence[Any]) -> Range:
         return 0.0, 1.0
     low, high = float(every.min()), float(every.max())
     air = max(high - low, 0.1 * abs(high)) or 0.5  # what differs by less is not to fill the picture
-    return low - 0.22 * air, high + 0.18 * air
+    return low - 0.3 * air, high + 0.18 * air
 
 
 def _log_range(values: Any) -> Range:
@@ -159,7 +163,7 @@ def _losses(plot: Plot, orders: Sequence[int], label: str, dark: bool) -> None:
     fig.scatter("x", "y", source=plot["chosen"], size=20, fill_color=None, line_color=colour, line_width=3)
     _words(fig, means, ink, bold=True, x_offset="dx", y_offset="dy", text_align="align")
     fig.segment("x", "y", "right", "y", source=reference, line_color=GREY, line_width=2, line_dash="dashed")
-    _words(fig, reference, quiet, x="right", x_offset=-6, y_offset=-2, text_align="right")
+    _words(fig, reference, quiet, x="at", x_offset="dx", y_offset=-2, text_align="align")
     _words(fig, plot["absent"], quiet, y_offset=-4, text_align="center")
     tips = [("order", "@x"), ("mean", "@y{0.0000}"), ("standard error", "@error{0.0000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips), HoverTool(renderers=[thin], tooltips=[("fold", "@fold")]))

@@ -11,9 +11,9 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from alrviz.reproduce.settings import OWNER, Settings
-from alrviz.studies.core.cells import Cell, Result
 from alrviz.studies.core.checkpoint import Checkpoint
 from alrviz.studies.core.splits import Split
+from alrviz.studies.core.study_task import Result, StudyTask
 
 Row = dict[str, Any]
 Progress = Iterator[tuple[str, list[Row]]]
@@ -33,15 +33,15 @@ class Step:
 
 def kept_rows(study: str, steps: Sequence[Step], settings: Settings) -> Progress:
     """Yield (what was done, its rows) a step, in order; with `settings.kept_only` those that are kept."""
-    cells = [Cell(study, "", step.data_hash, _WHOLE, json.dumps(step.key, sort_keys=True)) for step in steps]
-    keys = json.dumps([study, [cell.options for cell in cells]])
-    keeping = Checkpoint(settings.keep, OWNER, "reproduce", keys, cells[0].data_hash if cells else "")
+    tasks = [StudyTask(study, "", step.data_hash, _WHOLE, json.dumps(step.key, sort_keys=True)) for step in steps]
+    keys = json.dumps([study, [task.options for task in tasks]])
+    keeping = Checkpoint(settings.keep, OWNER, "reproduce", keys, tasks[0].data_hash if tasks else "")
     keeping.begin(study, "")
-    found = dict(keeping.taken(cells, ()))
+    found = dict(keeping.taken(tasks, ()))
     left = [] if settings.kept_only else [step for place, step in enumerate(steps) if place not in found]
-    tasks = (delayed(step.compute)(*step.arguments) for step in left)
+    calls = (delayed(step.compute)(*step.arguments) for step in left)
     # A pool that nobody takes a result from warns when it is dropped.
-    computed = iter(Parallel(n_jobs=settings.jobs, return_as="generator")(tasks) if left else ())
+    computed = iter(Parallel(n_jobs=settings.jobs, return_as="generator")(calls) if left else ())
     ended = "stopped"
     try:
         for place, step in enumerate(steps):
@@ -49,7 +49,7 @@ def kept_rows(study: str, steps: Sequence[Step], settings: Settings) -> Progress
                 yield step.said, found[place].rows
             elif not settings.kept_only:
                 rows = next(computed)
-                keeping.save(place, cells[place], Result(rows))
+                keeping.save(place, tasks[place], Result(rows))
                 keeping.beat()
                 yield step.said, rows
         ended = "done"

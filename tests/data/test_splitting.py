@@ -164,7 +164,7 @@ def test_a_run_holds_out_what_the_table_says(frame):
 def test_every_study_keeps_to_time_or_says_that_it_cannot(frame):
     dataset = table(frame).split_by(time="day")
     recipe = Recipe("lr", order=1, alpha=1.0)
-    assert {cell.split.repeat for cell in compare(dataset, [recipe], repeats=3).cells} == {0}
+    assert {cell.split.repeat for cell in compare(dataset, [recipe], repeats=3).tasks} == {0}
     lines = compare(dataset, [recipe], folds=3, n_jobs=1).run().summary()
     assert np.isfinite(lines.log_loss[0])
     assert np.isnan(lines.bias[0])
@@ -196,7 +196,7 @@ def test_what_cannot_be_split_so_is_refused_with_the_nearest(frame):
     recipes = [Recipe("anje", order=1)]
     with pytest.raises(RecipeError, match=r"3 groups .* over 5 folds; expected at most 3 folds"):
         bias_variance(few, recipes, folds=5)  # before it is run
-    assert len(bias_variance(few, recipes, rounds=1, folds=3).cells) >= 3
+    assert len(bias_variance(few, recipes, rounds=1, folds=3).tasks) >= 3
     with pytest.raises(RecipeError, match="different times are too few"):
         choose_order(dataset.split_by(time=np.arange(300) % 3), folds=5)
 

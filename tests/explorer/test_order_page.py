@@ -59,7 +59,7 @@ def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page
     assert "left out" in narrow.prices.object
     assert "the table has only 2 used columns" in narrow.prices.object
     refused = {int(one.name[-1]) for one in shown}
-    assert {narrow.known.study.about(cell.racer)["order"] for cell in narrow.known.study.cells} == {
+    assert {narrow.known.study.about(cell.racer)["order"] for cell in narrow.known.study.tasks} == {
         0,
         1,
         2,

@@ -37,7 +37,7 @@ def begin(store, owner="me", kind="path", spec="{}", data_hash="d"):
 
 
 def save(store, run, place, key=None, rows=({"loss": 0.1},), predicted=b"", outcome="converged"):
-    store.save_cell(run, place, key or f"cell {place}", RECIPE, outcome, list(rows), predicted)
+    store.save_task(run, place, key or f"cell {place}", RECIPE, outcome, list(rows), predicted)
 
 
 def members(store, run):
@@ -127,7 +127,7 @@ def test_forgotten_cells_are_to_be_computed_again(store):
     run = begin(store)
     save(store, run, 0, "a", outcome="failed")
     save(store, run, 1, "b")
-    store.forget_cells("me", ["a"])
+    store.forget_tasks("me", ["a"])
     assert store.take_cell(run, 0, "a") is None
     assert members(store, run) == [(1, "b")]
 
@@ -180,7 +180,7 @@ def test_a_file_of_the_first_format_gets_room_for_races_and_keeps_its_studies(tm
     store = Store(tmp_path)
     (kept,) = store.runs("me")
     assert (kept.id, kept.name, kept.state, kept.link) == ("r", "n", "done", "")
-    assert store.cells("r") == [("{}", "converged", [{"loss": 1}])]
+    assert store.tasks("r") == [("{}", "converged", [{"loss": 1}])]
     race = begin(store, kind="race")
     store.save_traces(race, [(0, {}, 0, STEPS)])
     assert store.traces(race) == [({}, STEPS)]

@@ -33,7 +33,7 @@ def filled(folder):
     store = Store(folder)
     study = store.begin(COOKIE, "compare", '{"recipes": []}', "d", data_name="led", version="0", link="?page=compare")
     for k in range(10):
-        store.save_cell(
+        store.save_task(
             study, k, f"cell {k}", RECIPE, "converged", [{"loss": k / 3, "rows": 100}] * 20, bytes([k]) * 99
         )
     store.end(study, "done", "10 of 10 fits")
@@ -51,7 +51,7 @@ def seen(folder, study, race):
     """All that a visitor is shown of it: each part, or the error in its place."""
     with closing(Store(folder)) as store:
         parts = {"runs": lambda: [run.__dict__ for run in store.runs(COOKIE)], "traces": lambda: store.traces(race)}
-        parts |= {"cells": lambda: store.cells(study), "damaged": lambda: store.damaged}
+        parts |= {"cells": lambda: store.tasks(study), "damaged": lambda: store.damaged}
         parts |= {f"cell {k}": lambda k=k: store.take_cell(study, k, f"cell {k}") for k in range(10)}
         found = {}
         for name, part in parts.items():
@@ -124,7 +124,7 @@ def test_an_older_store_is_taken_over_and_forgets_the_owners(tmp_path):
             assert [run.id for run in store.runs(COOKIE)] == ["0" * 32]
             assert [run.id for run in store.runs(OTHER)] == ["1" * 32]
             assert store.take_cell("0" * 32, 0, "k") == ("converged", [{"loss": 0.5}], b"\x01")
-            assert store.cells("1" * 32) == [(RECIPE, "converged", [{"loss": 0.5}])]
+            assert store.tasks("1" * 32) == [(RECIPE, "converged", [{"loss": 0.5}])]
     for file in tmp_path.iterdir():
         assert COOKIE.encode() not in file.read_bytes()
         assert OTHER.encode() not in file.read_bytes()

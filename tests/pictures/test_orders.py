@@ -126,3 +126,9 @@ def test_reliability_marks_one_line_and_its_errors():
         live.show(orders.reliability(left, colours, chosen))
         assert len(plot["bars"].data["x"]) == 0, "bars without a line"
         assert not plot.figure.legend.visible
+
+
+@pytest.mark.parametrize(("level", "align"), [(0.5, "left"), (0.64, "right")])
+def test_a_rivals_words_stand_at_the_end_that_is_farther_from_a_number(level, align):
+    what = made(pd.DataFrame(), lines([0.65, 0.45, 0.5]), reference=("boosting", level))
+    assert what["losses"]["reference"]["align"] == [align]

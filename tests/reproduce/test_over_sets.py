@@ -6,7 +6,7 @@ import pytest
 from alrviz import Recipe
 from alrviz.reproduce import over_sets
 from alrviz.reproduce.settings import Settings
-from alrviz.studies.core import tasks
+from alrviz.studies.core import compute_task
 from tests.reproduce.folders import ABSENT, RING, filled
 
 RACERS = ("nb", "alr1")
@@ -43,7 +43,7 @@ def test_a_second_sitting_computes_nothing(tmp_path, monkeypatch):
     def fold(*arguments):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr(tasks, "TASKS", {"fold": fold})
+    monkeypatch.setattr(compute_task, "COMPUTE", {"fold": fold})
     assert rows_of(settings) == first
     only = Settings(tmp_path, keep=tmp_path / "home", kept_only=True)
     assert rows_of(only) == first

@@ -2,18 +2,18 @@
 
 import pytest
 
-from alrviz.studies.core import tasks, workers
+from alrviz.studies.core import compute_task, workers
 
 
 @pytest.fixture
 def calls(monkeypatch):
-    """The keys of the cells that were computed in this process, in order."""
+    """The keys of the tasks that were computed in this process, in order."""
     seen = []
-    original = tasks.compute
+    original = compute_task.compute
 
-    def compute(cell, table, stop):
-        seen.append(cell.key)
-        return original(cell, table, stop)
+    def compute(task, table, stop):
+        seen.append(task.key)
+        return original(task, table, stop)
 
     monkeypatch.setattr(workers, "compute", compute)
     return seen

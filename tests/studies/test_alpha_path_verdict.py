@@ -44,7 +44,7 @@ class Told:
     recipes = (Recipe("alr", center="anje"), Recipe("anje"), Recipe("lr", alpha=0.0), Recipe("alr", alpha=0.0))
 
     def __init__(self, losses, rmse=(0.2, 0.2, 0.2)):
-        self.cells = [type("Cell", (), {"racer": 0, "task": "path"})]
+        self.tasks = [type("StudyTask", (), {"racer": 0, "kind": "path"})]
         table = curve(losses).assign(rmse=rmse[::-1], rmse_above_se=0.001, error=0.3, error_above_se=0.1, order=2)
         beside = pd.DataFrame(
             {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.cells import failure, pack, unpack
+from alrviz.studies.core.study_task import failure, pack, unpack
 from alrviz.studies.protocols.bias_variance import PARTS, Errors
 from alrviz.studies.statistics.decomposition import decompose
 from tests.studies.sweeps import small
@@ -56,7 +56,7 @@ def test_fewer_rows_to_learn_from_are_a_part_of_the_same_fold(study):
     frame = shared.frame()
     assert frame.groupby("train_share").train_rows.first().to_dict() == {0.25: 25, 1.0: 100}
     y = shared.dataset.y
-    for few, all_rows in zip(shared.cells[:4], shared.cells[4:], strict=True):
+    for few, all_rows in zip(shared.tasks[:4], shared.tasks[4:], strict=True):
         assert set(few.split.rows(y)[0]) < set(all_rows.split.rows(y)[0])
         assert few.split.rows(y)[1].tolist() == all_rows.split.rows(y)[1].tolist()
     assert shared.summary().train_share.tolist() == [0.25, 1.0]

@@ -6,8 +6,8 @@ import pytest
 
 from alrviz.errors import StoreError
 from alrviz.fitting.store import Store
-from alrviz.studies.core import cells, workers
-from alrviz.studies.core.cells import failure
+from alrviz.studies.core import study_task, workers
+from alrviz.studies.core.study_task import failure
 from tests.studies.sweeps import RECIPES, small
 
 
@@ -33,11 +33,11 @@ def test_a_failure_of_the_moment_is_not_kept(passing, store, monkeypatch):
 
 def test_a_store_that_refuses_a_cell_ends_keeping_and_not_computing(store, monkeypatch, caplog):
     study = small(keep=store)
-    monkeypatch.setattr(store, "save_cell", refused)
+    monkeypatch.setattr(store, "save_task", refused)
     with caplog.at_level(logging.WARNING):
         study.run()
     assert (study.phase, study.progress.done) == ("done", 12)
-    assert study.problem == "finished cells are kept no more: no space left"
+    assert study.problem == "finished tasks are kept no more: no space left"
     assert len(caplog.records) == 1, "said once"
     monkeypatch.undo()
     study.start()
@@ -57,12 +57,12 @@ def test_a_sign_of_life_that_is_refused_is_logged(method, store, monkeypatch, ca
 
 def test_a_key_knows_the_memory_of_a_fit_and_the_format_of_its_numbers(monkeypatch):
     def keys(**where):
-        return [cell.key for cell in small(**where).cells]
+        return [task.key for task in small(**where).tasks]
 
     assert keys() == keys()
     assert not set(keys(max_memory=10**8)) & set(keys(max_memory=10**9))
     before = keys()
-    monkeypatch.setattr(cells, "NUMBERS", -1)
+    monkeypatch.setattr(study_task, "NUMBERS", -1)
     assert not set(before) & set(keys())
 
 
@@ -71,4 +71,4 @@ def test_the_memory_of_a_fit_does_not_follow_what_is_free(monkeypatch):
 
     before = small().max_memory
     monkeypatch.setattr(memory, "free_memory", lambda: 1)
-    assert small().max_memory == before == small().cells[0].max_memory
+    assert small().max_memory == before == small().tasks[0].max_memory

@@ -13,7 +13,7 @@ from alrviz.data.demos.made import skewed
 from alrviz.data.read import read_table
 from alrviz.errors import RecipeError, for_page
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.cells import Result
+from alrviz.studies.core.study_task import Result
 from alrviz.studies.protocols.choose_order import choose_order
 from alrviz.studies.statistics.significance import corrected_error
 from alrviz.views.studies.compare_words import sentence_html
@@ -67,9 +67,9 @@ def planted():
 
     def make(losses, orders=(0, 1, 2)):
         study = choose_order(load_demo("xor", 100), orders=orders, repeats=1, folds=5, n_jobs=1)
-        for place, cell in enumerate(study.cells):
-            order = study.about(cell.racer)["order"]
-            value = losses[order][cell.split.fold] if order in losses else None
+        for place, task in enumerate(study.tasks):
+            order = study.about(task.racer)["order"]
+            value = losses[order][task.split.fold] if order in losses else None
             row = {"outcome": "converged", "sentence": "", "log_loss": value, "test_rows": 20, "train_rows": 80}
             row |= {"parameters": 10.0 ** (order + 1), "train_seconds": 1.0}
             study._results[place] = Result([row])
@@ -136,12 +136,12 @@ def test_an_order_that_cannot_be_fitted_is_named_and_the_others_decide(planted):
 
 def test_an_order_that_has_not_begun_is_waited_for(planted):
     study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40), 2: np.full(5, 0.39)})
-    for place, cell in enumerate(study.cells):
-        if study.about(cell.racer)["order"] == 2 and cell.split.fold > 1:
+    for place, task in enumerate(study.tasks):
+        if study.about(task.racer)["order"] == 2 and task.split.fold > 1:
             del study._results[place]
     assert study.summary().folds.tolist() == [2, 2, 2]
-    for place, cell in enumerate(study.cells):
-        if study.about(cell.racer)["order"] == 2:
+    for place, task in enumerate(study.tasks):
+        if study.about(task.racer)["order"] == 2:
             study._results.pop(place, None)
     study._framed = (None, None)
     assert study.verdict().order is None

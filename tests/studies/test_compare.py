@@ -50,7 +50,7 @@ def test_a_set_is_judged_as_it_is_alone(study):
 
 def test_a_restricted_order_needs_no_cells_of_others(study):
     few = compare(sets()[:1], RECIPES[1:2], repeats=2, n_jobs=1)
-    assert {cell.key for cell in few.cells} < {cell.key for cell in study.cells}
+    assert {task.key for task in few.tasks} < {task.key for task in study.tasks}
 
 
 def test_pairs_and_ranks_by_hand(study):

@@ -33,7 +33,7 @@ def test_on_parity_the_orders_cross():
 
 def test_every_learner_meets_the_rows_in_the_same_order():
     study = learning_curve(load_demo("led", 300), [row_by_row("lr", 1), row_by_row("alr", 2)], repeats=2, n_jobs=1)
-    seeds = {(cell.split.repeat, cell.seed) for cell in study.cells}
+    seeds = {(task.split.repeat, task.seed) for task in study.tasks}
     assert len(seeds) == 2
     frame = study.run().frame()
     assert frame.groupby("racer").eta0.first().isin(ETAS).all()

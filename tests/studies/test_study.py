@@ -20,12 +20,12 @@ from alrviz.errors import AlrvizError, RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import StopToken
+from alrviz.studies.core import compute_task, workers
 from alrviz.studies.core import study as study_module
-from alrviz.studies.core import tasks, workers
-from alrviz.studies.core.cells import Cell, Result, failure
 from alrviz.studies.core.progress import progress_of
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
+from alrviz.studies.core.study_task import Result, StudyTask, failure
 from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.studies.protocols.choose_order import choose_order
@@ -51,8 +51,8 @@ def test_another_racer_changes_no_others_numbers():
 def test_recipes_are_judged_on_the_same_rows_and_cut_inside_the_fold():
     study = small()
     by_split = {}
-    for cell in study.cells:
-        by_split.setdefault(cell.split, []).append(cell.racer)
+    for task in study.tasks:
+        by_split.setdefault(task.split, []).append(task.racer)
     assert list(by_split.values()) == [[0, 1, 2]] * 4
     y = study.dataset.y
     for repeat in range(2):
@@ -74,10 +74,10 @@ def test_a_fit_of_a_study_is_the_estimators():
     from alrviz.studies.statistics.measures import measures
 
     study = small().run()
-    cell, result = study.results()[1]
-    train, test = cell.split.rows(study.dataset.y)
+    task, result = study.results()[1]
+    train, test = task.split.rows(study.dataset.y)
     X, y = study.dataset.X, study.dataset.y
-    model = make_estimator(Recipe.from_json(cell.recipe)).fit(X.iloc[train], y[train])
+    model = make_estimator(Recipe.from_json(task.recipe)).fit(X.iloc[train], y[train])
     found = measures(model.predict_log_proba(X.iloc[test]), np.searchsorted(model.classes_, y[test]))
     assert result.rows[0]["log_loss"] == pytest.approx(found.log_loss, abs=1e-12)
     assert result.rows[0]["n_iter"] == model.n_iter_
@@ -108,10 +108,10 @@ def test_a_class_that_training_never_saw_has_a_finite_loss():
 
 
 def test_splits_are_shared_out_and_the_costliest_cells_are_not_left_for_the_end():
-    cells = list(enumerate(small(rounds=1).cells))  # two splits of three recipes
-    board = workers._Board(cells)
-    for (_, cell), seconds in zip(cells[:3], (1.0, 9.0, 2.0), strict=True):
-        board.note(cell, seconds)
+    tasks = list(enumerate(small(rounds=1).tasks))  # two splits of three recipes
+    board = workers._Board(tasks)
+    for (_, task), seconds in zip(tasks[:3], (1.0, 9.0, 2.0), strict=True):
+        board.note(task, seconds)
     taken = [board.take(slot)[0] for slot in (1, 2, 1, 2, 2, 2)]
     assert taken == [0, 4, 1, 5, 3, 2], "2 has the last split, then helps 1 out"
     assert board.take(1) is None
@@ -121,7 +121,7 @@ def test_splits_are_shared_out_and_the_costliest_cells_are_not_left_for_the_end(
 
 
 def slow(monkeypatch, seconds):
-    original = tasks.compute
+    original = compute_task.compute
 
     def compute(*args):
         time.sleep(seconds)
@@ -142,8 +142,8 @@ def test_after_a_stop_no_row_comes_and_start_goes_on(n_jobs, monkeypatch):
     assert study.phase == "stopped"
     done = study.progress.done
     assert study.join(10)
-    assert study.progress.done == done < len(study.cells)
-    study._accept(len(study.cells) - 1, failure("late"), study._stop)  # of a thread that the stop overtook
+    assert study.progress.done == done < len(study.tasks)
+    study._accept(len(study.tasks) - 1, failure("late"), study._stop)  # of a thread that the stop overtook
     assert study.progress.done == done
     cursor, rows = study.since(0)
     assert (cursor, len(rows)) == (done, done)
@@ -213,11 +213,11 @@ def test_progress_tells_how_much_time_is_left(monkeypatch):
 
 
 def timed(racers, took, prices, at=None):
-    """Progress of a study of cells of these racers, of which the first took so many seconds, one after the other."""
-    cells = [Cell("fold", "", "", Split(0, k, 9, 0), racer=racer) for k, racer in enumerate(racers)]
+    """Progress of a study of tasks of these racers, of which the first took so many seconds, one after the other."""
+    tasks = [StudyTask("fold", "", "", Split(0, k, 9, 0), racer=racer) for k, racer in enumerate(racers)]
     results = {k: Result([{"train_seconds": seconds}]) for k, seconds in enumerate(took)}
     finished = dict(enumerate(at or np.cumsum(took)))
-    return progress_of(cells, results, finished, prices)
+    return progress_of(tasks, results, finished, prices)
 
 
 def test_time_left_follows_from_what_was_measured_against_its_price():
@@ -274,7 +274,7 @@ def test_two_readers_see_the_same_rows(monkeypatch):
 
 
 def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
-    """Its thread is at a cell while the study is stopped and started again, then ends with an error."""
+    """Its thread is at a task while the study is stopped and started again, then ends with an error."""
     at_it, goes_on, sittings = threading.Event(), threading.Event(), []
     original = study_module.computed
 

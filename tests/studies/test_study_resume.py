@@ -10,7 +10,7 @@ import pytest
 
 from alrviz.fitting.store import Store
 from alrviz.studies.core import workers
-from alrviz.studies.core.cells import failure
+from alrviz.studies.core.study_task import failure
 from tests.studies.sweeps import RECIPES, numbers, small
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def test_kept_means_in_the_folder_of_the_environment(tmp_path, monkeypatch):
 
 def test_a_failed_cell_is_kept_as_that_until_it_is_asked_for_again(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(workers, "compute", lambda cell, *rest: failure("lost"))
+        patch.setattr(workers, "compute", lambda task, *rest: failure("lost"))
         assert small(keep=tmp_path).run().progress.failed == 12
     study = small(keep=tmp_path).run()
     assert study.progress.failed == 12
@@ -55,7 +55,7 @@ def test_a_failed_cell_is_kept_as_that_until_it_is_asked_for_again(tmp_path, mon
 
 def test_the_frame_follows_a_last_cell_that_is_computed_again(monkeypatch):
     study, original = small(), workers.compute
-    last = study.cells[-1].key
+    last = study.tasks[-1].key
     with monkeypatch.context() as patch:
         patch.setattr(workers, "compute", lambda c, *rest: failure("lost") if c.key == last else original(c, *rest))
         study.run()
@@ -70,9 +70,9 @@ def test_the_frame_follows_a_last_cell_that_is_computed_again(monkeypatch):
 KILLED = """
 import sys, time
 from tests.studies.sweeps import small
-from alrviz.studies.core import tasks
+from alrviz.studies.core import compute_task
 from alrviz.studies.core import workers
-original = tasks.compute
+original = compute_task.compute
 def compute(*args):
     time.sleep(0.05)
     return original(*args)
@@ -97,7 +97,7 @@ def test_a_process_killed_in_the_middle_loses_nothing_and_nothing_is_computed_tw
     study = small(rounds=10, keep=tmp_path).run()
     assert not set(calls) & saved, "finished, and computed again"
     assert len(calls) == len(set(calls)) == 60 - len(saved)
-    assert {cell.key for cell in study.cells} == kept(store), "nothing is lost"
+    assert {task.key for task in study.tasks} == kept(store), "nothing is lost"
     assert len(store.runs("local")) == 1
     store.close()
     pd.testing.assert_frame_equal(numbers(study), numbers(small(rounds=10).run()), check_exact=True)

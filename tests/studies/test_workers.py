@@ -79,9 +79,9 @@ def test_a_process_that_died_while_it_waited_is_not_taken(monkeypatch):
 
 def test_a_cell_under_way_here_is_given_the_token(monkeypatch):
     given, stop = [], StopToken()
-    monkeypatch.setattr(workers, "compute", lambda cell, table, token: given.append(token))
+    monkeypatch.setattr(workers, "compute", lambda task, table, token: given.append(token))
     study = small(RECIPES[:1], rounds=1)
-    list(workers.computed(list(enumerate(study.cells)), study.datasets, n_jobs=1, stop=stop))
+    list(workers.computed(list(enumerate(study.tasks)), study.datasets, n_jobs=1, stop=stop))
     assert given == [stop] * 2
 
 
@@ -101,7 +101,7 @@ _PARENT_OF_TWO = """
 import os, time
 from alrviz.studies.core import workers
 
-def nap(cell, table_transfer):
+def nap(task, table_transfer):
     print(os.getpid(), flush=True)
     time.sleep(600)
 

@@ -11,7 +11,7 @@ import pytest
 import alrviz
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import workers
-from alrviz.studies.core.cells import failure
+from alrviz.studies.core.study_task import failure
 from alrviz.views.core.style import FADED
 from alrviz.views.studies import study_view
 from alrviz.views.studies.bias_variance_words import Filled, filled, grid_html

@@ -10,7 +10,7 @@ import pytest
 import alrviz
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import workers
-from alrviz.studies.core.cells import failure
+from alrviz.studies.core.study_task import failure
 from alrviz.studies.protocols.compare import compare, pairs, ranks, table
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.studies import compare_words

@@ -11,7 +11,7 @@ import alrviz
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.learning_curve import crossing_text
 from alrviz.studies.core import workers
-from alrviz.studies.core.cells import failure
+from alrviz.studies.core.study_task import failure
 from alrviz.studies.statistics.crossing import crossings
 from tests.views.studied import slowed, until
 

@@ -10,7 +10,7 @@ import pytest
 import alrviz
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import workers
-from alrviz.studies.core.cells import failure
+from alrviz.studies.core.study_task import failure
 from alrviz.studies.protocols.choose_order import choose_order
 from tests.views.studied import slowed, until
 

@@ -167,12 +167,12 @@ def test_an_error_of_the_fit_is_said(done, monkeypatch):
 
 def test_a_path_that_failed_is_said_and_computed_again(monkeypatch):
     from alrviz.studies.core import workers
-    from alrviz.studies.core.cells import failure
+    from alrviz.studies.core.study_task import failure
 
     original = workers.compute
 
     def compute(cell, *rest):
-        return failure("out of <memory>") if cell.task == "path" else original(cell, *rest)
+        return failure("out of <memory>") if cell.kind == "path" else original(cell, *rest)
 
     with monkeypatch.context() as patch:
         patch.setattr(workers, "compute", compute)

@@ -447,7 +447,7 @@ def _leaves(entry: Entry) -> bool:
     """
     if entry.shared or entry.owner == LOCAL:
         return False
-    if isinstance(entry.job, StudyJob):  # its finished cells are in the run store as they come
+    if isinstance(entry.job, StudyJob):  # its finished tasks are in the run store as they come
         return bool(entry.job.study.id) and not entry.job.study.problem
     return entry.keeper is not None and not entry.keeper.problem
 

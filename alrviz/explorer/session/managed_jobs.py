@@ -117,14 +117,14 @@ class ManagedStudy(_Managed):
 
     @property
     def told(self) -> str:
-        """Its place in the queue, why the server stopped it, or what keeps finished cells from being kept."""
+        """Its place in the queue, why the server stopped it, or what keeps finished tasks from being kept."""
         place = self.registry.place(self.entry)
         if place:
             return f"waiting for a free place: number {place} in the queue"
         return self.entry.note or self.study.problem
 
     def redo(self) -> int:
-        """Compute the cells that failed again; returns how many: none while it is running or waits to."""
+        """Compute the tasks that failed again; returns how many: none while it is running or waits to."""
         if self.phase in ("running", "queued"):
             return 0
         lost = self.study.forget_failed()
@@ -146,9 +146,9 @@ def _about(study: Study) -> tuple[str, str, str]:
 
 
 def kept_where() -> "Store | bool":
-    """Return the run store that finished cells go to; False where it cannot be opened: studies work without."""
+    """Return the run store that finished tasks go to; False where it cannot be opened: studies work without."""
     try:
         return default_store(home())
     except AlrvizError as error:
-        _log.warning("finished cells of studies are not kept: %s", error)
+        _log.warning("finished tasks of studies are not kept: %s", error)
         return False

@@ -132,7 +132,7 @@ def reopened(owner: str, id: str) -> RecordedRace | None:
 
 
 def csv_of(kept: StoredRun) -> str:
-    """Return all that is kept of a run's numbers as CSV: steps of a race or fit, rows of a study's finished cells."""
+    """Return all that is kept of a run's numbers as CSV: steps of a race or fit, rows of a study's finished tasks."""
     import pandas as pd
 
     store = kept_where()
@@ -142,12 +142,12 @@ def csv_of(kept: StoredRun) -> str:
     if kept.kind in (RACE, FIT):
         race = read_race(store, kept)
         return to_csv(race.frame(), race_about(race, kept.version), race.recipes)
-    cells = store.cells(kept.id)
-    recipes = _readable(text for text, _, _ in cells if text)
+    tasks = store.tasks(kept.id)
+    recipes = _readable(text for text, _, _ in tasks if text)
     names = dict(zip(recipes, short_names(list(recipes.values())), strict=True))
     rows = [
         {"cell": k, "name": names.get(text, UNREAD) if text else "class prior", **row}
-        for k, (text, _, found) in enumerate(cells)
+        for k, (text, _, found) in enumerate(tasks)
         for row in found
     ]
     frame = pd.DataFrame([{key: value for key, value in row.items() if key != "reliability"} for row in rows])

@@ -40,7 +40,7 @@ class Costs:
         recipes: of the study; none where nothing can be run.
         seconds: about how long all fits take one after the other.
         remarks: what a reader should know of the table first.
-        study: waiting, with the cells that are kept; None where nothing can be run.
+        study: waiting, with the tasks that are kept; None where nothing can be run.
         n_jobs: processes; 1 is this one.
     """
 

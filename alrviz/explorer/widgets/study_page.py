@@ -1,6 +1,6 @@
 """The page of a study, made of its description: menus, what it costs, the study, its link, "copy as Python".
 
-What is set is a study (`StudySpec`), whether it runs or not: it is priced, the cells of it that are kept are shown,
+What is set is a study (`StudySpec`), whether it runs or not: it is priced, the tasks of it that are kept are shown,
 and Run goes on with the rest. While a study of other settings still runs it stays in the picture, marked as outdated.
 A page derives from `StudyPage` and adds its picture and what is peculiar to it; several may be the tabs of one page.
 """

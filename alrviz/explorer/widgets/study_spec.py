@@ -210,7 +210,7 @@ class StudySpec:
         return work
 
     def finish(self, session: "Session") -> Callable[..., Any]:
-        """Return what puts the study into its costs, waiting, with the cells that are kept."""
+        """Return what puts the study into its costs, waiting, with the tasks that are kept."""
         seed, owner, most = session.seed, session.owner, session.registry.limits.threads or _ANY_NUMBER
 
         def work(costs: Any, table: Any, stop: StopToken, tell: Callable[[str], None]) -> Any:

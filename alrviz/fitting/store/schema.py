@@ -2,8 +2,8 @@
 
     runs      a study or a race: whose, of what (spec, JSON), on which data, how far, why it ended; the link that shows
               it in the explorer, "" where it was not begun there; how many members or racers it has (parts)
-    cells     finished cells of studies: a fit's rows (JSON) and predictions, by owner and key
-    members   which cells are of which study, and at what place
+    cells     finished tasks of studies: a fit's rows (JSON) and predictions, by owner and key
+    members   which tasks are of which study, and at what place
     racers    of each racer of a race what is no step: rows, levels to compare with, its outcome (JSON); how many steps
     steps     a racer's steps, several in a row, by the place of the first in its trace
     key       one row that tells whether the key is the one that owners are kept by (proof)

@@ -1,15 +1,15 @@
-"""What outlives a process: studies with their finished cells and races with their steps, each with an owner.
+"""What outlives a process: studies with their finished tasks and races with their steps, each with an owner.
 
     store = Store()                                         # ALRVIZ_HOME, or the user's data folder
     run = store.begin(owner, "compare", spec, data_hash)    # under way; found again by `runs` after a reload
-    store.save_cell(run, place, key, ...)                   # a cell of a study, as it finishes
+    store.save_task(run, place, key, ...)                   # a task of a study, as it finishes
     store.save_traces(run, [(racer, about, first, steps)])  # what the racers of a race have done since
     store.end(run, "done", "...")
 
 What is saved is on disk when the call returns. A run that says nothing for STALE seconds and has not ended was left by
 a process that is gone: it is "interrupted".
 
-What the disk has changed since it was written is not handed out: a cell is computed again, what else was kept is said
+What the disk has changed since it was written is not handed out: a task is computed again, what else was kept is said
 to be damaged (`StoreError`; of a run its state).
 """
 
@@ -172,7 +172,7 @@ class Store:
         return next(alike, None)
 
     def sizes(self, owner: str) -> dict[str, int]:
-        """Return the bytes of each run of an owner, as far as they are its cells or steps."""
+        """Return the bytes of each run of an owner, as far as they are its tasks or steps."""
         cells = """SELECT members.run, sum(length(rows) + length(predicted)) FROM members
             JOIN cells ON cells.owner = members.owner AND cells.key = members.key
             WHERE members.owner = keyed(?) GROUP BY members.run"""
@@ -181,7 +181,7 @@ class Store:
         return {run: size or 0 for ask in (cells, steps) for run, size in self.database.read(ask, (owner,))}
 
     def delete(self, owner: str, run: str) -> bool:
-        """Delete a run of that owner, its steps, all cells that are of no study any more; tell whether it was there."""
+        """Delete a run of that owner, its steps, all tasks that are of no study any more; tell whether it was there."""
         return self._delete("id = ? AND owner = keyed(?)", run, owner)
 
     def _delete(self, which: str, *values: str) -> bool:
@@ -195,9 +195,9 @@ class Store:
         with self.database.transaction() as execute:
             execute("UPDATE runs SET state = ?, sentence = ?, changed = ? WHERE id = ?", values)
 
-    # -- cells of studies ---------------------------------------------------------------------------------------------
+    # -- tasks of studies- ---------------------------------------------------------------------------------------------
 
-    def save_cell(
+    def save_task(
         self,
         run: str,
         place: int,
@@ -207,7 +207,7 @@ class Store:
         rows: Sequence[dict[str, Any]],
         predicted: bytes,
     ) -> None:
-        """Keep a finished cell of a study at its place; the same key of the same owner again takes its place."""
+        """Keep a finished task of a study at its place; the same key of the same owner again takes its place."""
         with self.database.transaction() as execute:
             found = execute("SELECT owner, data_hash FROM runs WHERE id = ?", (run,)).fetchone()
             if found is None:
@@ -221,7 +221,7 @@ class Store:
         self.prune()
 
     def take_cell(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
-        """Return (outcome, rows, predicted) of a finished cell of the run's owner, now at that place; None without.
+        """Return (outcome, rows, predicted) of a finished task of the run's owner, now at that place; None without.
 
         Raises `Damaged` where it is not as it was saved.
         """
@@ -233,19 +233,19 @@ class Store:
                 return None
             right, owner, outcome, rows, predicted = found
             if not right:
-                raise Damaged(f"a finished cell in {str(self.database.path)!r} is not as it was saved")
+                raise Damaged(f"a finished task in {str(self.database.path)!r} is not as it was saved")
             _join(execute, run, place, owner, key)
         return outcome, json.loads(rows), predicted
 
-    def forget_cells(self, owner: str, keys: Sequence[str]) -> None:
-        """Delete cells, to be computed again."""
+    def forget_tasks(self, owner: str, keys: Sequence[str]) -> None:
+        """Delete tasks, to be computed again."""
         with self.database.transaction() as execute:
             for key in keys:
                 execute("DELETE FROM members WHERE owner = keyed(?) AND key = ?", (owner, key))
                 execute("DELETE FROM cells WHERE owner = keyed(?) AND key = ?", (owner, key))
 
-    def cells(self, run: str) -> list[tuple[str, str, list[dict[str, Any]]]]:
-        """Return (recipe, outcome, rows) of a study's finished cells, by their place; without its table.
+    def tasks(self, run: str) -> list[tuple[str, str, list[dict[str, Any]]]]:
+        """Return (recipe, outcome, rows) of a study's finished tasks, by their place; without its table.
 
         Raises `Damaged` where some are not as they were saved.
         """
@@ -256,7 +256,7 @@ class Store:
         kept = sum(bool(right) for right, *_ in found)
         if kept < len(found) or not self._complete(run, kept):
             raise Damaged(
-                f"only {kept:,} of the finished cells are as they were saved, for the file "
+                f"only {kept:,} of the finished tasks are as they were saved, for the file "
                 f"{str(self.database.path)!r} is damaged; run the study again: it computes the others anew"
             )
         return [(recipe, outcome, json.loads(rows)) for _, recipe, outcome, rows in found]
@@ -342,7 +342,7 @@ def _state(state: str, changed: float) -> str:
 
 
 def _join(execute: Any, run: str, place: int, owner: str, key: str) -> None:
-    """Note whose cell it is; the run has not moved by that: whoever only looks takes cells too."""
+    """Note whose task it is; the run has not moved by that: whoever only looks takes tasks too."""
     execute("INSERT OR REPLACE INTO members (run, place, owner, key) VALUES (?, ?, ?, ?)", (run, place, owner, key))
 
 

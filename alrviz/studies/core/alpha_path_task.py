@@ -15,8 +15,8 @@ from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.stop import StopToken
-from alrviz.studies.core.cells import Cell, Result, Row
 from alrviz.studies.core.fold_cache import FoldCache, cached_fold, test_rows, warm
+from alrviz.studies.core.study_task import Result, Row, StudyTask
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.statistics.align_probabilities import over_all_classes
 from alrviz.studies.statistics.measures import measures, row_losses, row_squares
@@ -74,18 +74,18 @@ class AlphaPathFit:
         return AlphaPoint({**about, **measures(log_p, self.y).__dict__, **_fitted(run)}, model, costs)
 
 
-def path(cell: Cell, table: SentTable, stop: StopToken) -> Result:
+def path(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     """Fit a recipe with every alpha of the options on the training rows of a split: a row each, in their order.
 
     train_seconds are the solver's alone: encoding and counting are shared by all of a path.
     """
-    recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
+    recipe = Recipe.from_json(task.recipe).replace(seed=task.seed)
     warm(recipe, len(table.classes))
-    along = AlphaPathFit(cached_fold(table, cell.split, recipe), table)
+    along = AlphaPathFit(cached_fold(table, task.split, recipe), table)
     points: list[AlphaPoint] = []
-    for alpha in json.loads(cell.options)["alphas"]:
+    for alpha in json.loads(task.options)["alphas"]:
         start = points[-1].model if points else None
-        points.append(along.fit(recipe.replace(alpha=alpha), start, cell.max_memory or None, stop))
+        points.append(along.fit(recipe.replace(alpha=alpha), start, task.max_memory or None, stop))
     errors = errors_above([point.row for point in points], [point.costs for point in points])
     return Result([{**point.row, **more} for point, more in zip(points, errors, strict=True)])
 

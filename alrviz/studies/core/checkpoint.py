@@ -11,7 +11,7 @@ from alrviz.errors import StoreError
 from alrviz.fitting.store import Store, default_store
 from alrviz.fitting.store.store import BEAT, Damaged
 from alrviz.home import home
-from alrviz.studies.core.cells import Cell, Result
+from alrviz.studies.core.study_task import Result, StudyTask
 
 Keep = bool | str | Path | Store
 _log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class Checkpoint:
 
     Attributes:
         id: of the study in the store; None until it is found or has begun.
-        problem: why finished cells are kept no more, once the store has refused one; that kept ones were damaged; "".
+        problem: why finished tasks are kept no more, once the store has refused one; that kept ones were damaged; "".
     """
 
     def __init__(self, keep: Keep, owner: str, kind: str, spec: str, data_hash: str):
@@ -54,12 +54,12 @@ class Checkpoint:
         else:
             self.id = self._store.begin(*self._about, name=name, data_name=data_name, version=__version__, link=link)
 
-    def taken(self, cells: Sequence[Cell], have: Container[int]) -> Iterator[tuple[int, Result]]:
-        """Yield (place, result) of the cells that are kept, those of `have` left out."""
+    def taken(self, tasks: Sequence[StudyTask], have: Container[int]) -> Iterator[tuple[int, Result]]:
+        """Yield (place, result) of the tasks that are kept, those of `have` left out."""
         if self._store is None or self.id is None:
             return
-        for place, cell in enumerate(cells):
-            if place not in have and (found := self._take(place, cell.key)):
+        for place, task in enumerate(tasks):
+            if place not in have and (found := self._take(place, task.key)):
                 outcome, rows, predicted = found
                 yield place, Result(rows, predicted, outcome)
 
@@ -72,23 +72,23 @@ class Checkpoint:
             _log.warning("%s", self.problem)
             return None
 
-    def save(self, place: int, cell: Cell, result: Result) -> None:
-        """Keep a cell that has finished, unless it failed for a reason of the moment.
+    def save(self, place: int, task: StudyTask, result: Result) -> None:
+        """Keep a task that has finished, unless it failed for a reason of the moment.
 
         A store that refuses it is asked no more until the next beginning: what is computed is worth more.
         """
         if self._store is None or self.id is None or self._refused or result.passing:
             return
         try:
-            self._store.save_cell(self.id, place, cell.key, cell.recipe, result.outcome, result.rows, result.predicted)
+            self._store.save_task(self.id, place, task.key, task.recipe, result.outcome, result.rows, result.predicted)
         except StoreError as error:
-            self.problem, self._refused = f"finished cells are kept no more: {error}", True
+            self.problem, self._refused = f"finished tasks are kept no more: {error}", True
             _log.warning("%s", self.problem)
 
-    def forget(self, cells: Sequence[Cell]) -> None:
-        """Delete cells, to be computed again."""
+    def forget(self, tasks: Sequence[StudyTask]) -> None:
+        """Delete tasks, to be computed again."""
         if self._store is not None:
-            self._store.forget_cells(self._owner, [cell.key for cell in cells])
+            self._store.forget_tasks(self._owner, [task.key for task in tasks])
 
     def beat(self) -> None:
         """Say that it is under way still; may be called as often as one likes."""

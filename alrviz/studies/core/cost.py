@@ -181,27 +181,27 @@ def each_text(seconds: float) -> str:
 def price_study(
     study: "StudyResults", n_jobs: int | None, max_memory: int | None = None, stop: StopToken = NEVER
 ) -> StudyPrice:
-    """Return the price of a study whose cells are fits on folds or holdouts.
+    """Return the price of a study whose tasks are fits on folds or holdouts.
 
     n_jobs: processes, as a study takes them. max_memory: bytes a fit may take; None: as a study has it.
 
     Raises:
-        AlrvizError: cells are something else, such as fits along alpha, of which nobody knows beforehand how long
+        AlrvizError: tasks are something else, such as fits along alpha, of which nobody knows beforehand how long
             they take.
     """
-    done = {id(cell) for cell, _ in study.results()}
-    left = [cell for cell in study.cells if id(cell) not in done and cell.recipe]
-    if others := {cell.task for cell in left} - {"fold"}:
-        raise AlrvizError(f"what this study takes is not known before: it has cells of {min(others)!r}")
+    done = {id(task) for task, _ in study.results()}
+    left = [task for task in study.tasks if id(task) not in done and task.recipe]
+    if others := {task.kind for task in left} - {"fold"}:
+        raise AlrvizError(f"what this study takes is not known before: it has tasks of {min(others)!r}")
     fits, total = list[tuple[int, RecipePrice]](), 0.0
     for key, dataset in study.datasets.items():
-        mine = [cell for cell in left if cell.data_hash == key]
+        mine = [task for task in left if task.data_hash == key]
         if not mine:
             continue
         split = mine[0].split
         holdout = 1 / split.folds if split.folds > 1 else split.holdout
         for racer, one in enumerate(price_recipes(dataset, study.recipes, holdout, stop, max_memory=max_memory)):
-            shares = [share_seconds(cell.split.share) for cell in mine if cell.racer == racer]
+            shares = [share_seconds(task.split.share) for task in mine if task.racer == racer]
             if shares:
                 fits.append((len(shares), one))
                 total += 0.0 if one.refused else one.seconds * sum(shares)

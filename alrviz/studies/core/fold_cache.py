@@ -22,7 +22,7 @@ from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.table_transfer import SentTable
 
-# Encodings a worker keeps: cells come split by split, and the recipes of one differ by their cuts at most.
+# Encodings a worker keeps: tasks come split by split, and the recipes of one differ by their cuts at most.
 KEPT = 2
 _mine = threading.local()
 

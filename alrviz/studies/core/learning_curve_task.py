@@ -18,9 +18,9 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.prequential import Learner
 from alrviz.passes.rows import as_compiled
 from alrviz.stop import StopToken
-from alrviz.studies.core.cells import Cell, Result
 from alrviz.studies.core.fold_cache import cached_fold, warm
 from alrviz.studies.core.seeds import seed_of
+from alrviz.studies.core.study_task import Result, StudyTask
 from alrviz.studies.core.table_transfer import SentTable
 
 # Step lengths tried, and on how many rows.
@@ -32,19 +32,19 @@ POINTS = 120
 _LOOKUPS = 1_000_000
 
 
-def prequential(cell: Cell, table: SentTable, stop: StopToken) -> Result:
+def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     """Judge, then learn, every row: a row for each point of the curve."""
-    recipe, options = Recipe.from_json(cell.recipe), json.loads(cell.options)
+    recipe, options = Recipe.from_json(task.recipe), json.loads(task.options)
     warm(recipe, len(table.classes))
     warm_prequential()
-    prepared = cached_fold(table, replace(cell.split, repeat=0), recipe).prepared
+    prepared = cached_fold(table, replace(task.split, repeat=0), recipe).prepared
     require_learnable(prepared.encoded)
-    require_memory(price_of(prepared.encoded, recipe, max_memory=cell.max_memory or None, prepared=prepared))
+    require_memory(price_of(prepared.encoded, recipe, max_memory=task.max_memory or None, prepared=prepared))
     stream = _Stream(prepared, recipe, options["theta"], stop)
-    rows = np.random.default_rng(cell.seed).permutation(prepared.encoded.n_rows)
+    rows = np.random.default_rng(task.seed).permutation(prepared.encoded.n_rows)
     if table.splitting.when is not None:
         rows = np.argsort(table.splitting.when, kind="stable")
-    eta0 = stream.step_length(np.random.default_rng(seed_of(cell.seed, "eta0")).permutation(rows)[:TRIED])
+    eta0 = stream.step_length(np.random.default_rng(seed_of(task.seed, "eta0")).permutation(rows)[:TRIED])
     start = time.perf_counter()
     costs = stream.costs(rows, eta0)
     seconds = time.perf_counter() - start

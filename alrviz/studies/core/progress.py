@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from types import MappingProxyType
 
-from alrviz.studies.core.cells import PRIOR, Cell, Result
+from alrviz.studies.core.study_task import PRIOR, Result, StudyTask
 
 
 def left_text(seconds: float) -> str:
@@ -18,7 +18,7 @@ def left_text(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is: cells done and in all, those that failed, and seconds left (None while unknown)."""
+    """How far a study is: tasks done and in all, those that failed, and seconds left (None while unknown)."""
 
     done: int
     total: int
@@ -35,7 +35,7 @@ class Progress:
 
 
 def progress_of(
-    cells: Sequence[Cell],
+    tasks: Sequence[StudyTask],
     results: Mapping[int, Result],
     finished: Mapping[int, float],
     prices: Mapping[int, float] = MappingProxyType({}),
@@ -45,29 +45,32 @@ def progress_of(
     prices: seconds that a fit of a racer was said to take, by its place.
     """
     failed = sum(result.failed for result in results.values())
-    return Progress(len(results), len(cells), failed, _left(cells, results, finished, prices))
+    return Progress(len(results), len(tasks), failed, _left(tasks, results, finished, prices))
 
 
 def _left(
-    cells: Sequence[Cell], results: Mapping[int, Result], finished: Mapping[int, float], prices: Mapping[int, float]
+    tasks: Sequence[StudyTask],
+    results: Mapping[int, Result],
+    finished: Mapping[int, float],
+    prices: Mapping[int, float],
 ) -> float | None:
-    """What the cells left take by those that were measured, at the pace of this sitting; None before the first.
+    """What the tasks left take by those that were measured, at the pace of this sitting; None before the first.
 
-    A racer of which no cell was measured takes its price, times the median of measured over priced; without a price the
-    mean of all cells.
+    A racer of which no task was measured takes its price, times the median of measured over priced; without a price the
+    mean of all tasks.
     """
     timed = [place for place in finished if place in results and not results[place].failed]
     took: dict[int, list[float]] = defaultdict(list)
     for place in timed:
-        took[cells[place].racer].append(_seconds(results[place]))
+        took[tasks[place].racer].append(_seconds(results[place]))
     if not set(took) - {PRIOR}:  # what the class prior takes says nothing of fits
-        return None if len(results) < len(cells) else 0.0
+        return None if len(results) < len(tasks) else 0.0
     means = {racer: fmean(seconds) for racer, seconds in took.items()}
     off = [mean / prices[racer] for racer, mean in means.items() if prices.get(racer)]
     known = {racer: price * median(off) for racer, price in prices.items()} if off else {}
     known |= {PRIOR: 0.0} | means
     busy = sum(map(sum, took.values()))
-    left = (cell.racer for place, cell in enumerate(cells) if place not in results)
+    left = (task.racer for place, task in enumerate(tasks) if place not in results)
     first = min(timed, key=lambda place: finished[place])
     lasted = (
         max(finished[place] for place in timed) - finished[first] + _seconds(results[first])
@@ -76,5 +79,5 @@ def _left(
 
 
 def _seconds(result: Result) -> float:
-    """What a cell took, up to a factor that cells of a study share."""
+    """What a task took, up to a factor that tasks of a study share."""
     return sum(float(value) for row in result.rows for name, value in row.items() if name.endswith("seconds")) or 1e-3

@@ -1,4 +1,4 @@
-"""What has come of a study's cells: rows as they came, a frame in the cells' order, how far it is.
+"""What has come of a study's tasks: rows as they came, a frame in the tasks' order, how far it is.
 
 One thread brings results while others look: all is read and written under one lock, `_changed`.
 """
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.cells import RELIABILITY, Cell, Result, Row
 from alrviz.studies.core.names import short_names
 from alrviz.studies.core.progress import Progress, progress_of
+from alrviz.studies.core.study_task import RELIABILITY, Result, Row, StudyTask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,18 +24,18 @@ class StudyResults:
     """The looking half of a study.
 
     Attributes:
-        datasets, recipes, cells: what it is about; a cell's `racer` is the place of its recipe.
+        datasets, recipes, tasks: what it is about; a task's `racer` is the place of its recipe.
         names: a short name for each recipe.
     """
 
-    def __init__(self, datasets: "Sequence[Dataset]", recipes: Sequence[Recipe], cells: Sequence[Cell]):
+    def __init__(self, datasets: "Sequence[Dataset]", recipes: Sequence[Recipe], tasks: Sequence[StudyTask]):
         self.datasets = {dataset.hash: dataset for dataset in datasets}
-        self.recipes, self.cells = tuple(recipes), tuple(cells)
+        self.recipes, self.tasks = tuple(recipes), tuple(tasks)
         self.names = tuple(short_names(recipes))
         self._results: dict[int, Result] = {}
         self._arrived: list[int] = []
-        self._framed: tuple[list[int] | None, Any] = (None, None)  # the latest frame, and the cells it was made of
-        self._seconds: dict[int, float] = {}  # of this sitting: from its start until a cell came
+        self._framed: tuple[list[int] | None, Any] = (None, None)  # the latest frame, and the tasks it was made of
+        self._seconds: dict[int, float] = {}  # of this sitting: from its start until a task came
         self._prices: dict[int, float] = {}
         self._changed = threading.Condition()
 
@@ -54,7 +54,7 @@ class StudyResults:
     def progress(self) -> Progress:
         """How far it is."""
         with self._changed:
-            return progress_of(self.cells, self._results, self._seconds, self._prices)
+            return progress_of(self.tasks, self._results, self._seconds, self._prices)
 
     def expect(self, seconds: Sequence[float]) -> None:
         """Say how long a fit of each recipe is likely to take: until one is measured, progress counts on it."""
@@ -62,28 +62,28 @@ class StudyResults:
             self._prices = dict(enumerate(seconds))
 
     def since(self, cursor: int) -> tuple[int, list[Row]]:
-        """Return the next cursor, and the rows of the cells that came after `cursor` (0: all), as they came.
+        """Return the next cursor, and the rows of the tasks that came after `cursor` (0: all), as they came.
 
         After `redo` begin at 0 again.
         """
         with self._changed:
             new = self._arrived[cursor:]
-            rows = [row for place in new for row in self._named(self.cells[place], self._results[place])]
+            rows = [row for place in new for row in self._named(self.tasks[place], self._results[place])]
             return cursor + len(new), rows
 
-    def results(self) -> list[tuple[Cell, Result]]:
-        """Return the cells that are done, in their order, each with what came of it."""
+    def results(self) -> list[tuple[StudyTask, Result]]:
+        """Return the tasks that are done, in their order, each with what came of it."""
         with self._changed:
-            return [(self.cells[place], self._results[place]) for place in sorted(self._results)]
+            return [(self.tasks[place], self._results[place]) for place in sorted(self._results)]
 
     def frame(self) -> "pd.DataFrame":
-        """Return all rows so far, in the order of the cells."""
+        """Return all rows so far, in the order of the tasks."""
         import pandas as pd
 
         with self._changed:
             arrived, results, (framed, frame) = list(self._arrived), self.results(), self._framed
         if arrived != framed:  # a summary and a verdict ask for it several times
-            frame = pd.DataFrame([row for cell, result in results for row in self._named(cell, result)])
+            frame = pd.DataFrame([row for task, result in results for row in self._named(task, result)])
             with self._changed:
                 if arrived == self._arrived:
                     self._framed = (arrived, frame)
@@ -103,13 +103,13 @@ class StudyResults:
             "alpha": params.get("alpha"),
         }
 
-    def _named(self, cell: Cell, result: Result) -> list[Row]:
-        """A cell's rows, with the racer's place, label and name in front, and its split's."""
-        split, data = cell.split, self.datasets[cell.data_hash].name
+    def _named(self, task: StudyTask, result: Result) -> list[Row]:
+        """A task's rows, with the racer's place, label and name in front, and its split's."""
+        split, data = task.split, self.datasets[task.data_hash].name
         about: Row = {
             "data": data,
-            "racer": cell.racer,
-            **self.about(cell.racer),
+            "racer": task.racer,
+            **self.about(task.racer),
             "repeat": split.repeat,
             "fold": split.fold,
         }
@@ -128,16 +128,16 @@ class StudyResults:
             self._changed.notify_all()
             return True
 
-    def _forget_failed(self) -> list[Cell]:
-        """Forget the cells that failed; return them."""
+    def _forget_failed(self) -> list[StudyTask]:
+        """Forget the tasks that failed; return them."""
         with self._changed:
             lost = [place for place, result in self._results.items() if result.failed]
             for place in lost:
                 del self._results[place]
             self._arrived = [place for place in self._arrived if place in self._results]
             self._framed = (None, None)  # they may arrive again in the same order
-        return [self.cells[place] for place in lost]
+        return [self.tasks[place] for place in lost]
 
     @property
     def _complete(self) -> bool:
-        return len(self._results) == len(self.cells)
+        return len(self._results) == len(self.tasks)

@@ -3,11 +3,11 @@
     study = bias_variance(dataset, recipes)         # nothing has begun
     for row in study.rows(): ...                    # computes, and gives each row as soon as it is there
     study.start(); study.since(cursor); study.stop(); study.start()         # the same on threads of its own
-    study.frame(), study.summary()                  # all rows so far, in the cells' order; what follows from them
+    study.frame(), study.summary()                  # all rows so far, in the tasks' order; what follows from them
 
 The frame is the same bit for bit, but for columns whose name ends in "seconds", for any number of workers and whatever
-was computed in an earlier sitting. A study that is kept (keep=True) saves every cell as it finishes and takes what is
-saved: after a crash, or in a study that shares cells with it, nothing is computed twice.
+was computed in an earlier sitting. A study that is kept (keep=True) saves every task as it finishes and takes what is
+saved: after a crash, or in a study that shares tasks with it, nothing is computed twice.
 """
 
 import json
@@ -23,10 +23,10 @@ from alrviz.fitting.folds import check_folds
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core import workers
-from alrviz.studies.core.cells import Cell, Row
 from alrviz.studies.core.checkpoint import Checkpoint, Keep
 from alrviz.studies.core.cost import StudyPrice, price_study
 from alrviz.studies.core.results import StudyResults
+from alrviz.studies.core.study_task import Row, StudyTask
 from alrviz.studies.core.workers import computed, jobs_of, require_dask
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ Summary = Callable[["Study"], "pd.DataFrame"]
 
 
 class Study(StudyResults):
-    """Cells of tables, computed on request, and what has come of them; made by the functions of the studies.
+    """Tasks of tables, computed on request, and what has come of them; made by the functions of the studies.
 
     Attributes:
         kind: "bias_variance", "choose_order", "compare", "learning_curve" or "path".
-        datasets, recipes, cells, names: as `StudyResults` has them.
+        datasets, recipes, tasks, names: as `StudyResults` has them.
         spec: JSON of what was asked for: with the data's hash it is the same study again.
         error: what ended it before its time; None.
         link: what shows it in the explorer, kept with it; "" where it was not made there.
@@ -64,7 +64,7 @@ class Study(StudyResults):
         kind: str,
         datasets: "Sequence[Dataset]",
         recipes: Sequence[Recipe],
-        cells: Sequence[Cell],
+        tasks: Sequence[StudyTask],
         summary: Summary,
         options: Mapping[str, Any],
         *,
@@ -80,10 +80,10 @@ class Study(StudyResults):
         if n_jobs is not None:
             jobs_of(n_jobs)
         by_hash = {dataset.hash: dataset for dataset in datasets}
-        for key, folds in {(cell.data_hash, cell.split.folds) for cell in cells if cell.split.folds > 1}:
+        for key, folds in {(task.data_hash, task.split.folds) for task in tasks if task.split.folds > 1}:
             check_folds(folds, by_hash[key].splitting)
         self._max_memory = workers.fair_memory() if max_memory is None else int(max_memory)
-        super().__init__(datasets, recipes, [replace(cell, max_memory=self._max_memory) for cell in cells])
+        super().__init__(datasets, recipes, [replace(task, max_memory=self._max_memory) for task in tasks])
         self.kind = kind
         limit = None if max_memory is None else self._max_memory
         self.spec = json.dumps(
@@ -109,7 +109,7 @@ class Study(StudyResults):
             self._thread.start()
 
     def stop(self) -> None:
-        """End it at once: no row is added after this returns; cells under way are lost, finished ones are not."""
+        """End it at once: no row is added after this returns; tasks under way are lost, finished ones are not."""
         with self._changed:
             self._stop.stop()
             self._changed.notify_all()
@@ -145,7 +145,7 @@ class Study(StudyResults):
 
     def __repr__(self) -> str:
         of = ", ".join(dataset.name for dataset in self.datasets.values())
-        return f"<{self.kind} study of {of}: {len(self.results())} of {len(self.cells)} fits>"
+        return f"<{self.kind} study of {of}: {len(self.results())} of {len(self.tasks)} fits>"
 
     def price(self) -> StudyPrice:
         """Return about how long the fits that are left take, and which recipes are refused; nothing is fitted.
@@ -178,10 +178,10 @@ class Study(StudyResults):
         try:
             return str(self.price())
         except AlrvizError as error:
-            return f"{len(self.cells):,} tasks; {error}"
+            return f"{len(self.tasks):,} tasks; {error}"
 
     def redo(self) -> int:
-        """Forget the cells that failed and start; returns how many are computed again.
+        """Forget the tasks that failed and start; returns how many are computed again.
 
         Raises:
             AlrvizError: while it is running.
@@ -191,7 +191,7 @@ class Study(StudyResults):
         return lost
 
     def forget_failed(self) -> int:
-        """Forget the cells that failed, so that they are computed at the next start; returns how many.
+        """Forget the tasks that failed, so that they are computed at the next start; returns how many.
 
         Raises:
             AlrvizError: while it is running.
@@ -204,7 +204,7 @@ class Study(StudyResults):
         return len(lost)
 
     def recall(self) -> int:
-        """Take the cells that are kept of this very study, and compute none; returns how many there are now."""
+        """Take the tasks that are kept of this very study, and compute none; returns how many there are now."""
         if self.phase == "waiting" and self._checkpoint.find():
             self._take_saved(StopToken())
         return len(self._results)
@@ -218,7 +218,7 @@ class Study(StudyResults):
 
     @property
     def problem(self) -> str:
-        """Why finished cells are kept no more; "" as long as they are, or none are to be."""
+        """Why finished tasks are kept no more; "" as long as they are, or none are to be."""
         return self._checkpoint.problem
 
     @property
@@ -228,7 +228,7 @@ class Study(StudyResults):
 
     @property
     def phase(self) -> str:
-        """One of "waiting", "running", "stopped", "done" (some cells may have failed) or "failed"."""
+        """One of "waiting", "running", "stopped", "done" (some tasks may have failed) or "failed"."""
         if self._alive and not self._stop.stopped:
             return "running"
         if self.error is not None:
@@ -253,7 +253,7 @@ class Study(StudyResults):
             names = ", ".join(self.names)
             self._checkpoint.begin(names, ", ".join(one.name for one in self.datasets.values()), self.link)
             self._take_saved(stop)
-            left = [(place, cell) for place, cell in enumerate(self.cells) if place not in self._results]
+            left = [(place, task) for place, task in enumerate(self.tasks) if place not in self._results]
             if left and not stop.stopped:
                 self._compute(left, stop)
         except Exception as caught:  # nobody waits on this thread: whoever looks must find it
@@ -267,20 +267,20 @@ class Study(StudyResults):
         with self._changed:
             self._changed.notify_all()
 
-    def _compute(self, left: Sequence[tuple[int, Cell]], stop: StopToken) -> None:
+    def _compute(self, left: Sequence[tuple[int, StudyTask]], stop: StopToken) -> None:
         begun = time.monotonic()
         where: dict[str, Any] = {"n_jobs": self._n_jobs, "scheduler": self._scheduler}
         for place, result in computed(left, self.datasets, stop=stop, tick=self._checkpoint.beat, **where):
             if self._accept(place, result, stop, time.monotonic() - begun):
-                self._checkpoint.save(place, self.cells[place], result)
+                self._checkpoint.save(place, self.tasks[place], result)
 
     def _take_saved(self, stop: StopToken) -> None:
-        for place, result in self._checkpoint.taken(self.cells, self._results):
+        for place, result in self._checkpoint.taken(self.tasks, self._results):
             self._accept(place, result, stop)
 
     def _end(self, error: Exception | None) -> None:
         with self._changed:
             lost = sum(result.failed for result in self._results.values())
-            done = f"{len(self._results)} of {len(self.cells)} fits" + (f", {lost} failed" if lost else "")
+            done = f"{len(self._results)} of {len(self.tasks)} fits" + (f", {lost} failed" if lost else "")
             state = "failed" if error else "done" if self._complete else "stopped"
         self._checkpoint.end(state, str(error or done))

@@ -12,7 +12,7 @@ class StudyOptions(TypedDict, total=False):
     max_memory: bytes a single fit may take, the same in every worker; None: half of what the machine has, shared by
         as many workers as there are processors. What is free is not asked: it would change from study to study.
     scheduler: the address of a Dask scheduler ("tcp://host:8786"), whose workers compute then.
-    keep: True keeps every cell as it finishes in the user's run store, and takes what is kept there; a folder or a
+    keep: True keeps every task as it finishes in the user's run store, and takes what is kept there; a folder or a
         `Store` says which. False keeps nothing.
     owner: whose study it is in the store.
     """

@@ -28,7 +28,7 @@ _lock = threading.Lock()  # a worker of a cluster computes on several threads
 
 @dataclass(frozen=True, eq=False)
 class SentTable:
-    """What a cell is computed from: X, the classes sorted, each row's index among them, and what splits keep to."""
+    """What a task is computed from: X, the classes sorted, each row's index among them, and what splits keep to."""
 
     hash: str
     X: pd.DataFrame

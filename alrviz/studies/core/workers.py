@@ -1,11 +1,11 @@
-"""Workers that compute cells: this process, processes beside it, or a Dask cluster; a result as soon as it is there.
+"""Workers that compute tasks: this process, processes beside it, or a Dask cluster; a result as soon as it is there.
 
-Every worker is a *slot*: a thread here that hands one cell after another to one process of its own (joblib's loky) and
-waits for it. So a process that is killed costs the one cell it was at, and a stop kills the processes and waits for
-nobody. On a cluster a slot is one of its threads: there a stop drops results, and the cells
+Every worker is a *slot*: a thread here that hands one task after another to one process of its own (joblib's loky) and
+waits for it. So a process that is killed costs the one task it was at, and a stop kills the processes and waits for
+nobody. On a cluster a slot is one of its threads: there a stop drops results, and the tasks
 under way end by themselves.
 
-Cells that share encoded rows are handed to one slot as far as that keeps all of them busy. Each cell computes with one
+Tasks that share encoded rows are handed to one slot as far as that keeps all of them busy. Each task computes with one
 thread. Who computes it changes no number. A process ends with the one that it computes for, however that ends.
 """
 
@@ -23,9 +23,9 @@ from alrviz.exit_with_parent import exit_with_parent
 from alrviz.memory import total_memory
 from alrviz.passes.threads import available_threads, resolve_jobs
 from alrviz.stop import StopToken
-from alrviz.studies.core.cells import Cell, Result, failure
+from alrviz.studies.core.compute_task import compute
+from alrviz.studies.core.study_task import Result, StudyTask, failure
 from alrviz.studies.core.table_transfer import SentTable, TableMissing, TableTransfer
-from alrviz.studies.core.tasks import compute
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -39,7 +39,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 
 def computed(
-    cells: Sequence[tuple[int, Cell]],
+    tasks: Sequence[tuple[int, StudyTask]],
     datasets: "Mapping[str, Dataset]",
     *,
     n_jobs: int | None,
@@ -47,19 +47,19 @@ def computed(
     stop: StopToken,
     tick: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Result]]:
-    """Yield (place, result) of each of (place, cell) as they finish, until all have or `stop` is pulled.
+    """Yield (place, result) of each of (place, task) as they finish, until all have or `stop` is pulled.
 
     `datasets`: the tables by hash. `n_jobs`: 1 for this process, k for k others, None for as many as there are
     processors; on a cluster at most so many of its threads. `tick` is called every now and then by the thread that
     iterates.
     """
-    board, finished = _Board(cells), SimpleQueue[tuple[int, Result]]()
+    board, finished = _Board(tasks), SimpleQueue[tuple[int, Result]]()
     with ExitStack() as ending:
-        slots = _slots(datasets, n_jobs, len(cells), scheduler, stop, ending)
+        slots = _slots(datasets, n_jobs, len(tasks), scheduler, stop, ending)
         ending.callback(_end, board, slots)
         for slot in slots:
             threading.Thread(target=_serve, args=(slot, board, finished), name="alrviz-slot", daemon=True).start()
-        left = len(cells)
+        left = len(tasks)
         while left and not stop.stopped:
             tick()
             try:
@@ -80,27 +80,27 @@ def require_dask() -> None:
 
 
 class _Slot(Protocol):
-    def compute(self, cell: Cell) -> Result:
-        """Return what comes of a cell; waits for it."""
+    def compute(self, task: StudyTask) -> Result:
+        """Return what comes of a task; waits for it."""
 
     def close(self) -> None:
         """End what computes, whatever it is at."""
 
 
 class _Board:
-    """The cells not yet begun, by what they share, and the seconds that those of each recipe took."""
+    """The tasks not yet begun, by what they share, and the seconds that those of each recipe took."""
 
-    def __init__(self, cells: Sequence[tuple[int, Cell]]):
-        groups: dict[Any, list[tuple[int, Cell]]] = {}
-        for place, cell in cells:
-            groups.setdefault(cell.group, []).append((place, cell))
+    def __init__(self, tasks: Sequence[tuple[int, StudyTask]]):
+        groups: dict[Any, list[tuple[int, StudyTask]]] = {}
+        for place, task in tasks:
+            groups.setdefault(task.group, []).append((place, task))
         self._fresh = deque(groups.values())
-        self._begun: dict[int, list[tuple[int, Cell]]] = {}
+        self._begun: dict[int, list[tuple[int, StudyTask]]] = {}
         self._seconds: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def take(self, slot: int) -> tuple[int, Cell] | None:
-        """Return a cell of the slot's group, else of a fresh one; once none is fresh the costliest of its own,
+    def take(self, slot: int) -> tuple[int, StudyTask] | None:
+        """Return a task of the slot's group, else of a fresh one; once none is fresh the costliest of its own,
         and without any of its own the costliest of the slot that has most left.
 
         So the last to end is a short one, and no slot waits long for another.
@@ -114,13 +114,13 @@ class _Board:
             mine = mine or max(self._begun.values(), key=len)
             if not mine:
                 return None
-            costs = [self._seconds.get(cell.recipe, 0.0) for _, cell in mine]
+            costs = [self._seconds.get(task.recipe, 0.0) for _, task in mine]
             return mine.pop(costs.index(max(costs)))
 
-    def note(self, cell: Cell, seconds: float) -> None:
-        """Remember what a cell took."""
+    def note(self, task: StudyTask, seconds: float) -> None:
+        """Remember what a task took."""
         with self._lock:
-            self._seconds[cell.recipe] = seconds
+            self._seconds[task.recipe] = seconds
 
     def clear(self) -> None:
         """Hand out no more."""
@@ -130,13 +130,13 @@ class _Board:
 
 
 class _Here:
-    """The calling process; a stop ends the cell under way with the step it is at."""
+    """The calling process; a stop ends the task under way with the step it is at."""
 
     def __init__(self, tables: Mapping[str, SentTable], stop: StopToken):
         self._tables, self._stop = tables, stop
 
-    def compute(self, cell: Cell) -> Result:
-        return compute(cell, self._tables[cell.data_hash], self._stop)
+    def compute(self, task: StudyTask) -> Result:
+        return compute(task, self._tables[task.data_hash], self._stop)
 
     def close(self) -> None:
         """Nothing: the token ends it."""
@@ -151,15 +151,15 @@ class _Process:
         self._busy = self._closed = False
         self._lock = threading.Lock()
 
-    def compute(self, cell: Cell) -> Result:
+    def compute(self, task: StudyTask) -> Result:
         from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
-        shipment = self._shipments[cell.data_hash]
+        shipment = self._shipments[task.data_hash]
         try:
             try:
-                result: Result = self._submit(cell, shipment.bare).result()
+                result: Result = self._submit(task, shipment.bare).result()
             except TableMissing:
-                result = self._submit(cell, shipment).result()
+                result = self._submit(task, shipment).result()
         except (BrokenProcessPool, ShutdownExecutorError):
             with self._lock:
                 self._executor, self._busy = None, False
@@ -178,7 +178,7 @@ class _Process:
         else:
             _idle.append(executor)
 
-    def _submit(self, cell: Cell, shipment: TableTransfer) -> Any:
+    def _submit(self, task: StudyTask, shipment: TableTransfer) -> Any:
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
@@ -188,7 +188,7 @@ class _Process:
             self._busy = True
             while self._executor is None and (idle := _take_idle()) is not None:
                 try:
-                    submitted = idle.submit(compute_shipped, cell, shipment)
+                    submitted = idle.submit(compute_shipped, task, shipment)
                 except (BrokenProcessPool, ShutdownExecutorError):
                     continue  # it died while it waited
                 self._executor = idle
@@ -197,7 +197,7 @@ class _Process:
                 self._executor = ProcessPoolExecutor(
                     max_workers=1, timeout=IDLE, env=_ONE_THREAD, initializer=exit_with_parent, initargs=(os.getpid(),)
                 )
-            return self._executor.submit(compute_shipped, cell, shipment)
+            return self._executor.submit(compute_shipped, task, shipment)
 
 
 def _take_idle() -> Any:
@@ -214,9 +214,9 @@ class _OnCluster:
     def __init__(self, client: Any, tables: Mapping[str, Any]):
         self._client, self._tables = client, tables
 
-    def compute(self, cell: Cell) -> Result:
+    def compute(self, task: StudyTask) -> Result:
         try:
-            future = self._client.submit(compute_shipped, cell, self._tables[cell.data_hash], pure=False)
+            future = self._client.submit(compute_shipped, task, self._tables[task.data_hash], pure=False)
             result: Result = future.result()
         except Exception as error:  # whatever a cluster has to say about a worker that is gone
             return failure(f"the cluster lost it ({type(error).__name__}: {error}); it can be computed again", True)
@@ -226,30 +226,30 @@ class _OnCluster:
         """Nothing: the study closes the client, and a cluster ends what it is at."""
 
 
-def compute_shipped(cell: Cell, shipment: TableTransfer) -> Result:
-    """Compute a cell in a worker, whose table is unpickled once; raises `TableMissing` where it must be sent."""
-    return compute(cell, shipment.table())
+def compute_shipped(task: StudyTask, shipment: TableTransfer) -> Result:
+    """Compute a task in a worker, whose table is unpickled once; raises `TableMissing` where it must be sent."""
+    return compute(task, shipment.table())
 
 
 def _slots(
     datasets: "Mapping[str, Dataset]",
     n_jobs: int | None,
-    cells: int,
+    tasks: int,
     scheduler: str | None,
     stop: StopToken,
     ending: ExitStack,
 ) -> list[_Slot]:
     if scheduler is not None:
-        return _on_cluster(scheduler, datasets, n_jobs, cells, ending)
+        return _on_cluster(scheduler, datasets, n_jobs, tasks, ending)
     wanted = available_threads() if n_jobs is None else jobs_of(n_jobs)
-    if min(wanted, cells) <= 1:
+    if min(wanted, tasks) <= 1:
         return [_Here({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)]
     shipments = {key: TableTransfer.of(dataset) for key, dataset in datasets.items()}
-    return [_Process(shipments) for _ in range(min(wanted, cells))]
+    return [_Process(shipments) for _ in range(min(wanted, tasks))]
 
 
 def _on_cluster(
-    scheduler: str, datasets: "Mapping[str, Dataset]", n_jobs: int | None, cells: int, ending: ExitStack
+    scheduler: str, datasets: "Mapping[str, Dataset]", n_jobs: int | None, tasks: int, ending: ExitStack
 ) -> list[_Slot]:
     """One client for all slots, closed at the end, and each table sent to all workers once."""
     require_dask()
@@ -258,7 +258,7 @@ def _on_cluster(
     client = ending.enter_context(Client(scheduler, set_as_default=False))
     wanted = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
     tables = {key: client.scatter(TableTransfer.of(one), broadcast=True, hash=False) for key, one in datasets.items()}
-    return [_OnCluster(client, tables) for _ in range(min(wanted, cells))]
+    return [_OnCluster(client, tables) for _ in range(min(wanted, tasks))]
 
 
 def jobs_of(n_jobs: int | None) -> int:
@@ -269,13 +269,13 @@ def jobs_of(n_jobs: int | None) -> int:
 
 def _serve(slot: _Slot, board: _Board, finished: "SimpleQueue[tuple[int, Result]]") -> None:
     while (taken := board.take(id(slot))) is not None:
-        place, cell = taken
+        place, task = taken
         begun = time.perf_counter()
         try:
-            result = slot.compute(cell)
+            result = slot.compute(task)
         except Exception as error:  # no process can be had, a table cannot be sent: whoever waits must hear of it
             result = failure(f"it could not be handed to a worker: {type(error).__name__}: {error}", True)
-        board.note(cell, time.perf_counter() - begun)
+        board.note(task, time.perf_counter() - begun)
         finished.put((place, result))
     slot.close()
 

@@ -12,11 +12,11 @@ import numpy as np
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.cells import Cell, fold_cells, plain
 from alrviz.studies.core.seeds import seed_of
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study_task import StudyTask, fold_tasks, plain
 from alrviz.studies.statistics.measures import MEASURES
 
 if TYPE_CHECKING:
@@ -80,16 +80,16 @@ def alpha_path(
     repeats = 1 if dataset.splitting.when is not None else repeats
     splits = [Split(k, 0, 0, seed if k == 0 else seed_of(seed, "split", k), holdout) for k in range(repeats)]
     options = json.dumps({"alphas": strengths})
-    cells = []
+    tasks = []
     for split in splits:
         for racer, recipe in enumerate(recipes):
             text = plain(recipe.replace(alpha=strengths[0])).to_json()
             drawn = seed_of(seed, text, split.repeat)
-            cells.append(Cell("path", text, dataset.hash, split, options, drawn, racer=racer))
+            tasks.append(StudyTask("path", text, dataset.hash, split, options, drawn, racer=racer))
     beside = _references(recipes) if references else []
-    others = fold_cells(dataset.hash, beside, splits, seed, first=len(recipes))
+    others = fold_tasks(dataset.hash, beside, splits, seed, first=len(recipes))
     asked = {"alphas": strengths, "holdout": holdout, "repeats": repeats, "references": references, "seed": seed}
-    return Study("path", [dataset], [*recipes, *beside], [*others, *cells], summary, asked, **run_options)
+    return Study("path", [dataset], [*recipes, *beside], [*others, *tasks], summary, asked, **run_options)
 
 
 def has_path(recipe: Recipe) -> bool:

@@ -48,7 +48,7 @@ class AlphaPathVerdict:
 
 def paths_of(study: "Study") -> list[Recipe]:
     """Return the recipes that have paths: the first of the study's; those after them are its references."""
-    count = len({cell.racer for cell in study.cells if cell.task == "path"})
+    count = len({task.racer for task in study.tasks if task.kind == "path"})
     return list(study.recipes[:count])
 
 

@@ -12,10 +12,10 @@ from alrviz.data.encode import class_codes
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.cells import Cell, Result, Row, fold_cells, unpack
 from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study_task import Result, Row, StudyTask, fold_tasks, unpack
 from alrviz.studies.statistics.decomposition import decompose, left_out
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def bias_variance(
         seed: of the shuffles, and of what fits draw.
         run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
-    A row is one fit: racer, label, name, order, alpha, repeat, fold, train_share, then the columns of `tasks.fold`.
+    A row is one fit: racer, label, name, order, alpha, repeat, fold, train_share, then the columns of
+    `compute_task.fold`.
     `summary()` has a line for each recipe and share: rounds (those that are complete), error, bias, variance, their
     unbiased form and Domingos's, each with the jackknife's standard error over the rounds (`bias_se` ...; NaN below 3).
 
@@ -70,9 +71,9 @@ def bias_variance(
             "expected a table split at random or by groups"
         )
     splits = [split for share in train_shares for split in repeated_folds(rounds, folds, seed, share)]
-    cells = fold_cells(dataset.hash, recipes, splits, seed)
+    tasks = fold_tasks(dataset.hash, recipes, splits, seed)
     options = {"rounds": rounds, "folds": folds, "train_shares": list(train_shares), "seed": seed}
-    return Study("bias_variance", [dataset], recipes, cells, summary, options, **run_options)
+    return Study("bias_variance", [dataset], recipes, tasks, summary, options, **run_options)
 
 
 def summary(study: Study) -> "pd.DataFrame":
@@ -80,10 +81,10 @@ def summary(study: Study) -> "pd.DataFrame":
     import pandas as pd
 
     errors, lines = errors_of(study, study.dataset), list[Row]()
-    results: dict[tuple[int, float], list[tuple[Cell, Result]]] = {}
-    for cell, result in study.results():
-        results.setdefault((cell.racer, cell.split.share), []).append((cell, result))
-    shares = dict.fromkeys(cell.split.share for cell in study.cells)
+    results: dict[tuple[int, float], list[tuple[StudyTask, Result]]] = {}
+    for task, result in study.results():
+        results.setdefault((task.racer, task.split.share), []).append((task, result))
+    shares = dict.fromkeys(task.split.share for task in study.tasks)
     for racer in range(len(study.recipes)):
         for share in shares:
             line = {"racer": racer, **study.about(racer), "train_share": share}
@@ -105,7 +106,7 @@ def errors_of(study: Study, dataset: Dataset) -> "Errors":
 class Errors:
     """Errors of recipes on one table, taken apart; a recipe's are only anew where another round is complete.
 
-    A summary is asked for while cells come: to take all of them apart again would hold a page for seconds.
+    A summary is asked for while tasks come: to take all of them apart again would hold a page for seconds.
     """
 
     def __init__(self, labels: NDArray[Any], splitting: Splitting = AT_RANDOM):
@@ -115,10 +116,10 @@ class Errors:
         self._judged: dict[tuple[int, int, int], NDArray[np.intp]] = {}  # rows of a fold, by seed, folds and fold
         self._found: dict[Hashable, tuple[tuple[int, ...], Row]] = {}
 
-    def parts(self, key: Hashable, results: Sequence[tuple[Cell, Result]]) -> Row:
-        """Return rounds, and PARTS of the error of a recipe's cells with their standard errors.
+    def parts(self, key: Hashable, results: Sequence[tuple[StudyTask, Result]]) -> Row:
+        """Return rounds, and PARTS of the error of a recipe's tasks with their standard errors.
 
-        key: says which cells these are; more of them may be there than the last time.
+        key: says which tasks these are; more of them may be there than the last time.
         """
         rounds = _complete(results)
         known = self._found.get(key)
@@ -127,34 +128,34 @@ class Errors:
             self._found[key] = known = (tuple(rounds), found)
         return dict(known[1])
 
-    def predictions(self, results: Sequence[tuple[Cell, Result]]) -> NDArray[np.integer]:
+    def predictions(self, results: Sequence[tuple[StudyTask, Result]]) -> NDArray[np.integer]:
         """Return (R, N): which class each row was said to be in each round whose folds are all there."""
         return self._predicted(_complete(results))
 
     def _predicted(self, rounds: "Rounds") -> NDArray[np.integer]:
         predicted = np.zeros((len(rounds), len(self._y)), np.int64)
         for row, parts in zip(predicted, rounds.values(), strict=True):
-            for cell, result in parts:
-                row[self._rows(cell)] = unpack(result.predicted)
+            for task, result in parts:
+                row[self._rows(task)] = unpack(result.predicted)
         return predicted
 
-    def _rows(self, cell: Cell) -> NDArray[np.intp]:
-        split = cell.split
+    def _rows(self, task: StudyTask) -> NDArray[np.intp]:
+        split = task.split
         fold = (split.seed, split.folds, split.fold)
         if fold not in self._judged:
             self._judged[fold] = split.rows(self._y, self._splitting)[1]  # the strata of codes are those of the labels
         return self._judged[fold]
 
 
-Rounds = dict[int, list[tuple[Cell, Result]]]
+Rounds = dict[int, list[tuple[StudyTask, Result]]]
 
 
-def _complete(results: Sequence[tuple[Cell, Result]]) -> Rounds:
+def _complete(results: Sequence[tuple[StudyTask, Result]]) -> Rounds:
     """The rounds whose folds are all there, in their order."""
     rounds: Rounds = {}
-    for cell, result in results:
+    for task, result in results:
         if not result.failed:
-            rounds.setdefault(cell.split.repeat, []).append((cell, result))
+            rounds.setdefault(task.split.repeat, []).append((task, result))
     return {k: rounds[k] for k in sorted(rounds) if len(rounds[k]) == rounds[k][0][0].split.folds}
 
 

@@ -20,10 +20,10 @@ from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError, Sentence
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.cells import PRIOR, RELIABILITY, Cell, fold_cells
 from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study_task import PRIOR, RELIABILITY, StudyTask, fold_tasks
 from alrviz.studies.statistics.measures import loss_text, pooled_reliability
 from alrviz.studies.statistics.significance import corrected_error
 
@@ -90,10 +90,10 @@ class OrderStudy(Study):
         import pandas as pd
 
         tables: dict[int, list[dict[str, list[float]]]] = {}
-        for cell, result in self.results():
+        for task, result in self.results():
             for row in result.rows:
-                if RELIABILITY in row and self.about(cell.racer)["order"] is not None:
-                    tables.setdefault(int(self.about(cell.racer)["order"]), []).append(row[RELIABILITY])
+                if RELIABILITY in row and self.about(task.racer)["order"] is not None:
+                    tables.setdefault(int(self.about(task.racer)["order"]), []).append(row[RELIABILITY])
         pooled = [pooled_reliability(parts).assign(order=order) for order, parts in sorted(tables.items())]
         return pd.concat(pooled, ignore_index=True) if pooled else pd.DataFrame({"order": []})
 
@@ -149,11 +149,11 @@ def choose_order(
     recipes += [BOOSTING] if references else []
     repeats = 1 if dataset.splitting.when is not None else repeats
     splits = repeated_folds(repeats, folds, seed)
-    cells = fold_cells(dataset.hash, recipes, splits, seed)
+    tasks = fold_tasks(dataset.hash, recipes, splits, seed)
     if 0 in chosen:
-        cells = [Cell("shares", "", dataset.hash, split, racer=PRIOR) for split in splits] + cells
+        tasks = [StudyTask("shares", "", dataset.hash, split, racer=PRIOR) for split in splits] + tasks
     options = {"orders": chosen, "repeats": repeats, "folds": folds, "references": references, "seed": seed}
-    return OrderStudy("choose_order", [dataset], recipes, cells, summary, options, **run_options)
+    return OrderStudy("choose_order", [dataset], recipes, tasks, summary, options, **run_options)
 
 
 def _losses(study: Study) -> "pd.DataFrame":
@@ -164,7 +164,7 @@ def _losses(study: Study) -> "pd.DataFrame":
     if not len(frame) or "log_loss" not in frame:
         return pd.DataFrame()
     fine = frame[(frame.outcome != "failed") & frame.order.notna()]
-    asked = {study.about(cell.racer)["order"] for cell in study.cells} - {None}
+    asked = {study.about(task.racer)["order"] for task in study.tasks} - {None}
     wanted = sorted(asked - _refused(frame).keys())  # what has not begun is waited for
     table = fine.pivot(index=["repeat", "fold"], columns="order", values="log_loss").reindex(columns=wanted).dropna()
     return table if len(table) else pd.DataFrame()

@@ -16,10 +16,10 @@ import numpy as np
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.cells import Row, fold_cells
 from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study_task import Row, fold_tasks
 from alrviz.studies.protocols.bias_variance import errors_of
 from alrviz.studies.statistics.measures import MEASURES
 from alrviz.studies.statistics.significance import geometric_mean_ratio, mean_ranks, win_draw_loss
@@ -73,9 +73,9 @@ def compare(
     recipes = recipe_list(recipes)
     repeats = 1 if any(one.splitting.when is not None for one in tables) else repeats
     splits = repeated_folds(repeats, folds, seed)
-    cells = [cell for one in tables for cell in fold_cells(one.hash, recipes, splits, seed)]
+    tasks = [task for one in tables for task in fold_tasks(one.hash, recipes, splits, seed)]
     options = {"repeats": repeats, "folds": folds, "seed": seed}
-    return Study("compare", tables, recipes, cells, summary, options, **run_options)
+    return Study("compare", tables, recipes, tasks, summary, options, **run_options)
 
 
 def summary(study: Study) -> "pd.DataFrame":
@@ -84,9 +84,9 @@ def summary(study: Study) -> "pd.DataFrame":
 
     frame, lines = study.frame(), []
     for key, dataset in study.datasets.items():
-        results = [(cell, result) for cell, result in study.results() if cell.data_hash == key]
+        results = [(task, result) for task, result in study.results() if task.data_hash == key]
         for racer in range(len(study.recipes)):
-            mine = frame  # which has no columns before the first cell
+            mine = frame  # which has no columns before the first task
             if len(frame):
                 mine = frame[(frame.data == dataset.name) & (frame.racer == racer) & (frame.outcome != "failed")]
             line: Row = {"data": dataset.name, "racer": racer, **study.about(racer), "fits": len(mine), **_means(mine)}
@@ -130,7 +130,7 @@ def table(study: Study, measure: str, lines: "pd.DataFrame | None" = None, *, wh
 
 def fits_each(study: Study) -> int:
     """Return how many fits a recipe has on a data set when all is done."""
-    return len(study.cells) // (len(study.datasets) * len(study.recipes))
+    return len(study.tasks) // (len(study.datasets) * len(study.recipes))
 
 
 def pairs(

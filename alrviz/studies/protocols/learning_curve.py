@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.cells import Cell, plain
 from alrviz.studies.core.seeds import seed_of
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study_task import StudyTask, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,8 +72,8 @@ def learning_curve(
         raise RecipeError(f"repeats={repeats} and window={window} do not fit; expected whole numbers from 1")
     repeats = 1 if dataset.splitting.when is not None else repeats
     texts = [plain(recipe).to_json() for recipe in recipes]
-    cells = [
-        Cell(
+    tasks = [
+        StudyTask(
             "prequential", text, dataset.hash, Split(repeat, 0, 1, 0),
             json.dumps({"theta": theta, "window": window}, sort_keys=True), seed_of(seed, "order", repeat),
             racer=racer,
@@ -82,7 +82,7 @@ def learning_curve(
         for racer, text in enumerate(texts)
     ]  # fmt: skip
     options = {"repeats": repeats, "window": window, "theta": theta, "seed": seed}
-    return Study("learning_curve", [dataset], recipes, cells, summary, options, **run_options)
+    return Study("learning_curve", [dataset], recipes, tasks, summary, options, **run_options)
 
 
 def _require_row_by_row(recipe: Recipe) -> None:

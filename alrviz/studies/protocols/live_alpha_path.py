@@ -11,9 +11,9 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.models.linear import LinearModel
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.alpha_path_task import AlphaPathFit
-from alrviz.studies.core.cells import Row, plain
 from alrviz.studies.core.fold_cache import FoldCache, warm
 from alrviz.studies.core.splits import Split
+from alrviz.studies.core.study_task import Row, plain
 from alrviz.studies.core.table_transfer import SentTable
 
 if TYPE_CHECKING:

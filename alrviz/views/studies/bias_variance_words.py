@@ -36,12 +36,12 @@ class Filled:
 def filled(study: "Study") -> dict[tuple[int, float], Filled]:
     """How far each cell of the grid is, by racer and share of the training rows."""
     total: dict[tuple[int, float], int] = {}
-    for cell in study.cells:
-        key = (cell.racer, cell.split.share)
+    for task in study.tasks:
+        key = (task.racer, task.split.share)
         total[key] = total.get(key, 0) + 1
     found = {key: Filled(0, count) for key, count in total.items()}
-    for cell, result in study.results():
-        key = (cell.racer, cell.split.share)
+    for task, result in study.results():
+        key = (task.racer, task.split.share)
         was = found[key]
         why = str(result.rows[0]["sentence"]) if result.failed else was.why
         found[key] = Filled(was.done + 1, was.total, was.failed + result.failed, why)
@@ -123,7 +123,7 @@ def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
     sizes = table["train_share"].nunique()
     if study.phase == "waiting":
         at = f" at {sizes} training sizes" if sizes > 1 else ""
-        each = f"{len(study.cells) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
+        each = f"{len(study.tasks) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
         return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{at}, {each}.</span>"
     there = table[table["error"].notna()]
     if not len(there):
@@ -131,7 +131,7 @@ def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
     best = there.loc[there["error"].idxmin()]
     of = KINDS[kind]
     at = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
-    done = f"So far, with {study.progress.done:,} of {len(study.cells):,} fits:"
+    done = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"
     so_far = "" if study.phase == "done" else f"<span class='quiet'>{done}</span> "
     parts = f"{of.bias_words} {best[of.bias]:.3f} {_signed(best[of.variance])} {of.variance_words}"
     return f"{so_far}Lowest error: {safe(best['name'], 60)}{at}, {best['error']:.3f} = {parts}."

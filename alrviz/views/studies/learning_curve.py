@@ -109,7 +109,7 @@ def told_html(study: "Study", asked: Mapping[str, Any]) -> str:
     if any(recipe.label.startswith("alr") for recipe in study.recipes):
         of = "all rows beforehand, an advantage" if asked["theta"] == "two-pass" else "the rows so far"
         words.append(f"alr takes log theta from {of} ({safe(asked['theta'])}).")
-    lost = [(study.names[cell.racer], result.rows[0]["sentence"]) for cell, result in study.results() if result.failed]
+    lost = [(study.names[task.racer], result.rows[0]["sentence"]) for task, result in study.results() if result.failed]
     for name, why in dict(lost).items():
         words.append(f"<span class='bad'>{safe(name, 60)} failed: {safe(why)}</span>")
     return f"<span class='quiet'>{' '.join(words)}</span>"
@@ -119,7 +119,7 @@ def sentence_html(study: "Study", crossed: list[str]) -> str:
     """Where orders cross, or how far it is."""
     if study.phase == "waiting":
         of = f"{len(study.recipes)} learners meet {study.dataset.n_rows:,} rows one by one"
-        return f"<span class='quiet'>Press Run: {of}, in {len(study.cells) // len(study.recipes)} orders.</span>"
+        return f"<span class='quiet'>Press Run: {of}, in {len(study.tasks) // len(study.recipes)} orders.</span>"
     if not crossed:
         return "" if study.progress.done else "<span class='quiet'>No curve is complete yet.</span>"
     so_far = "" if study.phase == "done" else "<span class='quiet'>So far:</span> "

@@ -101,7 +101,7 @@ class OrderStudyView(StudyView):
 
 def orders_of(study: OrderStudy) -> list[int]:
     """The orders that a study compares."""
-    orders = {study.about(racer)["order"] for racer in {cell.racer for cell in study.cells}}
+    orders = {study.about(racer)["order"] for racer in {task.racer for task in study.tasks}}
     return sorted(int(order) for order in orders if order is not None)
 
 
@@ -115,7 +115,7 @@ def notes_html(notes: Sequence[str]) -> str:
 
 def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
-    total = len({cell.split for cell in study.cells})
+    total = len({task.split for task in study.tasks})
     if study.phase == "waiting":
         of = f"{total} held-out parts of {study.dataset.n_rows:,} rows"
         return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {of}.</span>"

@@ -1,4 +1,4 @@
-"""What a cell computes: one function a task, from a table to rows. The same numbers wherever it is called."""
+"""What a task computes: one function a task, from a table to rows. The same numbers wherever it is called."""
 
 import logging
 import threading
@@ -19,27 +19,27 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.alpha_path_task import path
-from alrviz.studies.core.cells import RELIABILITY, Cell, Result, Row, failure, pack
 from alrviz.studies.core.fold_cache import FoldCache, cached_fold, test_rows, warm
 from alrviz.studies.core.learning_curve_task import prequential
+from alrviz.studies.core.study_task import RELIABILITY, Result, Row, StudyTask, failure, pack
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.statistics.align_probabilities import over_all_classes, share_log_p
 from alrviz.studies.statistics.measures import measures, reliability
 
 _log = logging.getLogger(__name__)
 
-# What a table or a recipe can be to blame for; the cell says it and the study goes on.
+# What a table or a recipe can be to blame for; the task says it and the study goes on.
 _EXPECTED = (AlrvizError, ValueError, MemoryLimitError, np.linalg.LinAlgError)
 
 
-def compute(cell: Cell, table: SentTable, stop: StopToken = NEVER) -> Result:
-    """Return what comes of a cell; an error becomes its outcome. Once `stop` is pulled it ends with the step it is at.
+def compute(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> Result:
+    """Return what comes of a task; an error becomes its outcome. Once `stop` is pulled it ends with the step it is at.
 
     What follows from recipe and table fails for good; no memory, a stop and an error of alrviz's own are passing.
     """
     try:
         with _ONE_THREAD.held():
-            return TASKS[cell.task](cell, table, stop)
+            return COMPUTE[task.kind](task, table, stop)
     except Stopped as error:
         return failure(str(error), passing=True)
     except _EXPECTED as error:
@@ -47,12 +47,12 @@ def compute(cell: Cell, table: SentTable, stop: StopToken = NEVER) -> Result:
     except MemoryError as error:
         return failure(str(error) or "there was no memory left; it can be computed again", passing=True)
     except Exception as error:
-        _log.exception("a cell failed")
+        _log.exception("a task failed")
         return failure(f"an error in alrviz itself: {type(error).__name__}: {error}", passing=True)
 
 
 class _OneThread:
-    """One thread for BLAS and OpenMP while any cell is computed in this process.
+    """One thread for BLAS and OpenMP while any task is computed in this process.
 
     BLAS has one limit for the process: the first in sets it and the last out restores it. Each on its own,
     overlapping, would restore what another had set, for good. OpenMP has a limit for each thread.
@@ -82,7 +82,7 @@ class _OneThread:
 _ONE_THREAD = _OneThread()
 
 
-def fold(cell: Cell, table: SentTable, stop: StopToken) -> Result:
+def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     """Fit a recipe on the training rows of a split and judge it on the others: one row.
 
     Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, balanced_error,
@@ -91,10 +91,10 @@ def fold(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     three), train_seconds, classify_seconds; and the bins of `measures.reliability` as lists, which are in results and
     not in frames. What a family has not is None or NaN.
     """
-    recipe = Recipe.from_json(cell.recipe).replace(seed=cell.seed)
+    recipe = Recipe.from_json(task.recipe).replace(seed=task.seed)
     warm(recipe, len(table.classes))
-    made = cached_fold(table, cell.split, recipe)
-    estimator = make_estimator(recipe, n_jobs=1, max_memory=cell.max_memory or None)
+    made = cached_fold(table, task.split, recipe)
+    estimator = make_estimator(recipe, n_jobs=1, max_memory=task.max_memory or None)
     if not hasattr(estimator, "predict_log_proba"):
         raise RecipeError(f"{recipe.name} has scores and no probabilities, which a study judges; choose another loss")
     train_seconds = made.fit(estimator, recipe, stop)
@@ -115,9 +115,9 @@ def fold(cell: Cell, table: SentTable, stop: StopToken) -> Result:
     return Result([row], pack(known[log_p.argmax(axis=1)]), str(row["outcome"]))
 
 
-def shares(cell: Cell, table: SentTable, stop: StopToken) -> Result:
+def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     """Judge the class prior of the training rows, the model of order 0: one row as `fold` has it."""
-    train, test = cell.split.rows(table.y, table.splitting)
+    train, test = task.split.rows(table.y, table.splitting)
     start = time.perf_counter()
     log_p = share_log_p(table.y[train], len(table.classes), len(test))
     row = {
@@ -175,6 +175,6 @@ def _parameters(estimator: RecipeClassifier) -> int | None:
     return None if phi is None else int((len(phi) + 1) * phi.shape[1])
 
 
-TASKS: Mapping[str, Callable[[Cell, SentTable, StopToken], Result]] = MappingProxyType(
+COMPUTE: Mapping[str, Callable[[StudyTask, SentTable, StopToken], Result]] = MappingProxyType(
     {"fold": fold, "shares": shares, "path": path, "prequential": prequential}
 )

@@ -1,4 +1,4 @@
-"""A cell: the smallest piece of a study that is computed, saved and lost as a whole. Pure data.
+"""A task: the smallest piece of a study that is computed, saved and lost as a whole. Pure data.
 
 Its key says all that its numbers depend on, alrviz's version and the memory a fit may take included (it decides
 between solvers); equal keys are equal numbers, in whatever study or process.
@@ -23,27 +23,27 @@ from alrviz.studies.core.splits import Split
 Row = dict[str, Any]
 # What a row holds that is a table of its own, {column: list}: results have it, frames do not.
 RELIABILITY = "reliability"
-# Of what cells hold: to be raised when the same cell gives other numbers or columns without another version of alrviz.
+# Of what tasks hold: to be raised when the same task gives other numbers or columns without another version of alrviz.
 NUMBERS = 5
 PRIOR = -1  # the racer that is no recipe: the class prior, the model of order 0
 
 
 @dataclass(frozen=True)
-class Cell:
+class StudyTask:
     """What to compute.
 
     Attributes:
-        task: which function of tasks.py.
+        kind: which function of compute_task.py.
         recipe: JSON; "" for the class prior, which has none.
         data_hash: of the table.
         split: rows to learn from and to be judged on.
         options: of the task, JSON.
         seed: of what is drawn beside the split.
-        max_memory: bytes its fits may take, which a study sets for all of its cells.
+        max_memory: bytes its fits may take, which a study sets for all of its tasks.
         racer: its place among the study's recipes, for the reader: no number depends on it.
     """
 
-    task: str
+    kind: str
     recipe: str
     data_hash: str
     split: Split
@@ -55,12 +55,12 @@ class Cell:
     @property
     def key(self) -> str:
         """The SHA-256 of all that the numbers depend on."""
-        asked = [self.task, self.recipe, self.data_hash, self.split.to_dict(), self.options, self.seed, self.max_memory]
+        asked = [self.kind, self.recipe, self.data_hash, self.split.to_dict(), self.options, self.seed, self.max_memory]
         return sha256(json.dumps([__version__, NUMBERS, *asked], sort_keys=True).encode()).hexdigest()
 
     @property
     def group(self) -> tuple[Any, ...]:
-        """What is the same for cells that share encoded rows: they are best computed by one worker."""
+        """What is the same for tasks that share encoded rows: they are best computed by one worker."""
         return (self.data_hash, self.split)
 
 
@@ -69,17 +69,17 @@ def plain(recipe: Recipe) -> Recipe:
     return recipe.replace(holdout=0.0, seed=0)
 
 
-def fold_cells(
+def fold_tasks(
     data_hash: str,
     recipes: Sequence[Recipe],
     splits: Iterable[Split],
     seed: int,
     first: int = 0,
-) -> list[Cell]:
-    """Return a cell for each split and recipe, those of one split side by side; the first recipe is racer `first`."""
+) -> list[StudyTask]:
+    """Return a task for each split and recipe, those of one split side by side; the first recipe is racer `first`."""
     texts = [plain(recipe).to_json() for recipe in recipes]
     return [
-        Cell("fold", text, data_hash, split, seed=seed_of(seed, text, split.repeat, split.fold), racer=racer)
+        StudyTask("fold", text, data_hash, split, seed=seed_of(seed, text, split.repeat, split.fold), racer=racer)
         for split in splits
         for racer, text in enumerate(texts, first)
     ]
@@ -87,7 +87,7 @@ def fold_cells(
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a cell: tidy rows, packed predictions of the rows it was judged on, an outcome's code.
+    """What came of a task: tidy rows, packed predictions of the rows it was judged on, an outcome's code.
 
     passing: whether it failed for a reason of the moment, such as a worker that was killed: not to be kept.
     """
@@ -104,7 +104,7 @@ class Result:
 
 
 def failure(sentence: str, passing: bool = False) -> Result:
-    """Return the result of a cell that has none; `passing`: it does not follow from recipe and table."""
+    """Return the result of a task that has none; `passing`: it does not follow from recipe and table."""
     return Result([{"outcome": FAILED, "sentence": sentence}], b"", FAILED, passing)
 
 

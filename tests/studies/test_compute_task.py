@@ -1,4 +1,4 @@
-"""What a cell computes: one thread for all of a process, stops, failures that last and failures that pass."""
+"""What a task computes: one thread for all of a process, stops, failures that last and failures that pass."""
 
 import threading
 
@@ -8,7 +8,7 @@ from alrviz.errors import MemoryLimitError, Stopped
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import StopToken
-from alrviz.studies.core import alpha_path_task, tasks
+from alrviz.studies.core import alpha_path_task, compute_task
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.learning_curve import learning_curve
@@ -42,21 +42,21 @@ class Limits:
         self.restore_original_limits()
 
 
-def test_one_thread_while_any_cell_is_computed_and_as_before_afterwards(monkeypatch):
+def test_one_thread_while_any_task_is_computed_and_as_before_afterwards(monkeypatch):
     """The first to begin ends before the second: it may not give back what the second still needs, nor keep it."""
     begun, goes_on, seen = [threading.Event(), threading.Event()], [threading.Event(), threading.Event()], []
 
-    def task(cell, table, stop):
-        begun[cell].set()
-        goes_on[cell].wait(30)
+    def held(task, table, stop):
+        begun[task].set()
+        goes_on[task].wait(30)
         seen.append((Limits.blas, Limits.mine.blas))
 
     class Numbered(int):
-        task = "held"
+        kind = "held"
 
-    monkeypatch.setattr(tasks, "threadpool_limits", Limits)
-    monkeypatch.setattr(tasks, "TASKS", {"held": task})
-    workers = [threading.Thread(target=tasks.compute, args=(Numbered(k), None)) for k in (0, 1)]
+    monkeypatch.setattr(compute_task, "threadpool_limits", Limits)
+    monkeypatch.setattr(compute_task, "COMPUTE", {"held": held})
+    workers = [threading.Thread(target=compute_task.compute, args=(Numbered(k), None)) for k in (0, 1)]
     for k, worker in enumerate(workers):
         worker.start()
         assert begun[k].wait(30)
@@ -77,8 +77,8 @@ def test_one_thread_while_any_cell_is_computed_and_as_before_afterwards(monkeypa
     ],
 )
 def test_what_follows_from_recipe_and_table_lasts_and_the_rest_passes(error, passing, monkeypatch):
-    monkeypatch.setattr(tasks, "TASKS", {"fold": raising(error)})
-    found = tasks.compute(small().cells[0], None)
+    monkeypatch.setattr(compute_task, "COMPUTE", {"fold": raising(error)})
+    found = compute_task.compute(small().tasks[0], None)
     assert (found.failed, found.passing) == (True, passing)
 
 
@@ -97,10 +97,10 @@ ONE = [Recipe("lr", order=1, alpha=1.0)]
 def test_a_stop_ends_the_cell_under_way(made):
     study, stop = made(), StopToken()
     stop.stop()
-    cell, table = study.cells[0], SentTable.of(study.dataset)
+    task, table = study.tasks[0], SentTable.of(study.dataset)
     with pytest.raises(Stopped):
-        tasks.TASKS[cell.task](cell, table, stop)
-    found = tasks.compute(cell, table, stop)
+        compute_task.COMPUTE[task.kind](task, table, stop)
+    found = compute_task.compute(task, table, stop)
     assert (found.failed, found.passing) == (True, True)
 
 
