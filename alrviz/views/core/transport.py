@@ -15,6 +15,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 
+from alrviz.views.core.panes import Updating
 from alrviz.views.core.style import ICONS
 
 SPEEDS = (0.5, 1.0, 2.0, 4.0)  # times as fast as usual
@@ -82,7 +83,7 @@ class Transport:
         playback: "Playback | None" = None,
     ):
         self._scrub = scrub
-        self._moving = False
+        self._moving = Updating()
         self.run = key_button("Run", "play_arrow", "space", "Run or pause (space)", run, variant="contained", width=112)
         self.back = key_button("Back", "undo", "left", "Back: one iteration less (left arrow)", back)
         self.step = key_button("Step", "redo", "right", "Step: one iteration more (right arrow)", step)
@@ -150,15 +151,12 @@ class Transport:
             self._place(head, last)
 
     def _place(self, head: int, last: int) -> None:
-        self._moving = True
-        try:
+        with self._moving:
             end = max(last, 1)
             if end > self.slider.end:
                 change(self.slider, end=end)
             change(self.slider, value=min(max(head, 0), end), disabled=last <= 0)
             change(self.slider, end=end)
-        finally:
-            self._moving = False
 
 
 class Playback:

@@ -14,7 +14,7 @@ import panel_material_ui as pmui
 from alrviz.pictures.density import density_picture
 from alrviz.studies.density.density_frames import ColumnRatio
 from alrviz.views.core.live_figure import LiveFigure
-from alrviz.views.core.panes import as_high, html, say
+from alrviz.views.core.panes import Updating, as_high, html, say
 from alrviz.views.core.saving import Origin, by_version
 from alrviz.views.core.style import safe
 from alrviz.views.core.transport import SLIDER_FOCUS
@@ -51,7 +51,7 @@ class RatioCell:
         )  # fmt: skip
         self.slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
         self.slider.param.watch(self._moved, "value")
-        self._placing, self._touched = False, float("-inf")
+        self._placing, self._touched = Updating(), float("-inf")
         self.panel = pn.Column(
             self.words, as_high(self.picture.pane, height, HEIGHT), self.slider, sizing_mode="stretch_width",
             min_width=MIN_WIDTH, margin=0,
@@ -107,11 +107,8 @@ class RatioCell:
             return
         value = float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())])
         if self.slider.value != value:
-            self._placing = True
-            try:
+            with self._placing:
                 self.slider.value = value
-            finally:
-                self._placing = False
 
     def _moved(self, event: Any) -> None:
         value = event.new

@@ -24,7 +24,7 @@ from alrviz.studies.maps.partial_dependence import OTHERS
 from alrviz.views.core.background_task import BackgroundTask, at_rest
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import html, say
+from alrviz.views.core.panes import Updating, html, say
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import CSS, FADED, safe
 from alrviz.views.maps import words
@@ -354,7 +354,7 @@ class MapMenus:
     """
 
     def __init__(self, view: DecisionMapView, visible: bool):
-        self._view, self._offering = view, False
+        self._view, self._offering = view, Updating()
         small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
         self.axes = [pmui.Select(label=label, options={}, width=150, **small) for label in ("x", "y")]
         self.others = pmui.Select(
@@ -368,16 +368,13 @@ class MapMenus:
     def offer(self, names: Sequence[Any], rows: int) -> None:
         """Offer these columns and rows, and show what the view has; what would have no effect is hidden."""
         view = self._view
-        self._offering = True
-        try:
+        with self._offering:
             options = {str(name): name for name in names}
             for menu, value in zip(self.axes, (view.across, view.up), strict=True):
                 menu.param.update(options=options, value=value)
             more = len(names) > 2
             self.others.param.update(value=view.others, visible=more)
             self.row.param.update(value=view.row, end=max(rows - 1, 0), visible=more and view.others == "row")
-        finally:
-            self._offering = False
 
     def _chosen(self, name: str) -> Callable[[Any], None]:
         def chosen(event: Any) -> None:

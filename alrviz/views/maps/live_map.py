@@ -18,6 +18,7 @@ from alrviz.pictures.palette import MARKERS
 from alrviz.pictures.picture import Plot
 from alrviz.studies.maps.decision_map import Points, Surface
 from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.panes import Updating
 
 NEAR = 0.04  # of the map's width or height: how near a press must be to a point to mean it
 PRESSES = (Tap, DoubleTap, PressUp)
@@ -45,16 +46,14 @@ class LiveMap(LiveFigure):
         self._points: Points | None = None
         self._drawing = self._wanted = ""
         self._tips: list[tuple[Any, Any]] = []  # the figure's tooltips, and what each looks at
-        self._feeding = False
+        self._feeding = Updating()
         self._begun: PanStart | None = None
 
     def show_surface(self, surface: Surface, *, dark: bool = False, drawing: str = "") -> None:
         """Draw a surface; `drawing` as for `let_draw`."""
-        old, self._points, self._feeding, self._wanted = self.plot, surface.points, True, drawing
-        try:
+        old, self._points, self._wanted = self.plot, surface.points, drawing
+        with self._feeding:
             self.show(decision_map_picture(surface, dark=dark, width=self._width))
-        finally:
-            self._feeding = False
         if self.plot is not None and self.plot is old and surface.classes != self._named:
             name_classes(self.plot, surface, self._width)
         self._named = surface.classes
@@ -100,11 +99,8 @@ class LiveMap(LiveFigure):
             "truth": label,
             "predicted": label,
         }
-        self._feeding = True
-        try:
+        with self._feeding:
             self.plot["points"].stream({name: [value] for name, value in new.items()})
-        finally:
-            self._feeding = False
 
     def nearest(self, x: float, y: float) -> int | None:
         """The row whose point is pressed at this place, None where there is none near."""

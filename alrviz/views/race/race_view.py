@@ -26,7 +26,7 @@ from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import html, say
+from alrviz.views.core.panes import Updating, html, say
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
@@ -314,7 +314,7 @@ class MeasureMenu:
     """The menu of a view that has a parameter `measure`."""
 
     def __init__(self, view: RaceView):
-        self._view, self._wished, self._falling_back = view, view.measure, False
+        self._view, self._wished, self._falling_back = view, view.measure, Updating()
         self.select = pmui.Select(
             label="Measure", options=_options(True), value=view.measure, size="small", width=220, margin=(0, 12, 0, 0)
         )
@@ -324,12 +324,9 @@ class MeasureMenu:
     def offer(self, watched: RaceReader) -> None:
         """Offer what fits; a gap needs one objective, and one whose lowest value is not known to be 0."""
         options = _options(watched.same_objective and not watched.to_zero)
-        self._falling_back = True
-        try:
+        with self._falling_back:
             self.select.options = options
             self._view.measure = self._wished if self._wished in options.values() else "nll"
-        finally:
-            self._falling_back = False
 
     def _chosen(self, event: Any) -> None:
         if not self._falling_back:

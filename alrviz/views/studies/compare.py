@@ -17,7 +17,7 @@ from alrviz.studies.protocols.compare import COMPARED, pairs, to_latex
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import as_high, html, say
+from alrviz.views.core.panes import Updating, as_high, html, say
 from alrviz.views.core.saving import SaveButton, csv_button
 from alrviz.views.core.style import CSS
 from alrviz.views.studies.compare_words import GRID, latex_frame, means_html, numbers_html, pairs_html, sentence_html
@@ -51,7 +51,6 @@ class CompareView(StudyView):
     up = param.Integer(default=1, bounds=(0, None), doc="The racer whose values go up.")
 
     HEIGHT = "372px"
-    _offering = False
 
     def build(self) -> None:
         """Make the panes and the layout."""
@@ -70,6 +69,7 @@ class CompareView(StudyView):
         )
         self._across = pmui.Select(label="x", options={}, width=192, **small)
         self._up = pmui.Select(label="y", options={}, width=192, **small)
+        self._offering = Updating()
         self._measures.link(self, value="measure", bidirectional=True)
         for menu in (self._across, self._up):
             menu.param.watch(lambda _: self._chosen(), "value")
@@ -125,14 +125,11 @@ class CompareView(StudyView):
         up = self.up if self.up < len(names) and self.up != across else int(across == 0)
         if (self._across.options, self._across.value, self._up.value) == (offered, across, up):
             return
-        self._offering = True
-        try:
+        with self._offering:
             with param.parameterized.discard_events(self):
                 self.across, self.up = across, up
             self._across.param.update(options=offered, value=across)
             self._up.param.update(options=offered, value=up)
-        finally:
-            self._offering = False
 
     def _chosen(self) -> None:
         """Take what the menus say; a recipe against itself exchanges the two."""

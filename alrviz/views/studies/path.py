@@ -31,7 +31,7 @@ from alrviz.studies.protocols.alpha_path_verdict import (
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import as_high, choice, html, say
+from alrviz.views.core.panes import Updating, as_high, choice, html, say
 from alrviz.views.core.saving import SaveButton, csv_button, file_button
 from alrviz.views.core.style import ICONS
 from alrviz.views.core.transport import SLIDER_FOCUS
@@ -74,7 +74,7 @@ class PathView(StudyView):
 
     def __init__(self, study: "Study | None" = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
         self.readings: list[AlphaPathVerdict] = []  # of the measure that is drawn
-        self._offering = False
+        self._offering = Updating()
         self._recipes: list[Recipe] = []  # of the paths
         self.follower = PathFollower()
         super().__init__(study, height=heights, **params)
@@ -160,14 +160,11 @@ class PathView(StudyView):
     def _offer(self, study: "Study") -> None:
         """Bring the slider and the menu of paths up to what the study has."""
         names = {name: k for k, name in enumerate(path_names(study))}
-        self._offering = True
-        try:
+        with self._offering:
             if self.path >= len(names):
                 self.path = 0
             if self._paths.options != names:
                 self._paths.param.update(options=names, value=self.path, visible=len(names) > 1)
-        finally:
-            self._offering = False
         self.slider.offer(alphas_of(study), self.at)
 
     @property
@@ -294,7 +291,7 @@ class AlphaSlider:
     """
 
     def __init__(self, moved: Callable[[float], None]):
-        self._moved, self._placing = moved, False
+        self._moved, self._placing = moved, Updating()
         self.panel = pmui.DiscreteSlider(
             label="alpha", show_value=False, tooltips=False, options={"1": 1.0}, value=1.0, size="small",
             sizing_mode="stretch_width", margin=0, sx=SLIDER_FOCUS,
@@ -305,24 +302,18 @@ class AlphaSlider:
     def offer(self, alphas: Sequence[float], at: float) -> None:
         """Offer the alphas of a path, and some between each two."""
         options = {alpha_text(step): step for step in finer(alphas)}
-        self._placing = True
-        try:
+        with self._placing:
             if self.panel.options != options:
                 # The browser knows the value by its place among the options; one that stays the same is not sent.
                 self.panel.param.update(options=options, value=next(iter(options.values())))
-        finally:
-            self._placing = False
         self.place(at)
 
     def place(self, alpha: float) -> None:
         """Put it at an alpha, or at the step next to it."""
         value = nearest(list(self.panel.options.values()), alpha)
         if self.panel.value != value:
-            self._placing = True
-            try:
+            with self._placing:
                 self.panel.value = value
-            finally:
-                self._placing = False
 
     def say(self, alpha: float) -> None:
         """Name the alpha that is looked at."""
