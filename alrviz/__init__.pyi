@@ -37,6 +37,7 @@ from .estimators import (
 from .estimators.cells import (
     ALRClassifier as ALRClassifier,
     AnJEClassifier as AnJEClassifier,
+    HALRClassifier as HALRClassifier,
     HierarchicalALRClassifier as HierarchicalALRClassifier,
     LRClassifier as LRClassifier,
     SelectiveALRClassifier as SelectiveALRClassifier,

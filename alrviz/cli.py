@@ -144,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     fit.add_argument("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     fit.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
-    fit.add_argument("--family", default="alr", metavar="NAME", help="alr, lr, salr, hsalr or anje (default: alr)")
+    fit.add_argument("--family", default="alr", metavar="NAME", help="alr, lr, halr, salr, hsalr, anje (default: alr)")
     fit.add_argument("--order", type=int, default=2, metavar="N", help="columns a cell is of (default: 2)")
     fit.add_argument("--passes", type=_passes, default=5, metavar="N", help="of AdaGrad over the rows (default: 5)")
     fit.add_argument("--alpha", type=float, metavar="A", help="strength of the penalty (default: the family's)")

@@ -52,6 +52,7 @@ MAPS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "family-anje": (("anje", {"order": 1}), ("anje", {"order": 2})),
     "family-lr": (("lr", {"order": 1}), ("lr", {"order": 2})),
     "family-alr": (("alr", {"order": 1}), ("alr", {"order": 2})),
+    "family-halr": (("alr", {"order": 2}), ("halr", {"order": 2})),
     "family-salr": (("salr", {"order": 1, "keep": 0.5}), ("salr", {"order": 1, "keep": 1.0})),
     "family-dlr": (("dlr", {"bandwidth": "silverman"}), ("dlr", {"bandwidth": "loo"})),
     "family-elr": (("elr", {"structure": "nb"}), ("elr", {"structure": "tan"})),

@@ -27,7 +27,7 @@ def test_example_of_a_family_runs(page, tmp_path):
 
 def test_every_family_has_a_page_with_formula_picture_use_and_source():
     assert {page.stem for page in FAMILIES} == {
-        *("anje", "lr", "alr", "salr", "diagonal", "dlr", "elr", "tan", "kdb", "ande"),
+        *("anje", "lr", "alr", "halr", "salr", "diagonal", "dlr", "elr", "tan", "kdb", "ande"),
     }
     for page in FAMILIES:
         text = page.read_text(encoding="utf-8")

@@ -5,7 +5,14 @@ from typing import Any
 from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.linear import LinearClassifier
 
-__all__ = ["ALRClassifier", "AnJEClassifier", "HierarchicalALRClassifier", "LRClassifier", "SelectiveALRClassifier"]
+__all__ = [
+    "ALRClassifier",
+    "AnJEClassifier",
+    "HALRClassifier",
+    "HierarchicalALRClassifier",
+    "LRClassifier",
+    "SelectiveALRClassifier",
+]
 
 CLASSIFIERS: tuple[type[CellClassifier], ...]
 
@@ -44,6 +51,39 @@ class LRClassifier(LinearClassifier):
 
 class ALRClassifier(LinearClassifier):
     """ALR^n, LR^n whose weights multiply what counting knows already."""
+
+    scale: str
+    def __init__(
+        self,
+        *,
+        categorical_features: Any = "from_dtype",
+        n_jobs: int | None = None,
+        max_memory: int | None = None,
+        verbose: bool = False,
+        order: int = 2,
+        smoothing: float = 1.0,
+        missing: str = "level",
+        unseen: str = "neutral",
+        discretize: str | None = "mdl",
+        n_bins: int = 10,
+        alpha: float | str = 1.0,
+        penalty: str = "w",
+        center: int | str = 0,
+        start: str = "zero",
+        share: str = "cell-class",
+        objective: str = "nll",
+        solver: str = "auto",
+        bounds: tuple[int, int] | None = None,
+        class_weight: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-06,
+        memory: int = 10,
+        random_state: Any = None,
+        scale: str = "theta",
+    ) -> None: ...
+
+class HALRClassifier(LinearClassifier):
+    """hALR^n, ALR over the cells of one column, of two, ... and of n, all at once."""
 
     scale: str
     def __init__(

@@ -1,7 +1,8 @@
 """The linear form of a model file: phi of the seen cells of all tuples of order n, and what unseen cells add."""
 
-import math
 from collections.abc import Mapping
+from functools import partial
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from alrviz.errors import ModelFileError
 from alrviz.estimators import cells, linear
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
-from alrviz.models.cell_space import count_cells, space_of
+from alrviz.models.cell_space import count_cells, sizes_of, space_of
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import owners
@@ -35,7 +36,7 @@ def _saved(model: Any) -> SavedModel:
 
 def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
     encoder, space, unseen = model.encoder_, tables.space, model._model.unseen
-    members = space.tuples.tolist()
+    members = space.members
     by_tuple = {"card": tables.cards, **class_columns("count", tables.tuple_counts)}
     if unseen is not None:
         by_tuple |= class_columns("unseen", unseen.phi)
@@ -55,14 +56,18 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     by_tuple, by_cell = tables["tuples.parquet"], tables["cells.parquet"]
     recipe, levels = model._recipe, model.encoder_.levels_
     order, some = recipe.params["order"], "keep" in recipe.params
-    most = math.comb(len(levels), order)
-    if not (len(by_tuple) == most or (some and len(by_tuple) < most)) or len(by_cell) > count_cells(levels, order):
+    if order > len(levels):
+        raise ModelFileError(f"{len(levels)} columns have no tuples of order {order}")
+    whole = recipe.definition.counted(recipe.params, len(levels))[-1]
+    sizes = sizes_of(whole)
+    most, cells = (sum(f(size) for size in sizes) for f in (partial(comb, len(levels)), partial(count_cells, levels)))
+    if not (len(by_tuple) == most or (some and len(by_tuple) < most)) or len(by_cell) > cells:
         raise ModelFileError(f"{len(by_tuple):,} tuples and {len(by_cell):,} cells are not those of order {order}")
     members = by_tuple.lists("members", len(levels))
-    space = space_of(levels, tuple(members) if some else order)
-    ascending = members == sorted(set(members)) and all(own == tuple(sorted(set(own))) for own in members)
-    if {len(own) for own in members} != {order} or not ascending or len(members) != space.n_tuples:
+    ascending = members == sorted(set(members), key=lambda own: (len(own), own))
+    if not {*map(len, members)} <= {*sizes} or not ascending or any(own != tuple(sorted({*own})) for own in members):
         raise ModelFileError(f"tuples.parquet does not list the tuples of order {order}, in order")
+    space = space_of(levels, tuple(members) if some else whole)
     bias, class_counts = finite(about["bias"]), finite(about["class_counts"])
     found = Tables(
         space=space,

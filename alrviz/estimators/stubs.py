@@ -31,7 +31,7 @@ def _cells(names: list[str]) -> str:
         "from typing import Any\n",
         "from alrviz.estimators.base import CellClassifier",
         "from alrviz.estimators.linear import LinearClassifier\n",
-        f"__all__ = [{', '.join(map(repr, names))}]".replace("'", '"') + "\n",
+        "__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n",
         "CLASSIFIERS: tuple[type[CellClassifier], ...]",
     ]
     for cls in CLASSIFIERS:

@@ -89,7 +89,7 @@ class Prepared:
         self._covered: OrderedDict[Tuples, CoveredRows] = OrderedDict()
         self._plans: OrderedDict[Tuples, Plan] = OrderedDict()
         self._tables: OrderedDict[tuple[Tuples, float], Tables] = OrderedDict()
-        self._seen: OrderedDict[int, int] = OrderedDict()
+        self._seen: OrderedDict[Tuples, int] = OrderedDict()
         self._choosing: dict[int, Prepared] = {}
         self._lock = threading.RLock()
 
@@ -132,10 +132,10 @@ class Prepared:
             rows = [rows.n_rows for _, rows in self._rows(stop)]
             return rows[0], sum(rows[1:])
 
-    def seen(self, order: int, count: Callable[[], int], stop: StopToken = NEVER) -> int:
-        """Return how many cells of order n the training rows have, as `count` says where it was not asked before."""
+    def seen(self, tuples: Tuples, count: Callable[[], int], stop: StopToken = NEVER) -> int:
+        """Return how many cells of tuples the training rows have, as `count` says where it was not asked before."""
         with _turn(self._lock, stop):
-            return _remember(self._seen, order, count)
+            return _remember(self._seen, tuples, count)
 
     def plan(self, tuples: Tuples, stop: StopToken = NEVER) -> Plan:
         """Return the plan of a cover of tuples, from memory if it was asked for before."""

@@ -28,7 +28,8 @@ class Recipe:
     """What to fit and how: a family, its parameters, how columns become levels and which rows are held out.
 
     Args:
-        family: "lr", "alr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf", "hgb" (boosting) or "svm".
+        family: "lr", "alr", "halr", "salr", "hsalr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf", "hgb" (boosting)
+            or "svm".
         discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level); dlr, rf, hgb
             and svm cut nothing.
         n_bins: Number of levels for "quantile" and "uniform".

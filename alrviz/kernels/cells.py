@@ -103,12 +103,15 @@ def link(codes, shown, tuples, columns, strides, levels, where, mask, shift, slo
 def dense_keys(codes, tuples, levels, out):
     """Write to out[t, i] which of its tuple's cells row i lies in, where every possible cell has a number.
 
-    `levels` (a,) counts "no level" of each column as a level, its last; `tuples` (T, n) columns, the last the fastest.
+    `levels` (a,) counts "no level" of each column as a level, its last; `tuples` (T, n) columns, the last the fastest;
+    a tuple of fewer columns repeats its last.
     """
     n = codes.shape[1]
     for t in range(len(tuples)):
         to = out[t]
         for q in range(tuples.shape[1]):
+            if q > 0 and tuples[t, q] == tuples[t, q - 1]:
+                break
             column, top = codes[tuples[t, q]], np.uint32(levels[tuples[t, q]])
             for i in range(n):
                 code = np.uint32(column[i])

@@ -105,6 +105,15 @@ class Space:
         """Return the number of the tuple, (m,), that each of the cells (m,) belongs to."""
         return np.searchsorted(self.first, cells, side="right") - 1
 
+    @property
+    def members(self) -> list[list[int]]:
+        """The columns of each tuple, none twice."""
+        return [list(dict.fromkeys(columns)) for columns in self.tuples.tolist()]
+
+    def cards_of(self, levels: NDArray[Any]) -> NDArray[Any]:
+        """Return the cells (T,) of each tuple, had columns so many levels (a,), in their dtype."""
+        return np.where(self.strides > 0, levels[self.tuples], 1).prod(axis=1)
+
     def codes_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return (m, n): of each of the cells (m,) the level of each of its tuple's columns."""
         t = self.tuple_of(cells)
@@ -204,11 +213,39 @@ class TupleSpace(Space):
         return n_classes * (1 + self.n_cells)
 
 
+@dataclass(frozen=True, eq=False)
+class OrdersSpace(TupleSpace):
+    """All tuples of one column, all of two, ... and all of n; see `AllOrders`."""
+
+    @property
+    def n_lower(self) -> int:
+        """The number of tuples of fewer than n columns; they come first."""
+        return self.n_tuples - comb(len(self.levels), self.order)
+
+
+@dataclass(frozen=True)
+class AllOrders:
+    """All tuples of one to `order` columns."""
+
+    order: int
+
+
 AnySpace = CellSpace | TupleSpace
-# All tuples of n columns, or those that are listed.
-Tuples = int | tuple[tuple[int, ...], ...]
+# All tuples of n columns, all of one to n, or those that are listed.
+Tuples = int | AllOrders | tuple[tuple[int, ...], ...]
+
+
+def sizes_of(tuples: int | AllOrders) -> range:
+    """Return of how many columns tuples are."""
+    return range(1, tuples.order + 1) if isinstance(tuples, AllOrders) else range(tuples, tuples + 1)
 
 
 def space_of(levels: NDArray[np.int64], tuples: Tuples) -> AnySpace:
     """Return the cells of tuples of columns of so many levels (a,)."""
-    return CellSpace(levels, tuples) if isinstance(tuples, int) else TupleSpace(levels, tuples)
+    if isinstance(tuples, int):
+        return CellSpace(levels, tuples)
+    if isinstance(tuples, AllOrders):
+        check_order(len(levels), tuples.order)
+        sizes = (ascending_tuples(len(levels), size).tolist() for size in sizes_of(tuples))
+        return OrdersSpace(levels, [columns for listed in sizes for columns in listed])
+    return TupleSpace(levels, tuples)

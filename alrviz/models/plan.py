@@ -19,8 +19,9 @@ Joint values are counted on a sample of rows and extrapolated; keys made later f
 is decided by counts, never by a timing: the same table has the same cover on every machine.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import comb, inf, log2, sqrt
 from typing import Any
 
@@ -28,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import plan as kernels
-from alrviz.models.cell_space import AnySpace, CellSpace, Space, TupleSpace
+from alrviz.models.cell_space import AnySpace, CellSpace, OrdersSpace, Space, TupleSpace
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 
@@ -117,10 +118,12 @@ def plan_cover(
 ) -> Plan:
     """Return the cover of all tuples of `space` for rows like those of `codes` (a, N); `n_rows` of them if not N.
 
-    Chosen tuples are a block each.
+    Chosen tuples are a block each; those of all orders have the blocks of the highest, which hold the lower ones.
     """
     rows = codes.shape[1]
     n_rows = rows if n_rows is None else n_rows
+    if isinstance(space, OrdersSpace):
+        return _with_lower(plan_cover(codes, CellSpace(space.levels, space.order), n_rows, stop, n_jobs), space)
     if isinstance(space, TupleSpace) or space.n_tuples > MOST_TUPLES:
         cells = np.minimum(space.cards, n_rows)
         return singles(space, float(cells.sum()), float(cells.max()))
@@ -136,6 +139,29 @@ def plan_cover(
     beside = len(plans) * _slots(sample, int(space.levels.max())) <= SLOTS
     share(one, len(plans), n_jobs if beside else 1)
     return _nested(min(plans, key=lambda grown: grown.plan.cost(n_rows)), sample, space, stop)
+
+
+def _with_lower(plan: Plan, space: OrdersSpace) -> Plan:
+    """The plan of the tuples of the highest order, each lower one given to the smallest block that holds it."""
+    members = map(tuple, space.members[: space.n_lower])
+    waiting = {columns: t for t, columns in enumerate(members)}
+    taken: list[list[int]] = [[] for _ in plan.blocks]
+    for b in sorted(range(len(plan.blocks)), key=lambda b: len(plan.blocks[b].columns)):
+        columns = sorted(plan.blocks[b].columns.tolist())
+        for size in range(1, space.order):
+            found = (waiting.pop(part, None) for part in combinations(columns, size))
+            taken[b] += [t for t in found if t is not None]
+        if not waiting:
+            break
+    blocks = tuple(_moved(block, space.n_lower, own) for block, own in zip(plan.blocks, taken, strict=True))
+    links = plan.links + space.n_lower * plan.joint / max(1, len(plan.blocks))
+    return Plan(blocks, plan.joint, links, plan.largest)
+
+
+def _moved(block: Block, by: int, more: Sequence[int] = ()) -> Block:
+    """The block of tuples whose numbers are higher, and of some more."""
+    tuples = np.sort(np.append(block.tuples + by, np.array(more, np.int64)))
+    return Block(block.columns, tuples, tuple(_moved(inner, by) for inner in block.inner))
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def _cards(space: AnySpace) -> Floats:
 
 def _with_gaps(space: AnySpace, allowed: int, n_classes: int) -> AnySpace | None:
     """The cell space in which "no level" is one, where its tables are within what is allowed."""
-    possible = np.prod((space.levels + 1.0)[space.tuples], axis=1).sum()
+    possible = space.cards_of(space.levels + 1.0).sum()
     if possible >= 2**31 or 8 * possible * max(2, n_classes) > allowed:
         return None
     return space_of(space.levels + 1, space.order if isinstance(space, CellSpace) else tuple(map(tuple, space.chosen)))

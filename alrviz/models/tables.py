@@ -111,6 +111,6 @@ def count_tables(rows: Rows, cover: Cover, smoothing: float, stop: StopToken = N
         counts=cells[2 * space.n_tuples :, :classes].copy(),
         class_counts=class_counts,
         tuple_counts=class_counts - absent,
-        cards=cover.levels_seen[space.tuples].prod(axis=1).astype(float),
+        cards=space.cards_of(cover.levels_seen).astype(float),
         smoothing=smoothing,
     )

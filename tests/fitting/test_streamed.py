@@ -12,6 +12,7 @@ from alrviz.errors import AlrvizError, MemoryLimitError, RecipeError
 from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, Trial
 from alrviz.fitting.prepare import Prepared
 from alrviz.models import streamed as streamed_module
+from alrviz.models.cell_space import AllOrders
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
 from alrviz.passes.stream import FANOUT, SPAN, OwnChunks, added, tree_sum
@@ -52,7 +53,7 @@ def objective(streamed, family: str, codes, y, **params) -> StreamObjective:
 
 
 @pytest.mark.parametrize("cells", list(ALLOWED))
-@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("order", [1, 2, 3, AllOrders(3), ((0,), (1, 2, 3), (2, 3))])
 def test_counts_are_those_of_the_rows_in_memory(order, cells):
     codes, y = rows()
     tables, want = counted(codes, y, order, cells).tables, in_memory(codes, y).tables(order, 1.0)

@@ -1,6 +1,7 @@
 """The registry of families: a module and a line here for each (or for each few that share all but a name).
 
     cells           lr, alr, anje       scores are sums over the cells of all tuples of n columns
+    orders          halr                sums over the cells of tuples of one to n columns
     selected        salr, hsalr         alr on the tuples that tell most
     networks        tan, kdb, ande      counts of each column with its parents
     conditional     elr                 the same network, its tables found by steps
@@ -20,6 +21,7 @@ from alrviz.fitting.families.conditional import ELR
 from alrviz.fitting.families.density import DLR
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.networks import KDB, TAN, AnDE
+from alrviz.fitting.families.orders import HALR
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.selected import HierarchicalALR, SelectiveALR
 from alrviz.fitting.families.sklearn_models import SVM, Boosting, Forest
@@ -27,7 +29,7 @@ from alrviz.fitting.families.sklearn_models import SVM, Boosting, Forest
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         of.name: of()
-        for of in (LR, ALR, SelectiveALR, HierarchicalALR, AnJE, DLR, ELR, TAN, KDB, AnDE, Forest, Boosting, SVM)
+        for of in (LR, ALR, HALR, SelectiveALR, HierarchicalALR, AnJE, DLR, ELR, TAN, KDB, AnDE, Forest, Boosting, SVM)
     }
 )
 # Whose fit is a run, a stream of steps (AnJE's has none to take); the others are fitted at one go, by make_estimator.

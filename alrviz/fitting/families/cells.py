@@ -7,7 +7,7 @@ alr    w found by steps; scale log theta, the generative model's own weights    
 anje   nothing is found: phi = gamma log theta, the generative model of order n; at n = 1 naive Bayes
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,7 +30,7 @@ from alrviz.fitting.solvers.solver_support import (
     pulled,
 )
 from alrviz.fitting.warm import warm_fit, warm_stream
-from alrviz.models.cell_space import Tuples, check_order
+from alrviz.models.cell_space import AllOrders, Tuples, check_order
 from alrviz.models.streamed import Streamed, count_stream
 from alrviz.models.tuple_selection import Counted
 from alrviz.passes.stream import OwnChunks
@@ -91,10 +91,13 @@ class CellFamily(Family):
         super().__init_subclass__(**more)
         cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there of what the family says
 
-    def orders(self, params: Mapping[str, Any], n_columns: int) -> range:
-        """The order, where there are so many columns: the fit itself says that there are not."""
-        order = params["order"]
-        return range(order, order + (order <= n_columns))
+    def counted(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
+        """All tuples of the order, where there are so many columns: the fit itself says that there are not."""
+        return (self.all_tuples(params["order"]),) if params["order"] <= n_columns else ()
+
+    def all_tuples(self, order: int) -> int | AllOrders:
+        """Return the tuples whose cells are the model's, or that it is chosen from."""
+        return order
 
     def price(self, request: PriceRequest) -> Price:
         """By cells, counted or estimated."""
@@ -106,7 +109,7 @@ class CellFamily(Family):
 
     def warm_for(self, recipe: "Recipe", prepared: "Prepared", stop: StopToken = NEVER) -> float:
         """The passes; keys are of 32 bits where a block of the plan has so many joint values."""
-        wide = prepared.plan(recipe.params["order"], stop).largest > 2**16
+        wide = prepared.plan(self.all_tuples(recipe.params["order"]), stop).largest > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
 
     def make(self, request: FitRequest) -> BuiltFit:
@@ -161,8 +164,7 @@ class CellFamily(Family):
 
     def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> Tuples:
         """Return the tuples whose cells are the model's, which the rows may tell."""
-        order: int = params["order"]
-        return order
+        return self.all_tuples(params["order"])
 
     def objective_key(self, recipe: "Recipe") -> Hashable:
         """Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or

@@ -4,7 +4,7 @@ A family is a module of this folder and a line of the registry (families/__init_
 as written here: no parameter excludes another, nothing is drawn, nothing is compiled.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.pricing.price import Price, PriceRequest
     from alrviz.fitting.recipe import Recipe
+    from alrviz.models.cell_space import AllOrders
     from alrviz.models.tables import Tables
     from alrviz.models.tuple_selection import Level
     from alrviz.passes.rows import Rows
@@ -168,9 +169,9 @@ class Family:
 
     # ---- a fit ---------------------------------------------------------------------------------------------------
 
-    def orders(self, params: Mapping[str, Any], n_columns: int) -> range:
-        """Return the orders whose cells a fit counts."""
-        return range(0)
+    def counted(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
+        """Return the tuples whose cells a fit counts, as far as they are known before rows are looked at."""
+        return ()
 
     def price(self, request: "PriceRequest") -> "Price":
         """Return the price of a recipe of this family."""

@@ -90,7 +90,7 @@ class Networks(Family):
         counts = count_network(structure, *rows)
         return LearnedNetwork(counts, counts.model())
 
-    def orders(self, params: Mapping[str, Any], n_columns: int) -> range:
+    def counted(self, params: Mapping[str, Any], n_columns: int) -> range:
         """All up to the highest."""
         return range(1, self.highest_order(params, n_columns) + 1)
 

@@ -17,7 +17,7 @@ from alrviz.fitting.pricing.peak_memory import MANY, VISIT, RowCounts, peak_byte
 from alrviz.fitting.solvers.choice import SolverChoice, choose
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
 from alrviz.memory import free_memory
-from alrviz.models.cell_space import MOST_CELLS, CellSpace, check_order, count_cells, count_parameters
+from alrviz.models.cell_space import MOST_CELLS, CellSpace, check_order, count_cells, sizes_of, space_of
 from alrviz.models.index import MOST_ROWS
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.passes.cost_model import Work, seconds_here, seconds_per_pass
@@ -135,8 +135,9 @@ def price(
     levels = np.asarray(levels, np.int64)
     order = int(recipe.params["order"])
     check_order(len(levels), order)
-    cells = count_cells(levels, order)
-    n_tuples = comb(len(levels), order)
+    sizes = sizes_of(recipe.definition.counted(recipe.params, len(levels))[-1])
+    cells = sum(count_cells(levels, size) for size in sizes)
+    n_tuples = sum(comb(len(levels), size) for size in sizes)
     rows = RowCounts(n_rows, n_heldout, *(kept or (n_rows, n_heldout)))
     seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
     tables = tables_of(levels, order, rows, cells_seen, plan, resolve_jobs(n_jobs))
@@ -152,7 +153,7 @@ def price(
     size = peak_bytes(*shape, steps, own)
     work = Work(rows.kept, n_classes, seen, tables.blocks, tables.joint, tables.links)
     seconds = seconds_per_pass(work, n_jobs) if timed and cells <= MOST_CELLS else None
-    parameters = count_parameters(levels, order, n_classes)
+    parameters = n_classes * (1 + cells)
     refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, allowed)
     return Price(parameters, seen, size, seconds, allowed, refused, choice)
 
@@ -184,10 +185,12 @@ def price_cells(request: PriceRequest) -> Price:
         bound = price(*shape, n_heldout=heldout, max_memory=max_memory, timed=False)
         return bound if bound.refused else least
 
-    def count() -> int:
-        return estimate_seen(encoded, order, stop, 1 if prepared is None else prepared.n_jobs)
+    tuples, jobs = recipe.definition.counted(recipe.params, encoded.n_columns)[-1], prepared.n_jobs if prepared else 1
 
-    seen = count() if prepared is None else prepared.seen(order, count, stop)
+    def count() -> int:
+        return sum(estimate_seen(encoded, size, stop, jobs) for size in sizes_of(tuples))
+
+    seen = count() if prepared is None else prepared.seen(tuples, count, stop)
     bare: dict[str, Any] = {
         "cells_seen": seen,
         "plan": _NO_BLOCKS,
@@ -199,9 +202,9 @@ def price_cells(request: PriceRequest) -> Price:
         return price(*shape, **bare)
     plan = kept = None
     if prepared is not None:
-        kept, plan = prepared.kept(stop), prepared.plan(order, stop)
+        kept, plan = prepared.kept(stop), prepared.plan(tuples, stop)
     elif comb(encoded.n_columns, order) <= PLANNED:
-        plan = plan_cover(encoded.codes, CellSpace(encoded.levels, order), stop=stop)
+        plan = plan_cover(encoded.codes, space_of(encoded.levels, tuples), stop=stop)
     return price(
         *shape,
         cells_seen=seen,

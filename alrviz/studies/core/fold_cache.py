@@ -18,6 +18,7 @@ from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_covers, warm_cuts
+from alrviz.models.cell_space import Tuples
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.table_transfer import SentTable
@@ -58,24 +59,24 @@ class FoldCache:
     def _covered(self, estimator: RecipeClassifier, recipe: Recipe) -> float:
         """Cover and count the rows for a recipe that will ask for it; return what that took when it was done."""
         total = 0.0
-        for order in self._orders(estimator, recipe):
+        for tuples in self._counted(estimator, recipe):
             smoothing = recipe.params["smoothing"]
-            for what in (("cover", order), ("tables", order, smoothing)):
+            for what in (("cover", tuples), ("tables", tuples, smoothing)):
                 if what not in self._covering:
                     start = time.perf_counter()
-                    self.prepared.covered(order) if what[0] == "cover" else self.prepared.tables(order, smoothing)
+                    self.prepared.covered(tuples) if what[0] == "cover" else self.prepared.tables(tuples, smoothing)
                     self._covering[what] = time.perf_counter() - start
                 total += self._covering[what]
         return total
 
-    def _orders(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[int]:
-        """The orders whose cells a fit counts; none where it will say itself that it cannot."""
+    def _counted(self, estimator: RecipeClassifier, recipe: Recipe) -> Sequence[Tuples]:
+        """The tuples whose cells a fit counts; none where it will say itself that it cannot."""
         encoded = self.prepared.encoded
-        orders = recipe.definition.orders(recipe.params, encoded.n_columns)
-        if not orders:
-            return orders
+        counted = recipe.definition.counted(recipe.params, encoded.n_columns)
+        if not counted:
+            return counted
         price = price_of(encoded, recipe, max_memory=estimator.max_memory, prepared=self.prepared)
-        return () if price.refused else orders
+        return () if price.refused else counted
 
 
 def cached_fold(table: SentTable, split: Split, recipe: Recipe) -> FoldCache:
