@@ -35,6 +35,7 @@ from alrviz.errors import AlrvizError, nearest
 
 if TYPE_CHECKING:
     from bokeh.server.server import Server
+    from distributed import Client
 
     from alrviz.data.dataset import Dataset
     from alrviz.data.options import ReadOptions
@@ -159,6 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--unreadable", default="error", choices=("error", "missing"), help="what becomes of a value that "
                      "is not what its column's are (default: error)")  # fmt: skip
     fit.add_argument("--cache", type=Path, metavar="DIR", help="folder of codes (default: the user's)")
+    fit.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster's, such as tcp://host:8786: passes are its")
     fit.add_argument("--resume", action="store_true", help="go on after the last pass of a fit that was broken off")
     fit.add_argument("--threads", type=int, metavar="N", help="threads (default: all)")
     _add_read_options(fit)
@@ -274,6 +276,13 @@ def _predict(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
+    from alrviz.passes.cluster import connected
+
+    with connected(options.scheduler) as client:  # first: all files might be read for nothing
+        return _fit_on(client, options)
+
+
+def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     if not options.out.parent.is_dir() or options.out.is_dir():
         folder = f"there is no folder {str(options.out.parent)!r} to write the model to"
         raise _Refused(f"{str(options.out)!r} is a folder; a file was expected" if options.out.is_dir() else folder)
@@ -308,7 +317,7 @@ def _fit(options: argparse.Namespace) -> int:
     kept = options.out.with_name(f"{options.out.name}.resume")
     if kept.exists() and not options.resume:
         raise _Refused(f"{str(kept)!r} is of a fit that was broken off: go on with --resume, or remove it")
-    run = Run(stream, recipe, n_jobs=options.threads, checkpoint=kept, progress=said.rows)
+    run = Run(stream, recipe, n_jobs=options.threads, checkpoint=kept, scheduler=client, progress=said.rows)
     if options.resume and not kept.exists():
         said.line(f"there is no {kept} to go on from: this is a new fit")
     try:

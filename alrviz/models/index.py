@@ -81,6 +81,9 @@ class CellIndex(Generic[S]):
         begin = np.searchsorted(seen, np.append(space.first, space.n_cells))
         return cls.of(space, begin, seen - np.repeat(space.first, np.diff(begin)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).of, (self.space, self.begin, self.local)  # slots are sooner filled than sent
+
     @property
     def n_rows(self) -> int:
         """Rows of the cell table, 2T + S."""

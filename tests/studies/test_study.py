@@ -371,7 +371,7 @@ def test_a_cluster_of_two_workers_gives_the_same_frame_by_one_client(monkeypatch
             super().__init__(*args, **options)
             clients.append(self)
 
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster:
         monkeypatch.setattr(distributed, "Client", Watched)
         study = small(n_jobs=None, scheduler=cluster.scheduler_address).run()
         assert study.join(30)

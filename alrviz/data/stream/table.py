@@ -149,20 +149,11 @@ class Stream:
         encoder = Encoder(discretize=discretize, n_bins=n_bins, missing=missing)
         key = self._key([discretize, n_bins, missing, holdout, seed, self.unreadable])
         path = self.cache / f"{key[:32]}{SUFFIX}"
-        while not _turns.acquire(timeout=0.05):  # runs of one table that begin at once code it once
-            stop.check()
-        try:
-            cache = open_cache(path)
-            if cache is None:
-                coding = Coding(
-                    self.source, self.reading.columns, self._class_reading, self.unreadable, encoder, holdout, seed
-                )
-                cache = code_table(coding, path, {"name": self.name}, progress, stop)
-        finally:
-            _turns.release()
+        coding = Coding(self.source, self.reading.columns, self._class_reading, self.unreadable, encoder, holdout, seed)
+        cache = coded_cache(coding, path, progress, stop)
         fitted = Encoder.from_dict(cache.facts["encoder"])
         fitted.lost_ = tuple(cache.facts["lost"])
-        return CodedTable(cache, fitted, self.source)
+        return CodedTable(cache, fitted, coding)
 
     @property
     def _class_reading(self) -> ColumnReading:
@@ -183,12 +174,12 @@ class CodedTable:
     Attributes:
         cache: parts "train" and "held".
         encoder: fitted on the training rows.
-        source: the files.
+        coding: how it was written, and can be again.
     """
 
     cache: CodeCache
     encoder: Encoder
-    source: Source
+    coding: Coding
 
     @property
     def levels(self) -> NDArray[np.int64]:
@@ -214,6 +205,20 @@ class CodedTable:
         unread = {name: n for name, n in facts["unread"].items() if n}
         notes += [f"{n:,} values of {name!r} are not as the others and count as missing" for name, n in unread.items()]
         return notes + [text for text in [lost_text(self.encoder)] if text]
+
+
+def coded_cache(coding: Coding, path: Path, progress: Progress = no_progress, stop: StopToken = NEVER) -> CodeCache:
+    """Return the codes kept in `path`; where none are, make them.
+
+    Raises:
+        TableError: as `Stream.coded`.
+    """
+    while not _turns.acquire(timeout=0.05):  # runs of one table that begin at once code it once
+        stop.check()
+    try:
+        return open_cache(path) or code_table(coding, path, {"name": coding.source.name}, progress, stop)
+    finally:
+        _turns.release()
 
 
 def open_table(

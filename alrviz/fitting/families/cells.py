@@ -8,7 +8,7 @@ anje   nothing is found: phi = gamma log theta, the generative model of order n;
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.data.stream.coding import choosing_size
@@ -33,7 +33,6 @@ from alrviz.fitting.warm import warm_fit, warm_stream
 from alrviz.models.cell_space import AllOrders, Tuples, check_order
 from alrviz.models.streamed import Streamed, count_stream
 from alrviz.models.tuple_selection import Counted
-from alrviz.passes.stream import OwnChunks
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -137,16 +136,14 @@ class CellFamily(Family):
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
         cache, n_classes = coded.cache, len(coded.classes)
-        n_chunks, n_choosing = len(cache.parts["train"]), choosing_size(cache.n_rows("train"))
-        chunks = OwnChunks(partial(cache.chunks, "train"), n_chunks)
-        rest = OwnChunks(partial(cache.rest, "train", n_choosing), n_chunks)  # what is learned from while D_CV chooses
+        n_choosing = choosing_size(cache.n_rows("train"))
         request.tell("compiling")
         compiled = warm_stream(n_classes, coded.encoder.levels_)
         request.tell("counting cells")
 
         @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
         def count(tuples: Tuples, choosing: bool = False) -> Streamed:
-            own = rest if choosing else chunks
+            own = request.chunks(n_choosing if choosing else 0)  # what is learned from while D_CV chooses
             return count_stream(
                 coded.levels, tuples, own, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
             )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from alrviz.models.tables import Tables
     from alrviz.models.tuple_selection import Level
     from alrviz.passes.rows import Rows
+    from alrviz.passes.stream import Chunks
 
 GREY = "#777777"
 # Seconds of a fit beside what grows with the table; and of a network's row and pair of columns.
@@ -76,6 +77,7 @@ class StreamRequest:
 
     Attributes:
         coded: the table as codes.
+        chunks: of a number of rows: its training rows without the first so many, passed over here or on a cluster.
         recipe: what is fitted.
         allowed: bytes that may be used.
         n_jobs: threads; None for all.
@@ -85,6 +87,7 @@ class StreamRequest:
     """
 
     coded: "CodedTable"
+    chunks: "Callable[[int], Chunks]"
     recipe: "Recipe"
     allowed: int
     n_jobs: int | None

@@ -11,7 +11,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,9 +41,13 @@ from alrviz.memory import free_memory
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Level
+from alrviz.passes.cluster import ClusterChunks, connected, own_chunks, require_dask
+from alrviz.passes.stream import Chunks
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
+    from distributed import Client
+
     from alrviz.data.encoded import Encoded
     from alrviz.estimators.recipes import RecipeClassifier
 
@@ -61,6 +67,8 @@ class Run(RunAttributes, Driven):
         on_step: called with every `Step` in the thread that fits; where it returns True the run is stopped.
         checkpoint: of a table read in batches, a file in which the state is kept after every pass; a run goes on from
             what is there, to the same model. Whoever has the model removes it.
+        scheduler: of a table read in batches, the Dask cluster that passes over its rows, as the scheduler's address
+            or a `distributed.Client`: the same bits, sooner. Steps row by row (AdaGrad's) are taken here all the same.
         progress: of a table read in batches, hears what is read or encoded and of how many rows that is done.
         price: what it was priced at beforehand, on the same rows and threads; None to price it when it starts, as it is
             where less memory is free by then than the price takes.
@@ -97,12 +105,17 @@ class Run(RunAttributes, Driven):
         start: LinearModel | None = None,
         on_step: Callable[[Step], object] | None = None,
         checkpoint: Path | str | None = None,
+        scheduler: "str | Client | None" = None,
         progress: Progress = no_progress,
         price: Price | None = None,
     ):
         if dataset is not None and not isinstance(dataset, Stream):  # rows of `of` and `on` are encoded already
             require_dataset(dataset)
         require_recipe(recipe)
+        if scheduler is not None:
+            require_dask()
+            if not isinstance(dataset, Stream):
+                raise RecipeError("scheduler= is for tables read in batches; expected a table of open_table")
         if isinstance(dataset, Stream) and recipe.definition.streams:
             recipe.definition.check_stream(recipe.params, len(dataset.reading.columns))
         elif isinstance(dataset, Stream):
@@ -134,6 +147,7 @@ class Run(RunAttributes, Driven):
         self._stop = StopToken()
         self._advancing = threading.Lock()
         self._ending = threading.Lock()
+        self._scheduler, self._connection = scheduler, ExitStack()
         self._prepared: Prepared | None = None
         self._coded: CodedTable | None = None
         self._checkpoint: PassCheckpoint | None = None
@@ -201,6 +215,7 @@ class Run(RunAttributes, Driven):
         try:
             state, step, verdict = self._next()
         except Stopped:
+            self._connection.close()  # it may have been made after the stop
             return None
         except Exception as error:
             if self.trace.closed:  # a stop took the solver's state away while it was at work
@@ -232,7 +247,7 @@ class Run(RunAttributes, Driven):
         if self.dataset is None and self._prepared is not None:
             other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
-            other = Run(self.dataset, self.recipe, **limits)
+            other = Run(self.dataset, self.recipe, scheduler=self._scheduler, **limits)
         while (not len(other.trace) or other.trace[-1].index < index) and other.advance() is not None:
             pass
         return other
@@ -291,6 +306,7 @@ class Run(RunAttributes, Driven):
                     self._state = self._state.released()
                 if self._fit is not None:
                     self._fit.objective.release(self._state.point if self._state else None)
+        self._connection.close()
 
     def _next(self) -> tuple[SolverState, Step, Outcome | None]:
         fit = self._fit or self._prepare()
@@ -385,6 +401,7 @@ class Run(RunAttributes, Driven):
     def _of_stream(self, stream: Stream) -> BuiltFit:
         """What the recipe makes of a table that is read in batches."""
         recipe, stop = self.recipe, self._stop
+        client = self._connection.enter_context(connected(self._scheduler))  # hours of reading might be for nothing
         missing = recipe.definition.missing(recipe.params)
         self._coded = stream.coded(
             recipe.cuts,
@@ -396,7 +413,15 @@ class Run(RunAttributes, Driven):
             stop=stop,
         )
         allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
-        request = StreamRequest(self._coded, recipe, allowed, self._n_jobs, self._tell, stop, self._levels.append)
+        chunks: Callable[[int], Chunks]
+        if client is None:
+            chunks = partial(own_chunks, self._coded, "train")
+        else:
+            self._tell("waiting for the cluster")
+            chunks = ClusterChunks(client, self._coded, "train", stop).without
+        request = StreamRequest(
+            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, stop, self._levels.append
+        )
         made, self.price = recipe.definition.make_stream(request)
         return made
 

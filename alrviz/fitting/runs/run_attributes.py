@@ -33,6 +33,7 @@ class RunAttributes:
     price: Price | None
     _prepared: Prepared | None
     _coded: "CodedTable | None"
+    _scheduler: object
     _fit: Fit | None
     _tables: Tables | None
     _levels: list[Level]
@@ -62,8 +63,13 @@ class RunAttributes:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences on what of a table read in batches is not used, once it is coded."""
-        return self._coded.notes if self._coded else []
+        """Sentences on what of a table read in batches is not used, or not spread over a cluster, once it is coded."""
+        notes = self._coded.notes if self._coded else []
+        if self._scheduler is not None and self.price and self.price.choice and self.price.choice.solver == "adagrad":
+            notes.append(
+                "AdaGrad's steps, row by row, are taken on this machine; what is summed over rows, on the cluster"
+            )
+        return notes
 
     @property
     def tables(self) -> Tables | None:

@@ -21,13 +21,14 @@ from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_max_memory
 from alrviz.fitting.folds import check_folds
 from alrviz.fitting.recipe import Recipe
+from alrviz.passes.cluster import require_dask
 from alrviz.stop import StopToken
 from alrviz.studies.core import workers
 from alrviz.studies.core.checkpoint import Checkpoint, Keep
 from alrviz.studies.core.cost import StudyPrice, price_study
 from alrviz.studies.core.results import StudyResults
 from alrviz.studies.core.study_task import Row, StudyTask
-from alrviz.studies.core.workers import computed, jobs_of, require_dask
+from alrviz.studies.core.workers import computed, jobs_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,9 +18,9 @@ from contextlib import ExitStack
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
-from alrviz.errors import RecipeError
 from alrviz.exit_with_parent import exit_with_parent
 from alrviz.memory import total_memory
+from alrviz.passes.cluster import connected
 from alrviz.passes.threads import available_threads, resolve_jobs
 from alrviz.stop import StopToken
 from alrviz.studies.core.compute_task import compute
@@ -69,14 +69,6 @@ def computed(
             left -= 1
             if not stop.stopped:
                 yield found
-
-
-def require_dask() -> None:
-    """Raise `RecipeError` where the packages that reach a cluster are missing."""
-    try:
-        import distributed  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: F401
-    except ImportError as error:
-        raise RecipeError("a scheduler is reached through Dask: pip install 'alrviz[dask]'") from error
 
 
 class _Slot(Protocol):
@@ -252,10 +244,8 @@ def _on_cluster(
     scheduler: str, datasets: "Mapping[str, Dataset]", n_jobs: int | None, tasks: int, ending: ExitStack
 ) -> list[_Slot]:
     """One client for all slots, closed at the end, and each table sent to all workers once."""
-    require_dask()
-    from distributed import Client
-
-    client = ending.enter_context(Client(scheduler, set_as_default=False))
+    client = ending.enter_context(connected(scheduler))
+    assert client is not None
     wanted = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
     tables = {key: client.scatter(TableTransfer.of(one), broadcast=True, hash=False) for key, one in datasets.items()}
     return [_OnCluster(client, tables) for _ in range(min(wanted, tasks))]
