@@ -56,6 +56,7 @@ from .fitting.solvers.step import Outcome as Outcome, Step as Step
 from .fitting.runs.trace import Trace as Trace
 from .studies.protocols.bias_variance import bias_variance as bias_variance
 from .studies.protocols.choose_order import choose_order as choose_order
+from .studies.protocols.choose_tuples import choose_tuples as choose_tuples
 from .studies.protocols.compare import compare as compare
 from .studies.protocols.learning_curve import learning_curve as learning_curve
 from .studies.protocols.alpha_path import alpha_path as alpha_path
@@ -73,6 +74,7 @@ from .views import (
     OrderStudyView as OrderStudyView,
     PathView as PathView,
     RaceView as RaceView,
+    SelectionView as SelectionView,
 )
 from .views.replay.replay import save_replay as save_replay
 

@@ -31,6 +31,7 @@ def preload() -> None:
     import alrviz.explorer.pages.data.page
     import alrviz.explorer.pages.order.page
     import alrviz.explorer.pages.path.page
+    import alrviz.explorer.pages.selection.page
     import alrviz.explorer.shell.shell  # noqa: F401
     from alrviz.explorer.server.table_process import READERS
 
@@ -53,6 +54,7 @@ def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" =
     from alrviz.explorer.pages.data.page import DataPage
     from alrviz.explorer.pages.order.page import OrderPage
     from alrviz.explorer.pages.path.page import PathPage
+    from alrviz.explorer.pages.selection.page import SelectionPage
     from alrviz.explorer.shell.shell import build
     from alrviz.explorer.web import guard, page_server
 
@@ -60,7 +62,7 @@ def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" =
     if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):
         return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
     page_server.same_for_all(pn.state.curdoc)
-    pages = [ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage]
+    pages = [ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage, SelectionPage]
     try:
         return build(pages, dataset, "" if path is None else str(path)).root
     except Exception:  # else the browser would wait for a page that never comes

@@ -68,14 +68,14 @@ def grown(selected: Iterable[Columns], n_columns: int, strong: bool) -> list[Col
     return sorted(wider)
 
 
-def predicted_gain(tables: Tables, excess: Floats) -> Floats:
-    """Return (T,): by how many nats a row each tuple would lower held-out log loss, beside a model that lacks it.
+def excess_test(tables: Tables, excess: Floats) -> tuple[Floats, Floats]:
+    """Return X2 (T,) of what each tuple's cells have beyond a model that lacks it, and its degrees of freedom (T,).
 
         X2 = sum over cells and classes of G^2 / E where E >= 1,     G = sum over the cell's rows of p - 1[y]
-        gain = (X2 - 2 df) / 2N,                                     E = N_ck + G: what the model expects there
+                                                                     E = N_ck + G: what the model expects there
 
     `excess` is G (S, C) of a model of the tuples' parts, which explains all of a table but (L_1 - 1)(L_2 - 1)... of its
-    cells for each class but one: these are the degrees of freedom df, in proportion where not all cells are looked at.
+    cells for each class but one: these are the degrees of freedom, in proportion where not all cells are looked at.
     """
     of, space, classes = tables.tuple_of_seen, tables.space, tables.n_classes
     expected = tables.counts + excess
@@ -84,7 +84,16 @@ def predicted_gain(tables: Tables, excess: Floats) -> Floats:
     found = np.bincount(of, terms.sum(axis=1), space.n_tuples)
     levels = space.levels[space.tuples].astype(float)
     free = ((levels - 1.0) / levels).prod(axis=1) * (classes - 1.0) / classes
-    df = np.bincount(of, looked.sum(axis=1), space.n_tuples) * free
+    df: Floats = np.bincount(of, looked.sum(axis=1), space.n_tuples) * free
+    return found.astype(float), df
+
+
+def predicted_gain(tables: Tables, excess: Floats) -> Floats:
+    """Return (T,): by how many nats a row each tuple would lower held-out log loss, beside a model that lacks it.
+
+    gain = (X2 - 2 df) / 2N                                      X2 and df as `excess_test` has them
+    """
+    found, df = excess_test(tables, excess)
     return (found - 2.0 * df) / (2.0 * tables.class_counts.sum())
 
 

@@ -81,7 +81,7 @@ def orders(
     }  # fmt: skip
     for name, title in COSTS.items():
         part = _cost(name, x, found)
-        y = _log_range(part["y"])
+        y = log_range(part["y"])
         pictures[name] = Picture(
             draw=partial(_costs, orders=compared, label=label, dark=dark),
             y=y, labels=("", title), data={"points": part}, parts={"ticks": {"ticks": power_ticks(*y)}},
@@ -133,8 +133,8 @@ def _range(parts: Sequence[Any]) -> Range:
     return low - 0.3 * air, high + 0.18 * air
 
 
-def _log_range(values: Any) -> Range:
-    """Whole powers of ten, two of them at least; above the highest point there is room for its number."""
+def log_range(values: Any) -> Range:
+    """Return whole powers of ten, two of them at least; above the highest point there is room for its number."""
     if not len(values):
         return 1.0, 100.0
     low, high = np.floor(np.log10(values.min() / 1.3)), np.ceil(np.log10(values.max() * 4))

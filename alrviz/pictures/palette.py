@@ -22,7 +22,7 @@ _SIGNS = "●■▲◆▼⬢"
 _TINTS = (0.0, 0.45, -0.3, 0.7, -0.8, 0.22)
 _TINTS_ON_DARK = (0.1, 0.5, 0.3, 0.7, -0.1, 0.85)
 INKS = {False: "#1d1d24", True: "#eceaf3"}  # of lines without a class, on a light and on a dark ground
-_GROUNDS = {False: "#ffffff", True: "#1b1c22"}
+GROUNDS = {False: "#ffffff", True: "#1b1c22"}
 READABLE = 4.5  # contrast of text with its ground, as WCAG asks for
 
 
@@ -45,7 +45,7 @@ def shade(colour: str, tint: float) -> str:
 
 def readable(colour: str, dark: bool = False) -> str:
     """Return the colour as words need it: mixed with black, or with white on a dark ground, until it can be read."""
-    ground, toward = _GROUNDS[dark], 1 if dark else -1
+    ground, toward = GROUNDS[dark], 1 if dark else -1
     mixed = (shade(colour, toward * k / 20) for k in range(21))
     return next(found for found in mixed if contrast(found, ground) >= READABLE)
 

@@ -11,6 +11,7 @@ from alrviz.views.studies.compare import CompareView
 from alrviz.views.studies.learning_curve import LearningCurveView
 from alrviz.views.studies.order import OrderStudyView
 from alrviz.views.studies.path import PathView
+from alrviz.views.studies.selection import SelectionView
 
 __all__ = [
     "BandwidthView",
@@ -24,4 +25,5 @@ __all__ = [
     "OrderStudyView",
     "PathView",
     "RaceView",
+    "SelectionView",
 ]

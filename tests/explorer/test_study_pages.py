@@ -13,6 +13,7 @@ from alrviz.explorer.pages.bias.page import BiasPage
 from alrviz.explorer.pages.compare.page import ComparePage
 from alrviz.explorer.pages.order.page import OrderPage
 from alrviz.explorer.pages.path.page import PathPage
+from alrviz.explorer.pages.selection.page import SelectionPage
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import Registry
 from alrviz.explorer.session.session import Session
@@ -54,6 +55,12 @@ def losses_shown(said: str, mine: Any, made: Any) -> bool:
     fits = zip(names, frame.repeat, frame.fold, frame.log_loss, strict=True)
     lines = [f"{name} {repeat} {fold} {loss:.6f}" for name, repeat, fold, loss in fits]
     return len(lines) > 4 and set(lines) <= set(said.splitlines()) and mine.verdict().sentence in said
+
+
+def kept_shown(said: str, mine: Any, made: Any) -> bool:
+    fits = mine.frame()[["racer", "repeat", "fold", "log_loss"]].itertuples(index=False)
+    lines = {f"{racer} {repeat} {fold} {loss:.6f}" for racer, repeat, fold, loss in fits}
+    return len(lines) > 4 and lines <= set(said.splitlines()) and mine.verdict().sentence in said
 
 
 def path_shown(said: str, mine: Any, made: Any) -> bool:
@@ -109,6 +116,16 @@ CASES = {
             "?page=bias&tab=learning-curve&of=lr_o1_a0_vsgd~anje_o1&folds=20-300&theta=single-pass&view=span.first": {
                 "recipes": (SGD, NB), "repeats": 20, "window": 300, "theta": "single-pass", "span": "first",
             },
+        },
+    ),
+    "selection": Case(
+        SelectionPage, "?page=selection&data=monks-1&of=hsalr", ("order", 3), {"keep": 35},
+        "how many tuples on monks-1", kept_shown,
+        {
+            "?page=selection&of=salr_o3_k0.4~lr&folds=10&keep=20": {
+                "recipes": (Recipe("salr", order=3),), "folds": "10", "keep": 20,
+            },
+            "?page=selection&of=lr&keep=700": {"recipes": (Recipe("hsalr"),), "keep": 100},
         },
     ),
     "compare": Case(

@@ -91,6 +91,12 @@ _DEMOS = {
     "xor": Demo(
         "XOR: two of four bits differ, 10 % noise; order 1 sees nothing, order 2 all.", "categorical", made.xor, 1000
     ),
+    "hidden-pair": Demo(
+        "Hidden pair: three of 12 bits tell each alone, two others only together; a search from below misses these.",
+        "categorical",
+        made.hidden_pair,
+        4000,
+    ),
     "tic-tac-toe": Demo(
         "Tic-tac-toe: all 958 boards at which a game can end, 626 of them won by x; order 2 tells them all apart.",
         "categorical",

@@ -82,6 +82,13 @@ def xor(rows: int, rng: np.random.Generator) -> pd.DataFrame:
     return parity(rows, rng, relevant=2, columns=4, noise=0.1)
 
 
+def hidden_pair(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return twelve random bits, three of which tell about the class each alone, and bits 7 and 11 only together."""
+    bits = rng.integers(0, 2, (rows, 12))
+    score = bits[:, :3] @ np.array([1.6, 1.2, 0.8]) + 2.4 * (bits[:, 6] ^ bits[:, 10]) - 3.0
+    return _frame(bits, [f"bit_{j + 1}" for j in range(12)], rng.random(rows) < 1 / (1 + np.exp(-score)))
+
+
 def _frame(levels: np.ndarray, names: list[str], classes: np.ndarray) -> pd.DataFrame:
     frame = pd.DataFrame(levels.astype(str).astype(object), columns=names)
     return frame.assign(**{"class": classes.astype(str).astype(object)})

@@ -29,7 +29,7 @@ FIRST_DEMO, FIRST_ROWS = "led", 3_000
 # Pages with a demo set of their own.
 FIRST_DEMOS = {
     "convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "monks-1", "path": "balance-scale",
-    "bias": "skewed", "compare": "monks-1",
+    "bias": "skewed", "compare": "monks-1", "selection": "hidden-pair",
 }  # fmt: skip
 MOST_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
@@ -201,6 +201,10 @@ class State:
     alpha: float | None = link(
         None, "The strength of the penalty looked at along a path, None for the page's own.", _strength,
         lambda alpha: "" if alpha is None else repr(alpha), of=PAGE,
+    )  # fmt: skip
+    keep: int | None = link(
+        None, "The share of tuples looked at, in per cent, None for the page's own.", partial(_clamped, 1, 100, None),
+        _number, of=PAGE,
     )  # fmt: skip
     path: int = link(0, "The path that is looked at.", partial(_clamped, 0, MOST_RACERS - 1, 0), of=PAGE)
     sets: tuple[str, ...] = link(

@@ -5,6 +5,7 @@ and Run goes on with the rest. While a study of other settings still runs it sta
 A page derives from `StudyPage` and adds its picture and what is peculiar to it; several may be the tabs of one page.
 """
 
+import time
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.explorer.session.managed_jobs import ManagedStudy
 
+REST = 0.5  # seconds after which what a hand moved is taken to rest
 WAITING = "<span class='quiet'>No table yet.</span>"
 KEEP = "Continue when I close the page"
 PYTHON = "Python: copy this study as a script whose numbers are the screen's"
@@ -117,6 +119,7 @@ class StudyPage:
     high: ClassVar[str] = "0px"  # at least, of the card: what stands below must not jump when the price is known
     keys: ClassVar[tuple[str, ...]] = ()  # the view's parameters that have a property of a link each
     viewed: ClassVar[tuple[str, ...]] = ()  # and those that share one
+    dragged: ClassVar[str] = ""  # and one that a hand moves: it is put into the link when that rests
     closed: ClassVar[Mapping[str, Collection[str]]] = {}  # what a link may hold of the former
     choosable: ClassVar[Choosable | None] = None  # what may be chosen of recipes, where each has a chip
     use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
@@ -132,6 +135,7 @@ class StudyPage:
         self.known: Any = None
         self._sought: Hashable = None  # what `known` is, or will be, about
         self._doing = ""
+        self._touched = 0.0
 
     @classmethod
     def choices(cls) -> dict[str, Collection[str]]:
@@ -166,6 +170,8 @@ class StudyPage:
             again=self.begin, wake=session.wake, dark=session.dark, ready=False, **self.looks, **self.given()
         )
         self._write_view = link_view(session, self._page, view, self.viewed, self.keys, self._own)
+        if self.dragged:
+            view.param.watch(lambda *_: self._looked(), [*self.keys, self.dragged])
         self.use = button(
             "Use it", self.use_it, icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
         )
@@ -195,7 +201,8 @@ class StudyPage:
 
     def given(self) -> dict[str, Any]:
         """Return the view's parameters that have a property of the link, as it has them."""
-        found = {key: getattr(self._own, key) for key in self.keys if getattr(self._own, key) != getattr(State(), key)}
+        keys = [*self.keys, *([self.dragged] if self.dragged else ())]
+        found = {key: getattr(self._own, key) for key in keys if getattr(self._own, key) != getattr(State(), key)}
         return {key: value for key, value in found.items() if value in self.closed.get(key, (value,))}
 
     def make_menus(self) -> StudyMenus:
@@ -364,6 +371,26 @@ class StudyPage:
             view.ready = True
         self._learn()
 
+    def _looked(self) -> None:
+        self._touched = time.monotonic()
+        self._learn()
+
+    def _note_dragged(self) -> bool:
+        """Put what a hand moves into the link, or return that it is too early: each link is one of the browser's
+        history.
+        """
+        if not self.dragged or not self.front:
+            return False
+        view = self.study_view
+        value = getattr(view, self.dragged)
+        value = getattr(State(), self.dragged) if value == view.param[self.dragged].default else value
+        if value == getattr(self.session, self.dragged):
+            return False
+        if time.monotonic() - self._touched < REST:
+            return True
+        self.session.param.update({self.dragged: value})
+        return False
+
     def _learn(self) -> None:
         """What is known, or shown, has changed: offer the answer, where there is one."""
         self.learned()
@@ -413,7 +440,7 @@ class StudyPage:
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        waiting = self.tasks.poll()
+        waiting = self.tasks.poll() | self._note_dragged()
         seen = self.study_view.drawn
         moving = self.study_view.pump()
         if self.study_view.drawn != seen:

@@ -226,7 +226,7 @@ def _verdict(study: Study) -> OrderVerdict:
         dataset.leaks_note,
         _alpha_note(study, int(order)),
         rows or dataset.repeats_note,
-        _cuts_note(study),
+        cuts_note(study),
         _boosting_note(study, by_order.loc[best].log_loss),
     )
     return OrderVerdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note))
@@ -262,7 +262,7 @@ def _alpha_note(study: Study, order: int) -> str:
     return Sentence(f"{note}; {call} chooses it in the same way, the default is alpha={default['alpha']!r}", note)
 
 
-def _cuts_note(study: Study) -> str:
+def cuts_note(study: Study) -> str:
     """How numeric columns were cut, and which of them no cut divides in most folds."""
     frame = study.frame()
     if "numeric_columns" not in frame or not frame.numeric_columns.max() > 0:

@@ -1,12 +1,10 @@
 """The page "Generative to discriminative": losses along alpha, a fit that follows a slider, the best alpha to use."""
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.explorer.recipes.questions import MOST_RACERS, STEPS
-from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes
@@ -33,7 +31,6 @@ _OF_LINK = {"of the link": ""}  # what no choice of the menus gives
 # Passes that an unregularised fit takes, for an estimate: it has no finite optimum where rows can be told apart.
 _FREE = 500
 
-REST = 0.5  # seconds after which a slider that was moved is taken to rest
 _ROOM = room(304, 372)  # two lines of menus, the sentence, the measures, the slider, the row of Run
 
 ABOUT = r"""
@@ -179,36 +176,9 @@ class PathPage(StudyPage):
     title, icon, group, slug = "Generative to discriminative", "swap_horiz", "See", "path"
     spec_of, view_of, about = PathSpec, PathView, ABOUT
     looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, f"calc(.645 * {_ROOM})")}
-    keys = ("measure", "path")
+    keys, dragged = ("measure", "path"), "alpha"
     closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}
     use_hint = "race it on the page Convergence"
-
-    def __init__(self, session: Session):
-        super().__init__(session)
-        self._touched = 0.0
-
-    def build(self) -> None:
-        """Make what is shown."""
-        super().build()
-        self.study_view.param.watch(lambda *_: self._looked(), ["measure", "alpha", "path"])
-
-    def given(self) -> dict[str, Any]:
-        """Return what the view is made with: also the link's alpha."""
-        return super().given() | {"alpha": self._own.alpha}
-
-    def _looked(self) -> None:
-        self._touched = time.monotonic()
-        self._learn()
-
-    def _note_alpha(self) -> bool:
-        """Put the alpha into the link, or return that it is too early: each link is one of the browser's history."""
-        alpha = self.study_view.alpha
-        if alpha == self.session.alpha:
-            return False
-        if time.monotonic() - self._touched < REST:
-            return True
-        self.session.alpha = alpha
-        return False
 
     def offer(self) -> str:
         """The best alpha, where there is one."""
@@ -229,13 +199,6 @@ class PathPage(StudyPage):
             for one in ([] if view.outdated else view.readings)
         )
         return f"{super().prints(known)}print(sentence(study, {view.measure!r}))\n{best}"
-
-    # -- the shell's calls ---------------------------------------------------------------------------------------------
-
-    def pump(self) -> bool:
-        """Take over what threads have finished; returns whether there may be more."""
-        early = self._note_alpha()
-        return super().pump() or early
 
     def close(self) -> None:
         """End the threads' work; the study is the registry's."""

@@ -1,0 +1,1 @@
+"""Selection: which tuples a model is made of, and how many it needs."""

@@ -1,0 +1,183 @@
+"""The page "Selection": a search for tuples that follows the line t, and what keeping more of them gains."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from alrviz.explorer.shell.glossary import explain, term_html
+from alrviz.explorer.shell.theme import room
+from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
+from alrviz.explorer.widgets.study_page import StudyPage
+from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
+from alrviz.fitting.families import choices
+from alrviz.fitting.recipe import Recipe
+from alrviz.stop import StopToken
+from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.protocols.choose_tuples import KEEPS, choose_tuples
+from alrviz.views.studies.selection import SelectionView
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+FAMILIES = {"hsalr": "hsalr", "salr": "salr"}
+ORDERS = (2, 3, 4)
+SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "gain": "gain"}
+GROWTH = {"one part is kept": "weak", "all parts are kept": "strong"}
+
+_ROOM = room(280, 430)  # two lines of menus, two sentences, the row of Run
+
+ABOUT = r"""
+Of many columns there are very many [[tuple|tuples]], and most tell nothing. *salr* scores all tuples of
+$n$ columns and keeps a share $t$ of them, those of the highest scores. *hsalr* goes level by level: of the columns it
+keeps the best, looks at those pairs of which one part (or all) was kept, keeps the best of these, and so on; it never
+counts most of them. The left picture is that search: a block for each level, the highest score at the top left, kept
+tuples full, discarded ones hollow, and dots for those that were never looked at; lines lead from the best kept ones to
+the parts they grew from. Beside it stand the scores against their rank. Drag the line $t$, or move the slider: the
+search follows.
+
+Scores are the [[mutual information]] of a tuple's cells and the class, in [[nats]]; Miller and Madow's correction takes
+away what chance alone gives to tuples of many cells. Neither sees from single columns what tells only together, as in
+exclusive or. The *predicted gain* does: from what a model of all tuples of one column less leaves unexplained, it says
+by how much a tuple would lower [[held-out]] [[log loss]]. The small picture shows both: what stands high on the left is
+what a search from below misses. A tuple is said to tell more than its parts where chance would show so much among all
+tuples in one table of twenty (chi square, Bonferroni's correction).
+
+*Run* fits models of each [[order]] with 10 to 100 % of the tuples kept, by cross-validation: held-out log loss,
+parameters and seconds against the share. Tuples are chosen inside the training rows of each fold. The ring marks the
+verdict: of all models within one standard error of the lowest the one of fewest parameters."""
+
+
+def _param(name: str, options: Any, label: str, width: int, **more: Any) -> Menu:
+    """Return the menu of a parameter of the recipe."""
+    return Menu(
+        label, width, options, lambda spec: spec.recipe.params[name],
+        lambda spec, value: replace(spec, recipes=(spec.recipe.replace(**{name: value}),)),
+        lambda spec: name in spec.recipe.params, **more,
+    )  # fmt: skip
+
+
+def _family(spec: "SelectionSpec", family: str) -> "SelectionSpec":
+    before = spec.recipe
+    taken = {name: before.params[name] for name in Recipe(family).params if name in before.params}
+    recipe = Recipe(family, seed=before.seed, discretize=before.discretize, n_bins=before.n_bins, **taken)
+    return replace(spec, recipes=(recipe,))
+
+
+def _scores(spec: "SelectionSpec") -> dict[str, str]:
+    return {SCORES.get(score, score): score for score in choices(spec.recipe.family, "selection")}
+
+
+def _orders(spec: "SelectionSpec") -> dict[str, int]:
+    return {f"n = {n}": n for n in sorted({*ORDERS, spec.recipe.params["order"]})}
+
+
+@dataclass(frozen=True)
+class SelectionSpec(StudySpec):
+    """Shares of tuples kept, and orders up to that of one recipe."""
+
+    noun, icon, make, single = "how many tuples", "filter_alt", staticmethod(choose_tuples), True
+    first = (Recipe("hsalr", order=2),)
+    menus: ClassVar[Mapping[str, Menu]] = {
+        "family": Menu("Family", 104, FAMILIES, lambda spec: spec.recipe.family, _family),
+        "order": _param("order", _orders, "Up to order", 96, why=explain("order")),
+        "selection": _param("selection", _scores, "Score", 136),
+        "grow": _param("grow", GROWTH, "Look at tuples if", 176),
+        "folds": Menu("Cross-validation", 144, FOLD_NAMES),
+    }
+    prints = """for row in study.rows():
+    if row["outcome"] == "failed":
+        print(row["name"], row["repeat"], row["fold"], row["sentence"])
+    else:
+        print(row["racer"], row["repeat"], row["fold"], f"{row['log_loss']:.6f}")
+print(study.summary())
+print(study.verdict().sentence)
+"""
+
+    folds: str = choice("5", FOLDS)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the highest order, whatever its share."""
+        return self.recipes[0]
+
+    @classmethod
+    def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
+        """Return the first that selects tuples; the share is the view's."""
+        keep = cls.first[0].params["keep"]
+        found = [recipe.replace(keep=keep) for recipe in recipes if recipe.family in FAMILIES.values()]
+        return tuple(found)[:1]
+
+    def orders(self) -> range:
+        """Return the orders that are compared."""
+        return range(1, self.recipe.params["order"] + 1)
+
+    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
+        """Return the orders that are not refused, and the folds."""
+        orders = [order for order, one in zip(self.orders(), priced, strict=True) if not one.refused]
+        return {"orders": orders} | super().arguments(priced)
+
+    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
+        """Price a fit of each order that keeps all tuples."""
+        columns = dataset.X.shape[1]
+        recipes = [self.recipe.replace(order=order, keep=1.0) for order in self.orders()]
+        high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
+        priced = [*price_recipes(dataset, recipes[:columns], self.holdout, stop)]
+        priced += [RecipePrice("", recipe, None, high) for recipe in recipes[columns:]]
+        return tuple(replace(one, name=f"n = {n}") for n, one in zip(self.orders(), priced, strict=True))
+
+    def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
+        """Return the recipe, where it has an order."""
+        return () if all(one.refused for one in priced) else self.recipes
+
+    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
+        """Return about how long it takes: a fit goes by the tuples it keeps."""
+        return super().seconds(dataset, there) * sum(KEEPS)
+
+
+class SelectionPage(StudyPage):
+    """See the module's text; the shell describes what a page is."""
+
+    title, icon, group, slug = "Selection", "filter_alt", "Understand", "selection"
+    spec_of, view_of, about = SelectionSpec, SelectionView, ABOUT
+    looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, "250px")}
+    dragged = "keep"
+    use_hint = "race it on the page Convergence"
+
+    def price_line(self, known: Costs) -> str:
+        """Return the time alone: the menus leave no more room."""
+        return time_line(known)
+
+    def prices_html(self, known: Costs) -> str:
+        """Return what each order costs."""
+        return costs_html(known, f"{term_html('order')}, all tuples", "", "n")
+
+    def learned(self) -> None:
+        """Let the verdict say what it stands on, where it does."""
+        verdict = self.study_view.verdict
+        if verdict is not None and verdict.notes and not self.study_view.outdated:
+            self.note.visible = False
+
+    def offer(self) -> str:
+        """The verdict's order and share, else those of the line."""
+        chosen = self._chosen()
+        return "" if chosen is None else f"n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
+
+    def racers(self) -> tuple[Recipe, ...]:
+        """What is offered, and alr beside it."""
+        chosen = self._chosen()
+        if chosen is None:
+            return ()
+        mine, seed = chosen.replace(seed=self.session.seed), self.session.seed
+        shared = {name: mine.params[name] for name in ("order", "alpha", "penalty") if name in mine.params}
+        return mine, Recipe("alr", seed=seed, **shared)
+
+    def _chosen(self) -> Recipe | None:
+        view = self.study_view
+        verdict = view.verdict
+        return verdict.recipe if verdict is not None and verdict.recipe is not None else view.recipe
+
+    def close(self) -> None:
+        """End the threads' work; the study is the registry's."""
+        super().close()
+        if "study_view" in vars(self):  # it is built on the first visit
+            self.study_view.give_up()

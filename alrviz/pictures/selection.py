@@ -1,0 +1,364 @@
+"""A search for tuples, and what keeping more of them gains. [sALR] figures 1 and 3-7
+
+Levels: a block for each size of tuple, in it a node for each tuple, the highest score first, in rows from the top; kept
+nodes are full, discarded ones grey, those that were not looked at a dot. Lines lead from the best of those kept to the
+parts they grew from. Ranks: scores against rank, a line a level, and the line t up to which tuples are kept. Gains: by
+what a tuple would lower held-out log loss, beside its mutual information: what lies high on the left tells only
+together.
+Shares: held-out log loss, parameters and seconds against the share that is kept, a line an order.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import islice
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from bokeh.models import BasicTickFormatter, FixedTicker, HoverTool, NumeralTickFormatter, Span
+from bokeh.models.annotations import Legend, LegendItem
+from numpy.typing import NDArray
+
+from alrviz.models.tuple_selection import Level
+from alrviz.pictures.formatting import short_count, short_seconds
+from alrviz.pictures.labels import LETTER, Box, place, round_up
+from alrviz.pictures.level_axis import short
+from alrviz.pictures.orders import log_range, power_ticks
+from alrviz.pictures.palette import GREY, GROUNDS, INKS, MARKERS, family_colour, racer_colours, readable
+from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
+from alrviz.studies.protocols.choose_tuples import tuples_text
+from alrviz.studies.protocols.live_selection import Search
+from alrviz.studies.statistics.measures import loss_text
+
+WIDTH, HEIGHT = 620, 270  # assumed pixels of the frame of levels
+HEAD, ROW = 30, 15  # px of what stands above the blocks, and of a name
+DRAWN = 10_000  # nodes of a level: of more the best
+TOLD = 1_000  # of a level, whose names are told on hover
+LINED = 24  # tuples of a level whose lines to their parts are drawn
+MANY = 150  # tuples, of more than which marks are small
+MISSED = 3  # tuples that are named in the picture of gains
+SHARES: Mapping[str, str] = {
+    "log_loss": "held-out log loss", "parameters": "parameters (log)", "train_seconds": "seconds a fit (log)",
+}  # fmt: skip
+
+
+def _order(level: Level) -> NDArray[np.intp]:
+    """Tuples by score, the highest first, those without one last."""
+    return np.argsort(-np.nan_to_num(level.scores, nan=-np.inf), kind="stable")
+
+
+def _shown(search: Search) -> list[tuple[Level, bool]]:
+    """The levels to be drawn, and whether each is complete."""
+    return [(level, True) for level in search.levels] + ([(search.coming, False)] if search.coming is not None else [])
+
+
+class _Blocks:
+    """Where the nodes of each level stand: in a block for each, in rows from the top.
+
+    Args:
+        nodes: of each level that there is room for.
+        size: width and height of the frame, px.
+    """
+
+    def __init__(self, nodes: Sequence[int], size: tuple[int, int]):
+        wide, high = size
+        self._wide, self.top = wide, 1 - HEAD / high
+        fits = max(1, int(high * self.top / ROW))  # names below each other
+        self._across = [ceil(count / fits) for count in nodes]
+        self.named = [across <= 2 and wide / len(nodes) > 85 * across for across in self._across]
+        shares = [0.62 * across + 0.2 if named else 1.0 for across, named in zip(self._across, self.named, strict=True)]
+        self.begin = np.concatenate([[0.0], np.cumsum(shares) / sum(shares)])
+        self._rows, self.sizes = [], []
+        for k, (count, named) in enumerate(zip(nodes, self.named, strict=True)):
+            px = 0.9 * wide * (self.begin[k + 1] - self.begin[k])
+            if not named:
+                self._across[k] = max(1, round(sqrt(count * px / (high * self.top))))
+            self._rows.append(ceil(count / self._across[k]))
+            step = ROW if named else min(px / self._across[k], high * self.top / self._rows[k])
+            self.sizes.append(float(np.clip(0.72 * step, 1.5, 11.0)))
+
+    def at(self, k: int, ranks: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return x and y of nodes of these ranks in level k."""
+        across = self._across[k]
+        # The lines of a first level lead to the right, those of others come from the left: names are on the other side.
+        inside = 0.5 if not self.named[k] else 0.92 if self.left(k) else 0.12
+        x = self.begin[k] + (self.begin[k + 1] - self.begin[k]) * (0.04 + 0.9 * (ranks % across + inside) / across)
+        return x, self.top * (1 - (ranks // across + 0.5) / self._rows[k])
+
+    def left(self, k: int) -> bool:
+        """Whether the names of a level are on the left of their nodes."""
+        return k == 0 and len(self._rows) > 1
+
+    def letters(self, k: int) -> int:
+        """Return how long its names may be."""
+        px = 0.9 * self._wide * (self.begin[k + 1] - self.begin[k]) / self._across[k]
+        return max(4, int((0.88 * px - 14) / LETTER))
+
+    def head(self, k: int, kept: int, looked: int, words: str) -> str:
+        """Return what stands above a level, as much of it as there is room for."""
+        px = self._wide * (self.begin[k + 1] - self.begin[k])
+        said = f"{kept:,} of {looked:,}"
+        every = (f"{said} {words} kept", f"{said} {words}", said)
+        return next((one for one in every if LETTER * len(one) < px), said)
+
+
+def tuples(
+    search: Search, label: str, levels: int, size: tuple[int, int] | None = None, *, dark: bool = False
+) -> Picture:
+    """Return the picture of levels.
+
+    label: the family's. levels: how many there will be; the first is of single columns where there are more than one.
+    size: of the frame, px, where it is known.
+    """
+    first = search.order + 1 - levels
+    totals = [search.total(first + at) for at in range(levels)]
+    blocks = _Blocks([min(total, DRAWN) for total in totals], size or (WIDTH, HEIGHT))
+    nodes: dict[str, list[Any]] = {name: [] for name in ("kept", "discarded", "waiting")}
+    edges: list[tuple[float, ...]] = []
+    names: Data = {"x": [], "y": [], "words": [], "colour": [], "align": [], "dx": []}
+    heads = [tuples_text(first + at) for at in range(levels)]
+    ink, quiet = INKS[dark], readable(GREY, dark)
+    before: dict[tuple[int, ...], tuple[float, float]] = {}
+    for at, (level, complete) in enumerate(_shown(search)):
+        by_rank, dot = _order(level)[:DRAWN], blocks.sizes[at]
+        x, y = blocks.at(at, np.arange(len(by_rank)))
+        kept, scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
+        parts = {"kept": kept, "discarded": scored & ~kept, "waiting": ~scored}
+        for what, of in parts.items():
+            nodes[what].append((x[of], y[of], np.full(of.sum(), dot), np.flatnonzero(of) + 1, by_rank[of], level))
+        if complete and totals[at] <= DRAWN:  # those of which no part was kept
+            rest = np.arange(len(by_rank), totals[at])
+            nodes["waiting"].append((*blocks.at(at, rest), np.full(len(rest), dot / 2), rest + 1, rest, None))
+        if blocks.named[at]:
+            left = blocks.left(at)
+            names["x"] += x.tolist()
+            names["y"] += y.tolist()
+            names["words"] += [short(search.name(level.tuples[k]), blocks.letters(at)) for k in by_rank]
+            names["align"] += ["right" if left else "left"] * len(x)
+            names["dx"] += [-10 if left else 10] * len(x)
+            names["colour"] += [ink if one else quiet for one in kept]
+        here = {
+            tuple(level.tuples[k].tolist()): (float(px), float(py))
+            for k, px, py, one in zip(by_rank, x, y, kept, strict=True) if one
+        }  # fmt: skip
+        for columns, end in islice(here.items(), LINED if before else 0):
+            lesser = (columns[:j] + columns[j + 1 :] for j in range(len(columns)))
+            edges += [(*before[part], *end) for part in lesser if part in before]
+        before = here
+        heads[at] = (
+            blocks.head(at, len(level.kept), len(level.tuples), heads[at]) if complete else f"{heads[at]}: scoring …"
+        )
+    ends = np.array(edges, float).reshape(-1, 4).T
+    return Picture(
+        draw=partial(_draw_tuples, label=label, dark=dark),
+        x=(0.0, 1.0), y=(0.0, 1.0), labels=("", ""), key=(levels, label, dark),
+        data={
+            "edges": dict(zip(("x0", "y0", "x1", "y1"), ends, strict=True)),
+            **{what: _nodes(search, parts) for what, parts in nodes.items()}, "names": names,
+            "heads": {"x": blocks.begin[:-1] + 0.02, "y": [(1 + blocks.top) / 2] * levels, "words": heads},
+        },
+    )  # fmt: skip
+
+
+def _nodes(search: Search, parts: Sequence[Any]) -> Data:
+    columns: Data = {"x": [], "y": [], "size": [], "rank": [], "score": []}
+    words: list[str] = []
+    for x, y, size, rank, which, level in parts:
+        scores = np.full(len(x), np.nan) if level is None else level.scores[which]
+        for name, values in zip(columns, (x, y, size, rank, scores), strict=True):
+            columns[name].append(np.asarray(values, float))
+        told = [] if level is None else [search.name(level.tuples[k]) for k in which[:TOLD]]
+        words += told + [""] * (len(x) - len(told))
+    return {name: np.concatenate([*values, np.empty(0)]) for name, values in columns.items()} | {"name": words}
+
+
+def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
+    fig, colour = plot.figure, family_colour(label)
+    fig.xaxis.visible = fig.yaxis.visible = False
+    fig.xgrid.visible = fig.ygrid.visible = False
+    fig.segment("x0", "y0", "x1", "y1", source=plot["edges"], line_color=colour, line_alpha=0.4, line_width=1.2)
+    fig.scatter("x", "y", size="size", source=plot["waiting"], line_color=None, fill_color=GREY, fill_alpha=0.3)
+    grey = fig.scatter("x", "y", size="size", source=plot["discarded"], line_color=GREY, fill_color=None, line_width=1)
+    full = fig.scatter("x", "y", size="size", source=plot["kept"], line_color=None, fill_color=colour)
+    text: dict[str, Any] = {"text": "words", "text_font": FONT}
+    fig.text(
+        "x", "y", source=plot["names"], x_offset="dx", text_align="align", text_font_size="14px",
+        text_baseline="middle", text_color="colour", background_fill_color=GROUNDS[dark], **text,
+    )  # fmt: skip
+    fig.text(
+        "x", "y", source=plot["heads"], text_font_size="15px", text_font_style="bold", text_baseline="middle",
+        text_color=INKS[dark], **text,
+    )  # fmt: skip
+    tips = [("", "@name"), ("rank", "@rank"), ("score", "@score{0.00000}")]
+    fig.add_tools(HoverTool(renderers=[full, grey], tooltips=tips))
+
+
+def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = False) -> Picture:
+    """Return the picture of scores against rank, with the line t at `keep`; the rest as `tuples` has it."""
+    first, every = search.order + 1 - levels, _shown(search)
+    lines: list[Data] = []
+    for level, _ in every:
+        scores = level.scores[_order(level)]
+        scores = scores[~np.isnan(scores)]
+        at = np.unique(np.linspace(0, max(len(scores) - 1, 0), 600).astype(int)) if len(scores) else np.empty(0, int)
+        x = (at + 0.5) / max(len(level.scores), 1)
+        lines.append(
+            {"x": x, "y": scores[at], "rank": at + 1.0, "size": np.full(len(at), 6.0 if len(at) <= 60 else 2.6)}
+        )
+    lines += [{"x": [], "y": [], "rank": [], "size": []}] * (levels - len(lines))
+    values = np.concatenate([np.asarray(line["y"], float) for line in lines])
+    high = round_up(1.04 * float(values.max())) if len(values) and values.max() > 0 else 1.0
+    low = min(0.0, 1.1 * float(values.min())) if len(values) else 0.0
+    colours = tuple(racer_colours([label] * levels, dark))
+    called = tuple(tuples_text(first + k) for k in range(levels))
+    words = {"mi": "mutual information", "mi-mm": "MI, corrected", "gain": "predicted gain"}.get(search.score, "score")
+    return Picture(
+        draw=partial(_draw_ranks, colours=colours, called=called, dark=dark),
+        x=(0.0, 1.0), y=(low, high), labels=("share of a level, highest score first", f"{words} (nats)"),
+        data={"lines": tuple(lines), "line": {"x": [keep], "y": [high], "words": [f"t = {keep:.0%}"]}},
+        parts={"t": {"location": keep}}, key=(called, colours, dark),
+    )  # fmt: skip
+
+
+def _draw_ranks(plot: Plot, colours: Sequence[str], called: Sequence[str], dark: bool) -> None:
+    fig, items, drawn = plot.figure, [], []
+    fig.xaxis[0].formatter = NumeralTickFormatter(format="0%")
+    # The first level is drawn over the others.
+    for words, colour, marker, source in zip(called, colours, MARKERS, plot["lines"], strict=False):
+        line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6)
+        dots = fig.scatter("x", "y", source=source, color=colour, size="size", marker=marker)
+        items.append(LegendItem(label=words, renderers=[line, dots]))
+        drawn.append(dots)
+    fig.add_tools(HoverTool(renderers=drawn, tooltips=[("rank", "@rank"), ("score", "@y{0.00000}")]))
+    plot.parts["t"] = Span(location=0.5, dimension="height", line_color=INKS[dark], line_width=3)
+    fig.add_layout(plot.parts["t"])
+    fig.text(
+        "x", "y", text="words", source=plot["line"], x_offset=7, y_offset=4, text_baseline="top", text_font=FONT,
+        text_font_size="16px", text_font_style="bold", text_color=INKS[dark],
+    )  # fmt: skip
+    _legend(plot, items)
+
+
+def _legend(plot: Plot, items: Sequence[LegendItem]) -> None:
+    legend = Legend(items=list(items), orientation="horizontal", margin=0, padding=2, border_line_color=None, spacing=8)
+    legend.update(background_fill_alpha=0.0, label_text_font_size="15px", glyph_width=16)
+    plot.figure.add_layout(legend, "above")
+
+
+def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
+    """Return the picture of gains beside mutual information, of all tuples of the order."""
+    known = search.gains is not None and search.mi is not None
+    mi, gain = (np.empty(0) if one is None or not known else one for one in (search.mi, search.gains))
+    state = np.zeros(len(mi), np.int8)  # not looked at
+    last = search.levels[-1] if search.levels else None
+    if known and last is not None:
+        looked = search.numbers(last.tuples)
+        state[looked] = 1
+        state[looked[last.kept]] = 2
+    tells = np.zeros(len(mi), bool) if search.tells is None or not known else search.tells
+    best = [int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MISSED] if tells[k]]
+    every = search.all_tuples()
+    high, low = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
+    right = float(mi.max(initial=0.0)) or 1.0
+    air = 0.1 * (high - low) or 1e-3
+    x, y = (-0.03 * right, 1.06 * right), (low - air, high + 1.6 * air)
+    sides, words = [bool(mi[k] > 0.5 * right) for k in best], [short(search.name(every[k]), 30) for k in best]
+    shifts = place(Box(*x, *y, height=160, width=320), mi[best].tolist(), gain[best].tolist(), words, sides)
+    parts = {name: np.flatnonzero(state == k) for k, name in enumerate(("waiting", "discarded", "kept"))}
+    return Picture(
+        draw=partial(_draw_gains, label=label, dark=dark),
+        x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"),
+        data={
+            **{name: {"x": mi[of], "y": gain[of], "name": [search.name(every[k]) for k in of],
+                      "size": np.full(len(of), 9.0 if len(mi) <= MANY else 5.0)} for name, of in parts.items()},
+            "names": {
+                "x": mi[best], "y": gain[best], "words": words, "dy": shifts,
+                "align": ["right" if side else "left" for side in sides], "dx": [-9 if side else 9 for side in sides],
+            },
+        },
+        key=(label, dark),
+    )  # fmt: skip
+
+
+def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
+    fig, colour, drawn, items = plot.figure, family_colour(label), [], []
+    fig.yaxis[0].formatter = BasicTickFormatter(use_scientific=False)
+    fig.add_layout(Span(location=0.0, dimension="width", line_color=GREY, line_dash=[5, 4], line_width=1.4))
+    looks: Mapping[str, Mapping[str, Any]] = {
+        "not looked at": {"marker": "x", "line_color": INKS[dark], "line_width": 1.6},
+        "discarded": {"line_color": GREY, "fill_color": None},
+        "kept": {"line_color": None, "fill_color": colour, "fill_alpha": 0.8},
+    }
+    for (words, look), source in zip(looks.items(), ("waiting", "discarded", "kept"), strict=True):
+        drawn.append(fig.scatter("x", "y", size="size", source=plot[source], **look))
+        items.append(LegendItem(label=words, renderers=[drawn[-1]]))
+    fig.text(
+        "x", "y", text="words", source=plot["names"], text_align="align", x_offset="dx", y_offset="dy", text_font=FONT,
+        text_baseline="middle", text_font_size="14px", text_color=INKS[dark],
+    )  # fmt: skip
+    tips = [("", "@name"), ("MI", "@x{0.00000}"), ("gain", "@y{0.00000}")]
+    fig.add_tools(HoverTool(renderers=drawn, tooltips=tips))
+    _legend(plot, items)
+
+
+def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple[int, float] | None, *,
+           dark: bool = False) -> dict[str, Picture]:  # fmt: skip
+    """Return the pictures of SHARES.
+
+    lines: a study's summary, maybe empty. orders: a line each. chosen: order and share of the verdict.
+    """
+    colours = tuple(racer_colours([label] * len(orders), dark))
+    pictures = {}
+    for name, words in SHARES.items():
+        parts = [lines[lines.order == order] if len(lines) else lines for order in orders]
+        data = tuple(_line(part, name) for part in parts)
+        log = name != "log_loss"
+        values = np.concatenate([line[side] for line in data for side in ("low", "high")])
+        values = values[np.isfinite(values) & (values > 0 if log else True)]
+        ring = [(line["x"][k], line["y"][k]) for order, line in zip(orders, data, strict=True)
+                for k in range(len(line["x"])) if chosen == (order, float(line["x"][k]))]  # fmt: skip
+        y = log_range(values) if log else _range(values)
+        pictures[name] = Picture(
+            draw=partial(_draw_shares, colours=colours, orders=tuple(orders), log=log),
+            x=(0.0, 1.07), y=y, labels=("share of tuples kept", words),
+            data={"lines": data, "chosen": {"x": [x for x, _ in ring], "y": [y for _, y in ring]}},
+            parts={"ticks": {"ticks": power_ticks(*y)}} if log else {},
+            axes={"y_axis_type": "log"} if log else {}, key=(tuple(orders), colours, dark),
+        )  # fmt: skip
+    return pictures
+
+
+def _line(part: pd.DataFrame, name: str) -> Data:
+    if not len(part):
+        return {column: np.empty(0) for column in ("x", "y", "low", "high")} | {"words": []}
+    y = part[name].to_numpy(float)
+    error = np.nan_to_num(part.se.to_numpy(float)) if name == "log_loss" else 0.0
+    text = {"parameters": short_count, "train_seconds": short_seconds}.get(name, loss_text)
+    return {
+        "x": part.kept.to_numpy(float), "y": y, "low": y - error, "high": y + error, "words": [text(one) for one in y],
+    }  # fmt: skip
+
+
+def _range(values: NDArray[np.float64]) -> Range:
+    if not len(values):
+        return 0.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    air = max(high - low, 0.1 * abs(high)) or 0.5
+    return low - 0.08 * air, high + 0.12 * air
+
+
+def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], log: bool) -> None:
+    fig, items, drawn = plot.figure, [], []
+    fig.min_height = 120
+    fig.xaxis[0].update(ticker=FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1]), formatter=NumeralTickFormatter(format="0%"))
+    if log:
+        plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
+    for order, colour, marker, source in zip(orders, colours, MARKERS, plot["lines"], strict=False):
+        line = fig.line("x", "y", source=source, line_color=colour, line_width=2.4)
+        fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
+        drawn.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker))
+        items.append(LegendItem(label=f"n = {order}", renderers=[line, drawn[-1]]))
+    fig.scatter("x", "y", source=plot["chosen"], size=19, fill_color=None, line_color=colours[-1], line_width=3)
+    fig.add_tools(HoverTool(renderers=drawn, tooltips=[("kept", "@x{0%}"), (fig.yaxis[0].axis_label, "@words")]))
+    _legend(plot, items)

@@ -1,0 +1,365 @@
+"""SelectionView: which tuples a selective model is made of, and how many it needs.
+
+It shows a study of `alrviz.choose_tuples`. The search for tuples is live: it follows the line t as that is dragged.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import panel as pn
+import panel_material_ui as pmui
+import param
+from bokeh.events import Pan, Tap
+
+from alrviz.pictures import selection as drawn
+from alrviz.pictures.path import LEFT, RIGHT
+from alrviz.pictures.picture import Plot
+from alrviz.studies.core.export import study_csv
+from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict, tuples_text
+from alrviz.studies.protocols.live_selection import AT_ONCE, LiveSelection, Search
+from alrviz.studies.statistics.measures import loss_text
+from alrviz.views.core.background_task import BackgroundTask
+from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.notebook import ViewLayout
+from alrviz.views.core.panes import Updating, as_high, html, say
+from alrviz.views.core.saving import csv_button
+from alrviz.views.core.style import html_table, safe
+from alrviz.views.core.transport import SLIDER_FOCUS
+from alrviz.views.race.words import number
+from alrviz.views.studies.study_view import StudyView
+
+if TYPE_CHECKING:
+    from alrviz.fitting.recipe import Recipe
+
+HEIGHTS = ("300px", "250px")  # of the search, and of what follows from keeping more
+SIDE = 430  # px of the scores by rank
+LISTED = 40  # tuples in the table
+_THUMB = 6  # px beside the rail of a slider
+
+
+class SelectionView(StudyView):
+    """The live view of a search for tuples, and of a study of how many to keep.
+
+    Args:
+        study: what `alrviz.choose_tuples` returned, whether begun or not.
+        again, wake: as for `StudyView`.
+        heights: of the pictures of the search and of the study, as CSS has it.
+
+    >>> import alrviz
+    >>> study = alrviz.choose_tuples(alrviz.load_demo("xor", 400), keeps=(0.5, 1.0), folds=2, n_jobs=1)
+    >>> view = alrviz.SelectionView(study, keep=50)
+    >>> view.wait().levels[0].chosen  # two of four bits
+    ((0,), (1,))
+    """
+
+    keep = param.Integer(default=60, bounds=(1, 100), doc="Tuples of each level that are kept, in %.")
+
+    def __init__(self, study: TupleStudy | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
+        self.verdict: TupleVerdict | None = None  # of what is drawn
+        self.search: Search | None = None
+        self._task = BackgroundTask("searching for tuples")
+        self._live: LiveSelection | None = None
+        self._of: Any = None
+        self._problem: Exception | None = None
+        self._took = 0.0  # seconds that drawing the search took
+        self._placing = Updating()
+        super().__init__(study, height=heights, **params)
+
+    # -- building ------------------------------------------------------------------------------------------------------
+
+    def build(self) -> None:
+        """Make the panes and the layout."""
+        high, low = self._height
+        self.tuples = LiveFigure("alrviz-tuples", resized=self._draw_search)
+        self.ranks = LiveFigure("alrviz-tuple-scores", made=self._made)
+        self.gains = LiveFigure("alrviz-tuple-gains")
+        self.shares = {name: LiveFigure(f"alrviz-tuples-{name.replace('_', '-')}") for name in drawn.SHARES}
+        self.sentence = html(min_height=30, margin=(0, 0, 4, 0))
+        self.found = html(min_height=48, margin=(0, 0, 6, 0))
+        self.slider = pmui.IntSlider(
+            label="t", show_value=False, tooltips=False, start=1, end=100, value=60, size="small",
+            sizing_mode="stretch_width", margin=0, sx=SLIDER_FOCUS,
+        )  # fmt: skip
+        self.slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
+        self.slider.param.watch(self._slid, "value")
+        inside = {"padding-left": f"{LEFT - _THUMB}px", "padding-right": f"{RIGHT - _THUMB}px"}
+        scores = pn.Column(
+            as_high(self.ranks.pane, f"calc({high} - 44px)", 256), pn.Column(self.slider, styles=inside, margin=0),
+            width=SIDE, margin=(0, 0, 0, 16),
+        )  # fmt: skip
+        levels = pn.Column(as_high(self.tuples.pane, high, 300), sizing_mode="stretch_width", margin=0)
+        above = pn.Row(levels, scores, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        losses, *costs = (one.pane for one in self.shares.values())
+        losses = pn.Column(as_high(losses, low, 250), sizing_mode="stretch_width", margin=0)
+        gains = pn.Column(as_high(self.gains.pane, low, 250), width=SIDE, margin=(0, 16, 0, 0))
+        costs = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), f"calc(.8 * {low})", 200)
+        self._studied = losses, costs
+        below = pn.Column(
+            pn.Row(gains, losses, sizing_mode="stretch_width", margin=0), costs, sizing_mode="stretch_width",
+            margin=(6, 0, 0, 0),
+        )  # fmt: skip
+        self.body = pn.Column(above, sizing_mode="stretch_width", margin=0)
+        self._below = below
+        fits = "all fits, with recipes, seed, data hash and version"
+        saves = [
+            csv_button("alrviz-tuples.csv", self._csv_of_tuples, "all tuples looked at, with their scores"),
+            csv_button("alrviz-selection.csv", self.csv_of_fits, fits, label="CSV of fits"),
+        ]
+        named = {"tuples": self.tuples, "scores": self.ranks, "gains": self.gains}
+        named |= dict(zip(("losses", "parameters", "seconds"), self.shares.values(), strict=True))
+        for what, picture in named.items():
+            saves += picture.buttons(what, partial(self.origin, what), named=True)
+        self._numbers = Numbers(saves, self.of_study(lambda _: self._numbers_html()))
+        self.layout = ViewLayout(
+            self.found, self.body, self.sentence, self.bar.panel, below, self._numbers, sizing_mode="stretch_width",
+            margin=0,
+        )  # fmt: skip
+        self.param.watch(lambda _: self._moved(), "keep")
+
+    def _made(self, plot: Plot) -> None:
+        """Let the line be dragged, or put where the picture is pressed."""
+        fig = plot.figure
+        fig.min_border_left, fig.min_border_right = LEFT, RIGHT
+        fig.toolbar.tools = [
+            tool for tool in fig.toolbar.tools if type(tool).__name__ not in ("PanTool", "BoxZoomTool")
+        ]
+        for kind in (Pan, Tap):
+            fig.on_event(kind, lambda event: self._put(event.x))
+
+    # -- the study -----------------------------------------------------------------------------------------------------
+
+    def empty(self) -> None:
+        """Show that there is no study."""
+        super().empty()
+        self._below.visible = False
+        self.verdict = self._of = self._live = self.search = None
+        self._task.cancel()
+        say(self.found, "")
+
+    def draw(self, study: TupleStudy) -> None:
+        """Show what there is of a study, and search its table."""
+        self._about(study)
+        self.verdict = verdict = study.verdict()
+        orders = sorted({recipe.params["order"] for recipe in study.recipes})
+        best = None if verdict.recipe is None else (verdict.recipe.params["order"], verdict.recipe.params["keep"])
+        self._below.visible = True
+        begun = study.phase != "waiting"
+        for part in self._studied:
+            part.visible = begun
+        if begun:
+            pictures = drawn.shares(self.lines, orders, study.recipes[0].label, best, dark=self.dark)
+            for name, picture in pictures.items():
+                self.shares[name].show(picture, of=study)
+        self.tell(sentence_html(study, verdict, self.lines))
+        self._draw_search()
+
+    # -- the search ----------------------------------------------------------------------------------------------------
+
+    @property
+    def recipe(self) -> "Recipe | None":
+        """The recipe of the tuples that are shown."""
+        study = self.study
+        if study is None:
+            return None
+        return study.recipes[-1].replace(keep=self.keep / 100, seed=json.loads(study.spec)["seed"])
+
+    def _about(self, study: TupleStudy) -> None:
+        """Search the table of this study from now on."""
+        assert self.recipe is not None
+        of = (study.dataset.hash, self.recipe.replace(keep=1.0))
+        if of != self._of:
+            self._of, self._live, self.search = of, LiveSelection(study.dataset), None
+            self._seek()
+
+    def _seek(self) -> None:
+        live, recipe = self._live, self.recipe
+        if live is None or recipe is None:
+            return
+        self._problem = None
+        self._task.stream(lambda stop: live.search(recipe, stop), self._found, self._failed)
+        if self._took < AT_ONCE:  # what takes longer to draw waits for the next look, or a hand would be far ahead
+            self._task.wait(AT_ONCE)
+            self._task.poll()
+        self._wake()
+
+    def _found(self, search: Search) -> None:
+        self.search = search
+        self._draw_search()
+
+    def _failed(self, error: Exception) -> None:
+        self._problem, self.search = error, None
+        self._draw_search()
+
+    def wait(self, seconds: float = 60.0) -> Search:
+        """Wait until the search is done; returns it."""
+        end = time.monotonic() + seconds
+        while self._task.busy and time.monotonic() < end:
+            self._task.wait(0.1)
+            self._task.poll()
+        assert self.search is not None
+        return self.search
+
+    def _put(self, x: float) -> None:
+        self.keep = int(np.clip(round(100 * x), 1, 100))
+
+    def _slid(self, event: Any) -> None:
+        if not self._placing and event.new is not None:
+            self.keep = int(event.new)
+
+    def _moved(self) -> None:
+        """Another share is kept."""
+        with pn.io.hold():
+            self._place()
+            self._seek()
+
+    def _place(self) -> None:
+        with self._placing:
+            if self.slider.value != self.keep or self.slider.label != f"Keep t = {self.keep}%":
+                self.slider.param.update(value=self.keep, label=f"Keep t = {self.keep}%")
+        if self.ranks.plot is not None:
+            self.ranks.plot.parts["t"].location = self.keep / 100
+
+    def press_stop(self) -> None:
+        """Stop the study, and the search."""
+        self._task.cancel()
+        super().press_stop()
+
+    def pump(self) -> bool:
+        """Show what has come of the study and of the search; returns whether there may be more."""
+        moving = super().pump()
+        return self._task.poll() or moving
+
+    def give_up(self) -> None:
+        """Search no more: nothing comes after this returns."""
+        self._task.cancel()
+
+    def _draw_search(self) -> None:
+        begun, search, recipe = time.monotonic(), self.search, self.recipe
+        with pn.io.hold():
+            self._place()
+            if self._problem is not None:
+                say(self.found, f"<div class='sentence bad'>{safe(self._problem, 600)}</div>")
+            if search is None or recipe is None:
+                return
+            levels = search.order if "grow" in recipe.params else 1
+            label, of = recipe.label, self._of
+            self.tuples.show(drawn.tuples(search, label, levels, self.tuples.size, dark=self.dark), of)
+            self.ranks.show(drawn.ranks(search, label, levels, self.keep / 100, dark=self.dark), of)
+            self.gains.show(drawn.gains(search, label, dark=self.dark), of)
+            said = search_html(search, self.keep)
+            say(self.found, f"<div class='sentence'>{said}</div>")
+            self._numbers.refresh()
+        self._took = time.monotonic() - begun
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def _csv_of_tuples(self) -> str:
+        if self.study is None or self.search is None:
+            return ""
+        return study_csv(self.study, tuples_frame(self.search))
+
+    def _numbers_html(self) -> str:
+        parts = [] if self.lines is None or not len(self.lines) else [numbers_html(self.lines)]
+        if self.search is not None and self.search.levels:
+            frame = tuples_frame(self.search)
+            last = frame[frame["columns"] == self.search.order].head(LISTED)
+            heads = ["rank", tuples_text(self.search.order), "score", "predicted gain", "kept"]
+            rows = [
+                [f"{rank:,}", safe(one["tuple"]), number(one["score"]),
+                 "&ndash;" if pd.isna(one["gain"]) else number(one["gain"]), "yes" if one["kept"] else ""]
+                for rank, one in enumerate(last.to_dict("records"), 1)
+            ]  # fmt: skip
+            more = f"<p class='quiet'>The {LISTED} of the highest scores; the CSV has all.</p>"
+            parts.append(html_table(heads, rows) + (more if len(last) == LISTED else ""))
+        return "".join(parts)
+
+
+def tuples_frame(search: Search) -> pd.DataFrame:
+    """Return a line for each tuple looked at, levels upward, the highest score first: columns, tuple, score, kept, gain
+    (of tuples of the order itself; nan where it is not known).
+    """
+    parts = []
+    for level in search.levels:
+        size = level.tuples.shape[1]
+        kept = np.isin(np.arange(len(level.tuples)), level.kept)
+        names = [search.name(of) for of in level.tuples]
+        part = pd.DataFrame({"columns": size, "tuple": names, "score": level.scores, "kept": kept})
+        part["gain"] = _gains_of(search, level.tuples) if size == search.order else np.nan
+        parts.append(part.sort_values("score", ascending=False, kind="stable"))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _gains_of(search: Search, tuples: Any) -> Any:
+    if search.gains is None:
+        return np.nan
+    return search.gains[search.numbers(tuples)]
+
+
+def search_html(search: Search, at: int) -> str:
+    """What a search has found, and what it misses."""
+    if not search.done:
+        size = search.order if search.coming is None else search.coming.tuples.shape[1]
+        doing = "Scoring" if search.coming is not None else "Looking at"
+        return f"<span class='quiet'>{doing} {search.total(size):,} {tuples_text(size)} …</span>"
+    last, total = search.levels[-1], search.total(search.order)
+    what = tuples_text(search.order)
+    looked = "" if len(last.tuples) == total else f" ({len(last.tuples):,} were looked at)"
+    said = f"Of {total:,} {what}{looked} {len(last.kept):,} {'is' if len(last.kept) == 1 else 'are'} kept."
+    if search.tells is None or search.gains is None:
+        return said
+    telling = np.flatnonzero(search.tells)
+    kept = set(search.numbers(last.tuples[last.kept]).tolist())
+    parts = "classes alone" if search.order == 1 else "columns apart" if search.order == 2 else "parts"
+    if not len(telling):
+        return f"{said} None tells more about the class than its {parts}."
+    gains = search.gains
+    missed = sorted(set(telling.tolist()) - kept, key=lambda k: -gains[k])
+    tells = "tells" if len(telling) == 1 else "tell"
+    said += (
+        f" <b>{len(telling):,}</b> {tells} more about the class than {'its' if len(telling) == 1 else 'their'} {parts}"
+    )
+    if not missed:
+        return f"{said}; {'it is' if len(telling) == 1 else 'all of them are'} kept."
+    best = missed[0]
+    looked_at = set(search.numbers(last.tuples).tolist())
+    why = "was discarded" if best in looked_at else "was never looked at, since no part of it was kept"
+    name = safe(search.name(search.all_tuples()[best]), 80)
+    lost = "it is lost" if len(telling) == 1 else f"{len(missed):,} of these {'is' if len(missed) == 1 else 'are'} lost"
+    return f"{said}; {lost}: <b>{name}</b> {why}."
+
+
+def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> str:
+    """The verdict, and how much of the study it rests on while that is not all."""
+    total = len({task.split for task in study.tasks})
+    if study.phase == "waiting":
+        asked = json.loads(study.spec)
+        of = f"{len(study.recipes)} models, each on {total} held-out parts of {study.dataset.n_rows:,} rows"
+        shares = f"{min(asked['keeps']):.0%} to {max(asked['keeps']):.0%} of the tuples kept"
+        return f"<span class='quiet'>Press Run: {of}, with {shares}.</span>"
+    there = int(lines.folds.iloc[0]) if len(lines) else 0
+    if there < 2:
+        return f"<span class='quiet'>{there} of {total} folds: a sentence needs two.</span>"
+    said = safe(f"{verdict.sentence}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
+    said = said if study.phase == "done" else f"<span class='quiet'>After {there} of {total} folds:</span> {said}"
+    notes = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in verdict.notes)
+    return said + (f"<div class='quiet' style='font-size:15px'>{notes}</div>" if notes else "")
+
+
+_HEADS = ("n", "kept", "folds", "log loss", "± <abbr title='standard error'>se</abbr>", "error rate", "parameters",
+          "seconds a fit")  # fmt: skip
+
+
+def numbers_html(lines: pd.DataFrame) -> str:
+    """The table of the study: a line an order and share."""
+    rows: list[Sequence[str]] = [
+        (f"{one.order}", f"{one.kept:.0%}", f"{one.folds}", loss_text(one.log_loss), loss_text(one.se),
+         number(one.error), f"{one.parameters:,.0f}", number(one.train_seconds))
+        for one in lines.itertuples()
+    ]  # fmt: skip
+    return html_table(_HEADS, rows)

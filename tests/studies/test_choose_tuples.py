@@ -1,0 +1,65 @@
+"""How many tuples: the verdict by a loop written out, what keeping all is, and what cannot be asked."""
+
+import numpy as np
+import pytest
+
+import alrviz
+from alrviz.errors import RecipeError
+from alrviz.studies.statistics.significance import corrected_error
+
+
+@pytest.fixture(scope="module")
+def study():
+    data = alrviz.load_demo("hidden-pair", 1500)
+    return alrviz.choose_tuples(data, alrviz.Recipe("salr"), keeps=(0.1, 0.5, 1.0), folds=4, n_jobs=1).run()
+
+
+def test_the_verdict_is_the_smallest_within_a_standard_error_of_the_lowest(study):
+    frame = study.frame()
+    losses = frame.pivot(index="fold", columns="racer", values="log_loss")
+    size = frame.groupby("racer").parameters.mean()
+    best = losses.mean().idxmin()
+    rows = frame.test_rows.mean(), frame.train_rows.mean()
+    behind = {racer: losses[racer] - losses[best] for racer in losses}
+    near = [racer for racer in losses if behind[racer].mean() <= corrected_error(behind[racer].to_numpy(), *rows)]
+    smallest = min({*near, best}, key=lambda racer: size[racer])
+    verdict = study.verdict()
+    assert verdict.recipe == study.recipes[smallest]
+    assert study.recipe().params["order"] == 2
+    assert f"with {verdict.recipe.params['keep']:.0%} of the pairs" in verdict.sentence
+    assert "within a standard error" in verdict.sentence or "the lowest" in verdict.sentence
+
+
+def test_a_line_for_each_order_and_share(study):
+    lines = study.summary()
+    assert list(zip(lines.order, lines.kept, strict=True)) == [(n, k) for n in (1, 2) for k in (0.1, 0.5, 1.0)]
+    assert lines.groupby("order").parameters.apply(lambda of: of.is_monotonic_increasing).all()
+    assert (lines.folds == 4).all()
+
+
+def test_keeping_all_is_alr(study):
+    data = alrviz.load_demo("hidden-pair", 1500)
+    alr = alrviz.compare([data], [alrviz.Recipe("alr", order=2)], repeats=1, folds=4, n_jobs=1).run().frame()
+    mine = study.frame()
+    mine = mine[(mine.order == 2) & (mine.racer == 5)]
+    np.testing.assert_allclose(mine.log_loss.to_numpy(), alr.log_loss.to_numpy(), rtol=1e-3)
+
+
+def test_fewer_than_two_folds_say_nothing_yet():
+    study = alrviz.choose_tuples(alrviz.load_demo("xor"), n_jobs=1)
+    assert study.verdict().recipe is None
+    assert "not enough folds" in study.verdict().sentence
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"recipe": alrviz.Recipe("lr")}, "lr selects no tuples; expected a recipe of salr or hsalr"),
+        ({"orders": (7,)}, r"the table has 4 columns; expected some of 1, 2, 3"),
+        ({"keeps": ()}, "expected some shares above 0"),
+        ({"keeps": (1.5,)}, "keep"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(given, says):
+    with pytest.raises(RecipeError, match=says):
+        alrviz.choose_tuples(alrviz.load_demo("xor"), **given)

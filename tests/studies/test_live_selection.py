@@ -1,0 +1,78 @@
+"""The live search: it keeps what a fit keeps, another share follows without counting, and it says what it misses."""
+
+import numpy as np
+import pytest
+
+import alrviz
+from alrviz.fitting.families import counted
+from alrviz.stop import Stopped, StopToken
+from alrviz.studies.protocols.live_selection import LiveSelection
+
+
+def last(live, recipe):
+    *_, found = live.search(recipe)
+    assert found.done
+    return found
+
+
+@pytest.mark.parametrize("selection", ["mi", "mi-mm", "gain"])
+@pytest.mark.parametrize(("family", "params"), [("salr", {}), ("hsalr", {}), ("hsalr", {"grow": "strong"})])
+def test_it_keeps_the_tuples_that_a_fit_is_made_of(family, params, selection):
+    data = alrviz.load_demo("hidden-pair", 600)
+    recipe = alrviz.Recipe(family, order=2, keep=0.3, selection=selection, max_iter=1, **params)
+    run = alrviz.Run(data, recipe)
+    list(run.steps())
+    assert last(LiveSelection(data), recipe).levels[-1].chosen == tuple(map(tuple, run.model.space.tuples.tolist()))
+
+
+def test_another_share_follows_from_the_scores_there_are(monkeypatch):
+    data, live = alrviz.load_demo("hidden-pair", 600), LiveSelection(alrviz.load_demo("hidden-pair", 600))
+    first = alrviz.Recipe("hsalr", order=3, keep=0.3)
+    last(live, first)
+    monkeypatch.setattr(counted.InMemory, "tables", lambda *_: pytest.fail("counted again"))
+    mine = last(live, first.replace(keep=0.5))
+    monkeypatch.undo()
+    anew = last(LiveSelection(data), first.replace(keep=0.5))
+    for one, other in zip(mine.levels, anew.levels, strict=True):
+        assert one.chosen == other.chosen
+        np.testing.assert_array_equal(one.scores, other.scores)
+
+
+def test_scores_come_before_all_are_there(monkeypatch):
+    monkeypatch.setattr("alrviz.studies.protocols.live_selection.AT_ONCE", 0.0)
+    seen = list(LiveSelection(alrviz.load_demo("led24", 300)).search(alrviz.Recipe("hsalr", order=2, keep=0.5)))
+    coming = [np.isnan(one.coming.scores).sum() for one in seen if one.coming is not None and len(one.levels) == 1]
+    assert coming == sorted(coming, reverse=True)
+    assert coming[0] > 0 == coming[-1]
+
+
+def test_what_tells_only_together_is_seen_by_the_gain_and_lost_from_below():
+    found = last(LiveSelection(alrviz.load_demo("hidden-pair")), alrviz.Recipe("hsalr", order=2, keep=0.25))
+    (pair,) = np.flatnonzero(found.tells)
+    assert found.name(found.all_tuples()[pair]) == "bit_7 + bit_11"
+    assert found.gains.argmax() == pair
+    assert (6, 10) not in set(map(tuple, found.levels[-1].tuples.tolist()))
+    assert found.numbers(found.all_tuples()).tolist() == list(range(66))
+
+
+def test_a_column_of_one_level_tells_nothing_with_any_other():
+    xor = alrviz.load_demo("xor", 400)
+    data = alrviz.Dataset.from_arrays(xor.X.assign(same="a"), xor.y)
+    found = last(LiveSelection(data), alrviz.Recipe("salr", order=2, keep=1.0))
+    assert [found.name(of) for of in found.all_tuples()[found.tells]] == ["bit_1 + bit_2"]
+
+
+def test_more_tuples_than_can_follow_a_hand_are_looked_at_where_they_grow(monkeypatch):
+    recipe = alrviz.Recipe("hsalr", order=2, keep=0.25)
+    all_scored = last(LiveSelection(alrviz.load_demo("hidden-pair", 600)), recipe)
+    monkeypatch.setattr("alrviz.studies.protocols.live_selection.MOST", 20)
+    found = last(LiveSelection(alrviz.load_demo("hidden-pair", 600)), recipe)
+    assert found.mi is found.gains is None
+    assert found.levels[-1].chosen == all_scored.levels[-1].chosen
+
+
+def test_it_ends_when_it_is_told_to():
+    stop = StopToken()
+    stop.stop()
+    with pytest.raises(Stopped):
+        list(LiveSelection(alrviz.load_demo("xor")).search(alrviz.Recipe("salr", order=2), stop))

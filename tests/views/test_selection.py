@@ -1,0 +1,59 @@
+"""SelectionView without a browser: the search follows the line, says what it misses, and its numbers are a table."""
+
+import io
+
+import pandas as pd
+import pytest
+from bokeh.events import Pan
+
+import alrviz
+from tests.views.studied import until
+
+
+@pytest.fixture
+def view():
+    data = alrviz.load_demo("hidden-pair")
+    made = alrviz.SelectionView(alrviz.choose_tuples(data, keeps=(0.25, 1.0), folds=2, n_jobs=1), keep=25)
+    made.wait()
+    yield made
+    made.give_up()
+
+
+def test_it_says_what_is_kept_and_what_a_search_from_below_misses(view):
+    assert "Of 66 pairs (30 were looked at) 8 are kept." in view.found.object
+    assert "<b>bit_7 + bit_11</b> was never looked at" in view.found.object
+    view.keep = 100
+    view.wait()
+    assert "Of 66 pairs 66 are kept." in view.found.object
+    assert "it is kept" in view.found.object
+
+
+def test_the_line_is_dragged_in_the_picture_and_by_the_slider(view):
+    figure = view.ranks.plot.figure
+    figure._trigger_event(Pan(figure, x=0.5))
+    assert (view.keep, view.slider.value) == (50, 50)
+    assert view.ranks.plot.parts["t"].location == 0.5
+    until(view, lambda: len(view.search.levels[0].kept) == 6)
+    assert view.ranks.plot.figure is figure, "fed, not made anew"
+    view.slider.value = 25
+    until(view, lambda: len(view.search.levels[0].kept) == 3)
+    figure._trigger_event(Pan(figure, x=-3.0))
+    assert view.keep == 1
+
+
+def test_the_study_runs_below_and_its_verdict_is_a_sentence(view):
+    assert "Press Run: 4 models, each on 2 held-out parts of 4,000 rows" in view.sentence.object
+    view.press_run()
+    until(view, lambda: view.study.phase == "done" and "8 of 8 fits" in view.bar.told.object)
+    assert view.study.verdict().sentence.replace("n = ", "n&nbsp;=&nbsp;") in view.sentence.object
+    assert len(view.shares["log_loss"].plot["lines"][0].data["x"]) == 2
+    assert "in 0 of" not in view.found.object
+
+
+def test_its_tuples_are_a_csv_and_a_table(view):
+    frame = pd.read_csv(io.StringIO(view._csv_of_tuples()), comment="#")
+    assert len(frame) == 12 + 30
+    assert frame.kept.sum() == 3 + 8
+    assert frame[frame["columns"] == 2].gain.notna().all()
+    view._numbers.open = True
+    assert "bit_1 + bit_2" in view._numbers.table.object
