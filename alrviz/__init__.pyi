@@ -38,7 +38,7 @@ from .estimators.cells import (
     ALRClassifier as ALRClassifier,
     AnJEClassifier as AnJEClassifier,
     HALRClassifier as HALRClassifier,
-    HierarchicalALRClassifier as HierarchicalALRClassifier,
+    HierarchicalSelectiveALRClassifier as HierarchicalSelectiveALRClassifier,
     LRClassifier as LRClassifier,
     SelectiveALRClassifier as SelectiveALRClassifier,
 )

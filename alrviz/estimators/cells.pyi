@@ -9,7 +9,7 @@ __all__ = [
     "ALRClassifier",
     "AnJEClassifier",
     "HALRClassifier",
-    "HierarchicalALRClassifier",
+    "HierarchicalSelectiveALRClassifier",
     "LRClassifier",
     "SelectiveALRClassifier",
 ]
@@ -152,7 +152,7 @@ class SelectiveALRClassifier(LinearClassifier):
         selection: str = "mi",
     ) -> None: ...
 
-class HierarchicalALRClassifier(LinearClassifier):
+class HierarchicalSelectiveALRClassifier(LinearClassifier):
     """hsALR^n, ALR^n on tuples that grow level after level."""
 
     scale: str

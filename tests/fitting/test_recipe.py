@@ -178,6 +178,8 @@ BAD = [
         "family 'allr' is not known; expected one of 'lr', 'alr', .*'anje', 'dlr', 'elr', .* did you mean 'alr'?",
     ),
     ({"family": "nb"}, r"family 'nb' is not known; .* did you mean Recipe\(\"anje\", order=1\)\?$"),
+    ({"family": "HierarchicalALR"}, r"did you mean Recipe\(\"halr\"\)\?$"),
+    ({"family": "HierarchicalSelectiveALR"}, r"did you mean Recipe\(\"hsalr\"\)\?$"),
     ({"family": "Naive_Bayes"}, r"did you mean Recipe\(\"anje\", order=1\)\?$"),
     ({"family": "naive-bayes"}, r"did you mean Recipe\(\"anje\", order=1\)\?$"),
     ({"family": "WANBIA-C"}, r"did you mean Recipe\(\"alr\", order=1\)\?$"),

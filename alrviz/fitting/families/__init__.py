@@ -23,15 +23,11 @@ from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.networks import KDB, TAN, AnDE
 from alrviz.fitting.families.orders import HALR
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.families.selected import HierarchicalALR, SelectiveALR
+from alrviz.fitting.families.selected import HierarchicalSelectiveALR, SelectiveALR
 from alrviz.fitting.families.sklearn_models import SVM, Boosting, Forest
 
-FAMILIES: Mapping[str, Family] = MappingProxyType(
-    {
-        of.name: of()
-        for of in (LR, ALR, HALR, SelectiveALR, HierarchicalALR, AnJE, DLR, ELR, TAN, KDB, AnDE, Forest, Boosting, SVM)
-    }
-)
+_KINDS = (LR, ALR, HALR, SelectiveALR, HierarchicalSelectiveALR, AnJE, DLR, ELR, TAN, KDB, AnDE, Forest, Boosting, SVM)
+FAMILIES: Mapping[str, Family] = MappingProxyType({kind.name: kind() for kind in _KINDS})
 # Whose fit is a run, a stream of steps (AnJE's has none to take); the others are fitted at one go, by make_estimator.
 RUNS = tuple(name for name, family in FAMILIES.items() if family.has_steps)
 # Which are fitted to tables that are read in batches.

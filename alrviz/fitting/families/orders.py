@@ -40,7 +40,7 @@ class HALR(ALR):
     """
     params: ClassVar[Mapping[str, Param]] = ALR.params
     colours: ClassVar[Mapping[str, str]] = {"halr": "#F279DE"}
-    aliases: ClassVar[Mapping[str, str]] = {"allorders": 'Recipe("halr")'}
+    aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(("hierarchicalalr", "allorders"), 'Recipe("halr")')
     _labels: ClassVar[Mapping[str, str]] = {}
 
     def all_tuples(self, order: int) -> int | AllOrders:

@@ -107,7 +107,7 @@ class SelectiveALR(ALR):
         return float(params["keep"])
 
 
-class HierarchicalALR(SelectiveALR):
+class HierarchicalSelectiveALR(SelectiveALR):
     """ALR^n on tuples grown level after level."""
 
     name = words = "hsalr"
@@ -125,15 +125,15 @@ class HierarchicalALR(SelectiveALR):
 
     Examples
     --------
-    >>> from alrviz import HierarchicalALRClassifier, load_demo
+    >>> from alrviz import HierarchicalSelectiveALRClassifier, load_demo
     >>> data = load_demo("led")
-    >>> model = HierarchicalALRClassifier(order=2, keep=0.5).fit(data.X, data.y)
+    >>> model = HierarchicalSelectiveALRClassifier(order=2, keep=0.5).fit(data.X, data.y)
     >>> len(model.cells_.tuples), round(model.score(data.X, data.y), 2)
     (9, 0.73)
     """
     params: ClassVar[Mapping[str, Param]] = {**SelectiveALR.params, "grow": Param("weak", ("weak", "strong"))}
     colours: ClassVar[Mapping[str, str]] = {"hsalr": "#13BF77"}
-    aliases: ClassVar[Mapping[str, str]] = {"hierarchicalalr": 'Recipe("hsalr")'}
+    aliases: ClassVar[Mapping[str, str]] = {"hierarchicalselectivealr": 'Recipe("hsalr")'}
 
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
         return str(params["grow"])
