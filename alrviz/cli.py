@@ -146,11 +146,13 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     fit.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
     fit.add_argument("--family", default="alr", metavar="NAME", help="alr, lr, halr, salr, hsalr, anje (default: alr)")
-    fit.add_argument("--order", type=int, default=2, metavar="N", help="columns a cell is of (default: 2)")
+    fit.add_argument("--order", type=_number_or_auto(int), default=2, metavar="N", help="columns a cell is of, or "
+                     "auto: as AnJE's loss on rows set apart says (default: 2)")  # fmt: skip
     fit.add_argument("--passes", type=_passes, default=5, metavar="N", help="of AdaGrad over the rows (default: 5)")
     fit.add_argument("--alpha", type=float, metavar="A", help="strength of the penalty (default: the family's)")
-    fit.add_argument("--keep", type=float, metavar="SHARE", help="of tuples, for salr and hsalr (default: .6)")
-    fit.add_argument("--selection", metavar="NAME", help="what scores tuples: mi, mi-mm or gain (default: mi)")
+    fit.add_argument("--keep", type=_number_or_auto(float), metavar="SHARE", help="of tuples, or above 1 their number, "
+                     "or auto: the smallest share of like loss, for salr and hsalr (default: .6)")  # fmt: skip
+    fit.add_argument("--selection", metavar="NAME", help="what scores tuples: mi, mi-mm, cv or gain (default: mi)")
     fit.add_argument("--discretize", default="mdl", choices=("mdl", "quantile", "uniform", "none"),
                      help="how numbers are cut; none: every value is a level (default: mdl)")  # fmt: skip
     fit.add_argument("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
@@ -218,6 +220,19 @@ def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no number of lines; expected a whole number from 0")
     return int(text)
+
+
+def _number_or_auto(kind: Callable[[str], float]) -> Callable[[str], float | str]:
+    """What reads a number, or "auto"."""
+
+    def read(text: str) -> float | str:
+        try:
+            return text if text == "auto" else kind(text)
+        except ValueError as error:
+            what = "a whole number" if kind is int else "a number"
+            raise argparse.ArgumentTypeError(f"{text!r} is not known; expected {what}, or auto") from error
+
+    return read
 
 
 def _port(text: str) -> int:

@@ -343,12 +343,13 @@ def test_fit_makes_a_model_of_files_that_predict_takes(tmp_path, capsys):
     ("more", "error"),
     [
         (["--kind", "size"], "--kind 'size' names no kind; expected COLUMN=KIND"),
-        (["--family", "tan"], "family 'tan' is not fitted to tables read in batches; expected 'lr', 'alr', 'salr', "),
+        (["--family", "tan"], "family 'tan' is not fitted to tables read in batches; expected 'lr', 'alr', 'halr', "),
         (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
         (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
         (["--family", "anje", "--keep", "0.3"], "--keep is for salr, hsalr; anje has no such setting"),
         (["--selection", "zzz", "--family", "salr"], "selection='zzz'"),
         (["--order", "5"], "order=5 needs at least 5 columns"),
+        (["--keep", "2.5", "--family", "salr"], "keep=2.5 is neither a share nor a number of tuples"),
     ],
 )
 def test_fit_says_what_cannot_be_had(tmp_path, capsys, more, error):
@@ -357,6 +358,21 @@ def test_fit_says_what_cannot_be_had(tmp_path, capsys, more, error):
     assert cli.main([*given, *more]) == 2
     assert error in capsys.readouterr().err
     assert not (tmp_path / "m.zip").exists()
+
+
+def test_fit_says_what_was_chosen_and_by_which_rows(tmp_path, capsys):
+    lines = TABLE.splitlines()
+    (tmp_path / "t.csv").write_text("\n".join([lines[0], *(lines[1:] * 40)]) + "\n")
+    given = ["fit", str(tmp_path / "t.csv"), "--target", "class", "-o", str(tmp_path / "m.zip")]
+    given += ["--cache", str(tmp_path / "codes"), "--family", "salr", "--order", "auto", "--keep", "auto"]
+    assert cli.main([*given, "--passes", "2"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"order=\d was chosen by AnJE's log loss on [\d,]+ training rows set apart: ", said)
+    assert re.search(r"keep=[\d.]+ was chosen by log loss on [\d,]+ training rows set apart: ", said)
+    for option in ("--order", "--keep"):
+        with pytest.raises(SystemExit):
+            cli.main([*given, option, "some"])
+        assert "'some' is not known; expected a" in capsys.readouterr().err
 
 
 def test_a_fit_that_was_broken_off_is_not_begun_anew_by_mistake(tmp_path, capsys):

@@ -78,7 +78,7 @@ class CellClassifier(RunClassifier):
 
     def _check(self, recipe: Recipe) -> None:
         order, a = recipe.params["order"], self.n_features_in_
-        if order > a:
+        if order != "auto" and order > a:
             raise RecipeError(
                 f"order={order} needs at least {order} columns, and X has {a} feature(s); the highest order here is {a}"
             )

@@ -119,7 +119,7 @@ class SelectiveALRClassifier(LinearClassifier):
     """sALR^n, ALR^n on the tuples that tell most about the class."""
 
     scale: str
-    keep: float
+    keep: float | str
     selection: str
     def __init__(
         self,
@@ -148,7 +148,7 @@ class SelectiveALRClassifier(LinearClassifier):
         memory: int = 10,
         random_state: Any = None,
         scale: str = "theta",
-        keep: float = 0.6,
+        keep: float | str = 0.6,
         selection: str = "mi",
     ) -> None: ...
 
@@ -156,7 +156,7 @@ class HierarchicalSelectiveALRClassifier(LinearClassifier):
     """hsALR^n, ALR^n on tuples that grow level after level."""
 
     scale: str
-    keep: float
+    keep: float | str
     selection: str
     grow: str
     def __init__(
@@ -186,7 +186,7 @@ class HierarchicalSelectiveALRClassifier(LinearClassifier):
         memory: int = 10,
         random_state: Any = None,
         scale: str = "theta",
-        keep: float = 0.6,
+        keep: float | str = 0.6,
         selection: str = "mi",
         grow: str = "weak",
     ) -> None: ...

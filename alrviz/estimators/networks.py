@@ -36,10 +36,11 @@ class CountedClassifier(RecipeClassifier):
 
     def _learn(
         self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: FitProgress | None = None
-    ) -> None:
+    ) -> Recipe:
         require_learnable(prepared.encoded)
         require_memory(price_of(prepared.encoded, recipe, max_memory=self.max_memory, stop=stop))
         self._keep(learn(prepared, recipe, stop), prepared.encoded.names)
+        return recipe
 
     def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
         self._model: NetworkModel | AverageModel = learned.model

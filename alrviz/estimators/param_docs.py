@@ -2,7 +2,11 @@
 
 # name: (what it may be, what it does)
 PARAMETERS: dict[str, tuple[str, str]] = {
-    "order": ("int from 1", "n: how many columns each tuple has. At most the number of columns."),
+    "order": (
+        'int from 1, or "auto"',
+        'n: how many columns each tuple has. At most the number of columns. "auto" raises it as long as AnJE of the '
+        "next order has a lower log loss on a part of the training rows, by more than one standard error.",
+    ),
     "alpha": (
         'float from 0, or "cv"',
         "Weight of the penalty alpha ||. - center||^2; 0 for none: then often no finite optimum exists. "
@@ -10,8 +14,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "`alpha_` says which, `alphas_` what was tried.",
     ),
     "keep": (
-        "float from 0.001 to 1",
-        "Share of the tuples looked at that are kept, those of the highest scores; of a hierarchy at each level.",
+        'float from 0.001, or "auto"',
+        "Share of the tuples looked at that are kept, those of the highest scores, or above 1 their number; of a "
+        'hierarchy at each level. "auto" takes the smallest share whose log loss on a part of the training rows, after '
+        "fits to the others, is within one standard error of the lowest.",
     ),
     "selection": (
         '"mi", "mi-mm", "cv" or "gain"',

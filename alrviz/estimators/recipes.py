@@ -135,7 +135,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         prepared = Prepared(encoder.encode(X, y, weights), None, encoder, threads(self.n_jobs))
         with FitProgress(self, context, on_step) as progress:
-            self._learn(prepared, recipe, progress=progress)
+            recipe = self._learn(prepared, recipe, progress=progress)
         self._remember(encoder, recipe)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=lambda: vars(self))
         text = f"{type(self).__name__}: {lost_text(encoder)}" if encoder.lost_ else ""
@@ -158,8 +158,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._check(recipe)
         encoded = prepared.encoded
         recipe = self._settled(recipe, X, encoded.classes[encoded.y], encoded.weights, stop, prepared.splitting)
-        self._learn(prepared, recipe, stop)
-        self._remember(prepared.encoder, recipe)
+        self._remember(prepared.encoder, self._learn(prepared, recipe, stop))
         return self
 
     def _remember(self, encoder: Encoder, recipe: Recipe) -> None:
@@ -192,8 +191,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _learn(
         self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "FitProgress | None" = None
-    ) -> None:
-        """Learn the model of rows whose covers and counts others may have asked for, and keep it."""
+    ) -> Recipe:
+        """Learn the model of rows whose covers and counts others may have asked for, and keep it; return the recipe,
+        settings chosen meanwhile filled in.
+        """
 
     def _tell(self) -> None:
         """Warn of a fit that did not end well."""
@@ -329,13 +330,14 @@ class RunClassifier(RecipeClassifier):
 
     def _learn(
         self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "FitProgress | None" = None
-    ) -> None:
+    ) -> Recipe:
         run = Run.on(prepared, recipe, max_memory=self.max_memory)
         for step in run.steps():
             stop.check()
             if progress is not None and progress.step(run, step):
                 run.stop()
         self._take(run)
+        return run.recipe
 
     def _fitted_attributes(self, run: Run) -> dict[str, Any]:
         """Return the attributes of this estimator as if the run had ended at its latest step."""

@@ -52,7 +52,7 @@ class TableClassifier(RecipeClassifier):
 
     def _learn(
         self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: FitProgress | None = None
-    ) -> None:
+    ) -> Recipe:
         encoded = prepared.encoded
         require_memory(price_of(encoded, recipe, max_memory=self.max_memory))
         self._numeric = encoded.numeric
@@ -61,6 +61,7 @@ class TableClassifier(RecipeClassifier):
         X = self._matrix(encoded.codes, encoded.numbers)
         weights = None if (encoded.weights == 1.0).all() else encoded.weights  # the same forest as without any
         self.model_ = self._fitted(X, encoded.y, weights, recipe)
+        return recipe
 
     @abstractmethod
     def _fitted(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:

@@ -51,8 +51,11 @@ SCORES: Mapping[str, Callable[[Tables], Floats]] = MappingProxyType({"mi": mutua
 
 
 def best(scores: Floats, keep: float) -> NDArray[np.intp]:
-    """Return the tuples of the highest scores (T,), a share `keep`, one at least, ascending; of equals the first."""
-    size = max(1, ceil(keep * len(scores) - 1e-9))
+    """Return the tuples of the highest scores (T,), ascending, one at least; of equals the first.
+
+    `keep` up to 1 is a share of them, above 1 their number.
+    """
+    size = max(1, ceil(keep * len(scores) - 1e-9) if keep <= 1 else int(keep))
     return np.sort(np.argsort(-scores, kind="stable")[:size])
 
 
@@ -165,7 +168,7 @@ def levels(
         order: n.
         score: one of SCORES, "cv", or "gain": tuples that would raise held-out log loss are then not kept, but for the
             best.
-        keep: share of the tuples looked at that are kept, of each level.
+        keep: share of the tuples looked at that are kept, of each level; above 1 their number.
         hierarchy: "weak" or "strong" for level after level, each grown from what was kept of the one before; "" for all
             tuples of n columns at once.
     """
@@ -173,7 +176,9 @@ def levels(
     below: Tuples = 0 if hierarchy else order - 1
     for i in range(1 if hierarchy else order, order + 1):
         tuples, scores = counted.scored(looked, below, score)
-        kept = best(scores, min(keep, max(float((scores > 0).mean()), 1e-12)) if score == "gain" else keep)
+        kept = best(scores, keep)
+        if score == "gain":
+            kept = kept[scores[kept] > 0] if (scores > 0).any() else best(scores, 1e-12)
         yield (level := Level(tuples, scores, kept))
         below = level.chosen
         if i < order:

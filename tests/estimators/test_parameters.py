@@ -104,7 +104,7 @@ def test_make_estimator_takes_recipes():
 
 
 WRONG = [
-    ({"order": 0}, "order=0 is out of range; expected a whole number from 1 to 12; the nearest is 1"),
+    ({"order": 0}, "order=0 is out of range; expected a whole number from 1 to 12, or 'auto'; the nearest is 1"),
     ({"order": 1.5}, "order=1.5 does not fit; expected a whole number"),
     ({"alpha": -1}, "alpha=-1 is out of range"),
     ({"alpha": "best"}, "alpha='best' is not a number"),

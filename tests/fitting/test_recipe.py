@@ -185,7 +185,7 @@ BAD = [
     ({"family": "WANBIA-C"}, r"did you mean Recipe\(\"alr\", order=1\)\?$"),
     ({"family": "alrj"}, r"did you mean Recipe\(\"alr\", scale=\"theta-gamma\"\)\?$"),
     ({"alhpa": 1}, "lr has no parameter 'alhpa'; it has alpha, bounds, center.* did you mean 'alpha'?"),
-    ({"order": 0}, "order=0 is out of range; expected a whole number from 1 to 12; the nearest is 1"),
+    ({"order": 0}, "order=0 is out of range; expected a whole number from 1 to 12, or 'auto'; the nearest is 1"),
     ({"order": 13}, "order=13 is out of range; .* the nearest is 12"),
     ({"order": 1.5}, "order=1.5 does not fit; expected a whole number from 1 to 12"),
     ({"order": "2"}, "order='2' is not a number; expected a whole number from 1 to 12"),

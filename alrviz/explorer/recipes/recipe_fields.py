@@ -133,6 +133,7 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
     "selection": {
         "mi": "mutual information",
         "mi-mm": "mutual information, Miller-Madow",
+        "cv": "loss without it (CV)",
         "gain": "predicted gain",
     },
     "grow": {"weak": "one part kept", "strong": "all parts kept"},

@@ -15,10 +15,9 @@ from alrviz.data.stream.coding import choosing_size
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
-from alrviz.fitting.families.counted import InMemory, OverPasses, step_trial
+from alrviz.fitting.families.counted import InMemory, OverPasses, choosing_part, held_part, step_trial
 from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_stream, require_memory
 from alrviz.fitting.solvers.solver_support import (
     NEEDS,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 _TAKE_METRIC = ("lbfgs", "gd")
 CENTERS: Mapping[object, str] = {0: "0", 1: "1", "anje": "AnJE"}
 TABLES: Mapping[str, Param] = {
-    "order": Param(2, low=1, high=12, integer=True),
+    "order": Param(2, low=1, high=12, integer=True, word="auto"),
     "smoothing": Param(1.0, low=0.0, high=1e6),
     "missing": Param("level", ("level", "skip")),
     "unseen": Param("neutral", ("neutral", "m-estimate")),
@@ -92,7 +91,8 @@ class CellFamily(Family):
 
     def counted(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
         """All tuples of the order, where there are so many columns: the fit itself says that there are not."""
-        return (self.all_tuples(params["order"]),) if params["order"] <= n_columns else ()
+        order = params["order"]
+        return (self.all_tuples(order),) if order != "auto" and order <= n_columns else ()
 
     def all_tuples(self, order: int) -> int | AllOrders:
         """Return the tuples whose cells are the model's, or that it is chosen from."""
@@ -129,28 +129,28 @@ class CellFamily(Family):
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """The order, and what fits over chunks have."""
-        check_order(n_columns, params["order"])
+        if params["order"] != "auto":
+            check_order(n_columns, params["order"])
         check_stream(params)
 
     def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, Price]:
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
         cache, n_classes = coded.cache, len(coded.classes)
-        n_choosing = choosing_size(cache.n_rows("train"))
+        n_choosing = choosing_size(cache.n_rows("train"))  # rows that are not learned from while they choose
         request.tell("compiling")
         compiled = warm_stream(n_classes, coded.encoder.levels_)
         request.tell("counting cells")
 
         @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
         def count(tuples: Tuples, choosing: bool = False) -> Streamed:
-            own = request.chunks(n_choosing if choosing else 0)  # what is learned from while D_CV chooses
+            own = request.chunks(n_choosing if choosing or request.choosing else 0)
             return count_stream(
                 coded.levels, tuples, own, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
             )
 
-        held = cache.whole("held") if "held" in cache.parts else None
-        rows = None if held is None or not len(held.y) else CodedRows(held.codes, held.y, n_classes)
-        trial = step_trial(cache, rows, n_classes)
+        rows = choosing_part(cache, n_classes) if request.choosing else held_part(cache, n_classes)
+        trial = step_trial(cache, n_classes, n_choosing if request.choosing else 0)
         streamed = count(self.tuples(OverPasses(count, trial, request), params, len(coded.levels)))
         price = price_stream(streamed, request.allowed, self.solver(params) != "none")
         require_memory(price)

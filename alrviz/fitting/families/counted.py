@@ -116,13 +116,19 @@ def choosing_part(cache: CodeCache, n_classes: int) -> CodedRows:
     return CodedRows(np.ascontiguousarray(codes[:, :size]), y[:size], n_classes)
 
 
-def step_trial(cache: CodeCache, held: CodedRows | None, n_classes: int) -> Trial:
-    """Return rows on which step lengths are tried: held-out ones, or rows that are learned from where these are few.
+def held_part(cache: CodeCache, n_classes: int) -> CodedRows | None:
+    """Return the held-out rows, None without any: they choose nothing."""
+    held = cache.whole("held") if "held" in cache.parts else None
+    return None if held is None or not len(held.y) else CodedRows(held.codes, held.y, n_classes)
+
+
+def step_trial(cache: CodeCache, n_classes: int, skipped: int = 0) -> Trial:
+    """Return training rows on which step lengths are tried, the first of the first chunk but `skipped`.
 
     A tenth judges; of few rows all do, or a handful that any large step gets right would choose it.
     """
-    few = held is None or held.n_rows < LEAST_TRIED
-    codes, y = next(iter(cache.chunks("train", [0]))) if few or held is None else (held.codes, held.y)
+    codes, y = next(iter(cache.chunks("train", [0])))
+    codes, y = codes[:, skipped:], y[skipped:]
     n = min(len(y), MOST_TRIED)
     cut = n - n // 10 if n >= LEAST_TRIED else 0
     learned, judged = (

@@ -84,6 +84,7 @@ class StreamRequest:
         tell: hears what is being done.
         stop: ends it.
         hear: hears of each level of tuples that were scored.
+        choosing: whether it is a fit that chooses settings: D_CV is not learned from, and is held out instead.
     """
 
     coded: "CodedTable"
@@ -94,6 +95,7 @@ class StreamRequest:
     tell: Callable[[str], None]
     stop: StopToken = NEVER
     hear: "Callable[[Level], None]" = lambda level: None
+    choosing: bool = False
 
 
 class Family:

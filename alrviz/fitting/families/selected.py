@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import ceil, comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from alrviz.errors import RecipeError
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.left_out import rows_for
 from alrviz.fitting.families.param import Param
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from alrviz.models.cell_space import Tuples
 
 _SELECTION: Mapping[str, Param] = {
-    "keep": Param(0.6, low=0.001, high=1.0),
+    "keep": Param(0.6, low=0.001, high=1e6, word="auto"),
     "selection": Param("mi", (*SCORES, "cv", "gain")),
 }
 # The paper learns in five passes of AdaGrad, without a penalty, from counts smoothed by 0.1.
@@ -59,7 +60,24 @@ class SelectiveALR(ALR):
 
     def title(self, params: Mapping[str, Any]) -> str:
         """As of alr, with the share that is kept."""
-        return f"{super().title(params)}, {params['keep']:.0%} of tuples by {params['selection']}"
+        keep = params["keep"]
+        kept = "a share" if keep == "auto" else f"{keep:.0%}" if keep <= 1 else f"{keep:,.0f}"
+        return f"{super().title(params)}, {kept} of tuples by {params['selection']}"
+
+    def check_together(self, params: Mapping[str, Any]) -> None:
+        """As of alr; `RecipeError` of a part of a tuple, and of choosing twice on the same rows."""
+        super().check_together(params)
+        keep = params["keep"]
+        if keep == "auto" and params["selection"] == "cv":
+            raise RecipeError(
+                "keep='auto' with selection='cv' chooses twice on the same rows; expected a number for keep, or "
+                "selection='mi', 'mi-mm' or 'gain'"
+            )
+        if keep != "auto" and keep > 1 and keep != int(keep):
+            raise RecipeError(
+                f"keep={keep} is neither a share nor a number of tuples; expected a share up to 1, a whole number "
+                f"above 1, such as {keep:.0f}, or 'auto'"
+            )
 
     def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> "Tuples":
         """Those of the highest scores."""
@@ -75,7 +93,8 @@ class SelectiveALR(ALR):
         """As of alr, whose cells are counted, and keys of the rows for each tuple that may be kept."""
         found, order = super().price(request), request.recipe.params["order"]
         self._check_number(request.recipe.params, request.encoded.n_columns)
-        tuples = ceil(self._share(request.recipe.params) * comb(request.encoded.n_columns, order))
+        share, every = self._share(request.recipe.params), comb(request.encoded.n_columns, order)
+        tuples = ceil(share * every) if share <= 1 else min(int(share), every)
         needed = found.bytes + 2 * tuples * (request.encoded.n_rows + request.n_heldout)
         if found.refused or needed <= found.allowed:
             return replace(found, bytes=needed)
@@ -91,7 +110,7 @@ class SelectiveALR(ALR):
         self._check_number(params, n_columns)
 
     def _check_number(self, params: Mapping[str, Any], n_columns: int) -> None:
-        if params["selection"] == "cv" and not self._hierarchy(params):
+        if params["selection"] == "cv" and params["order"] != "auto" and not self._hierarchy(params):
             rows_for(comb(n_columns, params["order"]))
 
     def objective_key(self, recipe: "Recipe") -> Hashable:
@@ -103,7 +122,7 @@ class SelectiveALR(ALR):
         return ""
 
     def _share(self, params: Mapping[str, Any]) -> float:
-        """The most of all tuples that rows are given keys for."""
+        """The most of all tuples that rows are given keys for: a share, or their number."""
         return float(params["keep"])
 
 

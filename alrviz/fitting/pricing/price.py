@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alrviz.errors import MemoryLimitError
+from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.pricing.peak_memory import MANY, VISIT, RowCounts, peak_bytes, tables_of
 from alrviz.fitting.solvers.choice import SolverChoice, choose
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
@@ -174,11 +174,17 @@ def price_of(
 
 
 def price_cells(request: PriceRequest) -> Price:
-    """Return the price of a recipe of a linear family, the cells that occur counted or estimated."""
+    """Return the price of a recipe of a linear family, the cells that occur counted or estimated.
+
+    Raises:
+        RecipeError: an order that is higher than the number of columns, or still to be chosen.
+    """
     encoded, recipe, max_memory, prepared = request.encoded, request.recipe, request.max_memory, request.prepared
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout, stop = request.n_heldout, request.stop
-    order = int(recipe.params["order"])
+    order = recipe.params["order"]
+    if order == "auto":
+        raise RecipeError("order='auto' is chosen once a run begins, and has no price before; expected a whole number")
     check_order(encoded.n_columns, order)
     least = price(*shape, cells_seen=0, n_heldout=heldout, kept=(0, 0), max_memory=max_memory, timed=False)
     if least.refused:  # too many cells to look for, or the list of tuples alone is too long

@@ -33,6 +33,7 @@ from alrviz.fitting.runs.run_attributes import RunAttributes
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.runs.worker import Driven, Worker
+from alrviz.fitting.settle import Build, settle, unsettled
 from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.step import FAILED, STOPPED, Outcome, Step
@@ -155,6 +156,7 @@ class Run(RunAttributes, Driven):
         self._fit: Fit | None = None
         self._tables: Tables | None = None
         self._levels: list[Level] = []
+        self._settled: list[str] = []
         self._state: SolverState | None = None
         self._seconds = 0.0
         self._snapshots = Snapshots()
@@ -351,13 +353,6 @@ class Run(RunAttributes, Driven):
             extra=extra,
         )
 
-    def _chosen(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The recipe's parameters, with the solver and the memory that were chosen for it."""
-        choice = self.price.choice if self.price else None
-        if choice is None or choice.solver == "none":
-            return params
-        return {**params, "solver": choice.solver, "memory": choice.memory}
-
     def _prepare(self) -> Fit:
         recipe = self.recipe
         made = self._of_stream(self.dataset) if isinstance(self.dataset, Stream) else self._of_rows()
@@ -381,26 +376,28 @@ class Run(RunAttributes, Driven):
 
     def _of_rows(self) -> BuiltFit:
         """What the recipe makes of a table in memory."""
-        recipe, stop = self.recipe, self._stop
+        stop = self._stop
         if self._prepared is None:
             self.activity = "encoding"
-            self._prepared = prepare(self.dataset, recipe, self._n_jobs, stop)  # type: ignore[arg-type]
+            self._prepared = prepare(self.dataset, self.recipe, self._n_jobs, stop)  # type: ignore[arg-type]
         prepared = self._prepared
         require_learnable(prepared.encoded)
         self.activity = "compiling"
-        self.compile_seconds = warm_covers(prepared.wide) if recipe.definition.counts_cells else 0.0
+        self.compile_seconds = warm_covers(prepared.wide) if self.recipe.definition.counts_cells else 0.0
         stop.check()
+        self._settle(prepared.encoded.n_columns, partial(self._apart, prepared))
+        recipe = self.recipe
         self.activity = "pricing"
         allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
         if self.price is None or self.price.refused or self.price.bytes > allowed:
             self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop, prepared=prepared)
         require_memory(self.price)
-        params = self._chosen(recipe.params)
+        params = _chosen(recipe, self.price)
         return recipe.definition.make(FitRequest(prepared, recipe, params, self._tell, stop, self._levels.append))
 
     def _of_stream(self, stream: Stream) -> BuiltFit:
         """What the recipe makes of a table that is read in batches."""
-        recipe, stop = self.recipe, self._stop
+        recipe = self.recipe
         client = self._connection.enter_context(connected(self._scheduler))  # hours of reading might be for nothing
         missing = recipe.definition.missing(recipe.params)
         self._coded = stream.coded(
@@ -410,7 +407,7 @@ class Run(RunAttributes, Driven):
             holdout=recipe.holdout,
             seed=recipe.seed,
             progress=self._tell_rows,
-            stop=stop,
+            stop=self._stop,
         )
         allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
         chunks: Callable[[int], Chunks]
@@ -418,12 +415,28 @@ class Run(RunAttributes, Driven):
             chunks = partial(own_chunks, self._coded, "train")
         else:
             self._tell("waiting for the cluster")
-            chunks = ClusterChunks(client, self._coded, "train", stop).without
+            chunks = ClusterChunks(client, self._coded, "train", self._stop).without
         request = StreamRequest(
-            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, stop, self._levels.append
+            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, self._stop, self._levels.append
         )
-        made, self.price = recipe.definition.make_stream(request)
+        trial = replace(request, hear=lambda level: None, choosing=True)
+        self._settle(len(self._coded.levels), lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
+        self.recipe.definition.check_stream(self.recipe.params, len(self._coded.levels))
+        made, self.price = self.recipe.definition.make_stream(replace(request, recipe=self.recipe))
         return made
+
+    def _settle(self, n_columns: int, build: Build) -> None:
+        """Choose what the recipe leaves open."""
+        if unsettled(self.recipe):
+            self.activity = f"choosing {' and '.join(unsettled(self.recipe))}"
+            self.recipe, self._settled = settle(self.recipe, n_columns, build, self._stop)
+
+    def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
+        """What a recipe makes of the training rows without D_CV."""
+        apart = prepared.choosing(recipe.seed)
+        price = price_of(apart.encoded, recipe, apart.holdout, self._max_memory, self._stop, prepared=apart)
+        require_memory(price)
+        return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, price), lambda what: None, self._stop))
 
     def _tell_rows(self, what: str, rows: int) -> None:
         self.activity = what
@@ -431,3 +444,11 @@ class Run(RunAttributes, Driven):
 
     def _tell(self, activity: str) -> None:
         self.activity = activity
+
+
+def _chosen(recipe: Recipe, price: Price) -> Mapping[str, Any]:
+    """The recipe's parameters, with the solver and the memory that were chosen for it."""
+    choice = price.choice
+    if choice is None or choice.solver == "none":
+        return recipe.params
+    return {**recipe.params, "solver": choice.solver, "memory": choice.memory}

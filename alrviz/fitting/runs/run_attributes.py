@@ -37,6 +37,7 @@ class RunAttributes:
     _fit: Fit | None
     _tables: Tables | None
     _levels: list[Level]
+    _settled: list[str]
     _state: SolverState | None
     _snapshots: Snapshots
 
@@ -63,8 +64,10 @@ class RunAttributes:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences on what of a table read in batches is not used, or not spread over a cluster, once it is coded."""
-        notes = self._coded.notes if self._coded else []
+        """Sentences: what of a table read in batches is not used, or not spread over a cluster, once it is coded; and
+        the settings that were chosen ("auto").
+        """
+        notes = [*(self._coded.notes if self._coded else []), *self._settled]
         if self._scheduler is not None and self.price and self.price.choice and self.price.choice.solver == "adagrad":
             notes.append(
                 "AdaGrad's steps, row by row, are taken on this machine; what is summed over rows, on the cluster"
