@@ -148,6 +148,8 @@ def _naive(series: pd.Series, notes: list[str]) -> pd.Series:
 
 def _from_numbers(name: str, series: pd.Series) -> Values | TextColumn:
     """Numbers as numbers; where floats would make one of different ones, as the texts that they are."""
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu" and series.dtype.itemsize < 8:
+        return Values(name, series.astype(np.int64))  # the same number whichever way, and no gaps
     if not float_loss(series):
         return Values(name, _numbers(name, series))
     gaps = series.isna().to_numpy()

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,8 @@ class _Spool:
         texts, places = _distinct(batch.columns[feature.source])
         values, bad = feature.of_texts(texts)
         numbers = np.append(levels.of(values), np.int32(-1))
-        self._check(batch, feature, np.append(bad, False)[places])
+        if bad.any():
+            self._check(batch, feature, np.append(bad, False)[places])
         return numbers[places].astype(np.int32, copy=False)
 
     def _check(self, batch: Batch, feature: ColumnReading, bad: NDArray[np.bool_]) -> None:
@@ -182,10 +184,9 @@ class _Spool:
 def _distinct(column: Column) -> tuple[pa.Array, NDArray[np.integer]]:
     """The different values of a column as texts, and the place of each row's among them, -1 for missing."""
     if isinstance(column, Values) and column.series.dtype.kind in "if" and isinstance(column.series.dtype, np.dtype):
-        numbers, places = np.unique(column.series.to_numpy(), return_inverse=True)
-        gap = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(numbers), bool)
-        texts = pa.array([number_text(number) for number in numbers[~gap]], type=pa.string())
-        return texts, np.where(gap[places], -1, places)  # NaN is the last
+        coded = pa.array(column.series.to_numpy() + 0, from_pandas=True).dictionary_encode()  # + 0: of -0.0 too 0.0
+        texts = pa.array([number_text(number) for number in coded.dictionary.to_numpy()], type=pa.string())
+        return texts, coded.indices.fill_null(-1).to_numpy()
     text = as_text(column)
     return text.levels, text.codes
 
@@ -201,7 +202,12 @@ def _encoded(
     for j, feature in enumerate(coding.features):
         stop.check()
         progress(f"learning {feature.name!r}", spool.n_rows)
-        series = _series(feature, spool.levels[j], spool.column(j)[train])
+        values = spool.column(j)[train]
+        if spool.levels[j] is not None:
+            values = (
+                np.flatnonzero(np.bincount(values + 1)) - 1
+            )  # each level once: it is enough to know which there are
+        series = _series(feature, spool.levels[j], values)
         column = encoder.code_column(series, feature.name, feature.kind, own, labels, weights, stop)
         lost += [feature.name] * encoder.loses(column, series)
         columns.append(column)
@@ -249,15 +255,17 @@ class _Shuffled:
     def add(self, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer], drawn: NDArray[np.uint64]) -> None:
         """Deal out rows: codes (a, m), classes (m,) and their hashes (m,)."""
         self._columns = len(codes)
-        goal = _goal(drawn, len(self._pieces))
-        for k, pieces in enumerate(self._pieces):
-            own = np.flatnonzero(goal == k)
-            if len(own):
-                pieces.append(len(own))
+        goal = _goal(drawn, len(self._pieces)).astype(np.uint32)
+        order = np.argsort(goal, kind="stable")
+        ends = np.cumsum(np.bincount(goal, minlength=len(self._pieces)))
+        codes, y, drawn = codes[:, order], y[order].astype(self._kinds[1]), drawn[order]
+        for k, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
+            if end > begin:
+                own = slice(begin, end)
+                self._pieces[k].append(end - begin)
                 try:
                     with self._file(k).open("ab") as file:
-                        file.write(codes[:, own].tobytes() + y[own].astype(self._kinds[1]).tobytes())
-                        file.write(drawn[own].tobytes())
+                        file.write(codes[:, own].tobytes() + y[own].tobytes() + drawn[own].tobytes())
                 except OSError as error:
                     raise no_room(self._path.parent, error) from error
 

@@ -18,9 +18,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from alrviz.data.compression import DAMAGES
 from alrviz.data.delimited import read_delimited
@@ -91,8 +93,11 @@ class Source:
         """What tells these files from others and from themselves after a change, as JSON holds it."""
         return [[os.fspath(path.resolve()), *stamp] for path, stamp in zip(self.paths, self.stamps, strict=True)]
 
-    def batches(self, stop: StopToken = NEVER) -> Iterator[Batch]:
-        """Yield all rows.
+    def batches(
+        self, stop: StopToken = NEVER, wanted: Callable[[int, int], NDArray[np.intp]] | None = None
+    ) -> Iterator[Batch]:
+        """Yield all rows; of each batch's columns only those rows that are `wanted`, of its first row's number and how
+        many it has, if that is said.
 
         Raises:
             TableError: a file is damaged, cut short, or has other columns than the first.
@@ -104,9 +109,10 @@ class Source:
             with _broken(path):
                 for batch in _FORMATS[self.format][1](path, self):
                     stop.check()
+                    own = batch if wanted is None else batch.take(pa.array(wanted(first, batch.num_rows)))
                     columns = {
                         name: column_of_arrow(name, pa.chunked_array([column]), declared, [])
-                        for name, column, declared in zip(self.names, batch.columns, self.types, strict=True)
+                        for name, column, declared in zip(self.names, own.columns, self.types, strict=True)
                     }
                     yield Batch(path, first, batch.num_rows, columns)
                     first += batch.num_rows

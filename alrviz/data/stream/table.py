@@ -27,8 +27,8 @@ from alrviz.data.read import decide
 from alrviz.data.reading import ColumnReading, Reading
 from alrviz.data.stream.cache import SUFFIX, CodeCache, open_cache
 from alrviz.data.stream.coding import Coding, Progress, code_table, row_hash
-from alrviz.data.stream.source import Batch, Source, open_source
 from alrviz.data.stream.source import Column as StreamColumn
+from alrviz.data.stream.source import Source, open_source
 from alrviz.data.text import TextColumn
 from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.home import home
@@ -256,8 +256,8 @@ def open_table(
     source = open_source(paths, options)
     drawn = _Drawn(SAMPLE)
     rows = 0
-    for batch in source.batches(stop):
-        drawn.add(batch)
+    for batch in source.batches(stop, drawn.wanted):
+        drawn.add(batch.columns)
         rows = batch.first + batch.n_rows
         progress("looking", rows)
     if not rows:
@@ -293,27 +293,30 @@ class _Drawn:
         self._most = np.uint64(2**64 - 1)
         self._kept = 0
 
-    def add(self, batch: Batch) -> None:
-        """Take what is to be taken of a batch."""
-        if any(isinstance(column, TextColumn) for column in batch.columns.values()):
-            self.sort = "text" if all(isinstance(c, TextColumn) for c in batch.columns.values()) else "typed"
-        hashes = row_hash(batch.first, batch.n_rows, _SAMPLED)
-        self._keep(hashes, batch.columns)
+    def wanted(self, first: int, n_rows: int) -> NDArray[np.intp]:
+        """Return which of the next rows are taken, before their columns are read."""
+        hashes = row_hash(first, n_rows, _SAMPLED)
+        rows = np.flatnonzero(hashes <= self._most)
+        self._hashes = hashes[rows]
+        return rows
+
+    def add(self, columns: dict[str, StreamColumn]) -> None:
+        """Take the rows that were wanted."""
+        if any(isinstance(column, TextColumn) for column in columns.values()):
+            self.sort = "text" if all(isinstance(column, TextColumn) for column in columns.values()) else "typed"
+        self._parts.append((self._hashes, columns))
+        self._kept += len(self._hashes)
         if self._kept > 4 * self._size:
             self._shrink()
-
-    def _keep(self, hashes: NDArray[np.uint64], columns: Mapping[str, StreamColumn]) -> None:
-        rows = np.flatnonzero(hashes <= self._most)
-        self._parts.append((hashes[rows], {name: _within(column, rows) for name, column in columns.items()}))
-        self._kept += len(rows)
 
     def _shrink(self) -> None:
         every = np.concatenate([hashes for hashes, _ in self._parts])
         if len(every) > self._size:
             self._most = np.partition(every, self._size - 1)[self._size - 1]
-        parts, self._parts, self._kept = self._parts, [], 0
-        for hashes, columns in parts:
-            self._keep(hashes, columns)
+        for k, (hashes, columns) in enumerate(self._parts):
+            rows = np.flatnonzero(hashes <= self._most)
+            self._parts[k] = hashes[rows], {name: _within(column, rows) for name, column in columns.items()}
+        self._kept = sum(len(hashes) for hashes, _ in self._parts)
 
     def columns(self) -> list[StreamColumn]:
         """Return the columns of the sample, its rows in the table's order."""
