@@ -34,7 +34,7 @@ from alrviz.studies.statistics.measures import loss_text
 WIDTH, HEIGHT = 620, 270  # assumed pixels of the frame of levels
 HEAD, ROW = 30, 15  # px of what stands above the blocks, and of a name
 DRAWN = 10_000  # nodes of a level: of more the best
-TOLD = 1_000  # of a level, whose names are told on hover
+TOLD = 1_000  # tuples of a level whose names are told on hover: of more it would take as long as all else
 LINED = 24  # tuples of a level whose lines to their parts are drawn
 MANY = 150  # tuples, of more than which marks are small
 MISSED = 3  # tuples that are named in the picture of gains
@@ -212,7 +212,9 @@ def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = 
     low = min(0.0, 1.1 * float(values.min())) if len(values) else 0.0
     colours = tuple(racer_colours([label] * levels, dark))
     called = tuple(tuples_text(first + k) for k in range(levels))
-    words = {"mi": "mutual information", "mi-mm": "MI, corrected", "gain": "predicted gain"}.get(search.score, "score")
+    words = {"mi": "mutual information", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "predicted gain"}.get(
+        search.score, "score"
+    )
     return Picture(
         draw=partial(_draw_ranks, colours=colours, called=called, dark=dark),
         x=(0.0, 1.0), y=(low, high), labels=("share of a level, highest score first", f"{words} (nats)"),
@@ -266,11 +268,12 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     sides, words = [bool(mi[k] > 0.5 * right) for k in best], [short(search.name(every[k]), 30) for k in best]
     shifts = place(Box(*x, *y, height=160, width=320), mi[best].tolist(), gain[best].tolist(), words, sides)
     parts = {name: np.flatnonzero(state == k) for k, name in enumerate(("waiting", "discarded", "kept"))}
+    told = search.name if len(mi) <= TOLD else lambda columns: ""
     return Picture(
         draw=partial(_draw_gains, label=label, dark=dark),
         x=x, y=y, labels=("mutual information (nats)", "predicted gain (nats)"),
         data={
-            **{name: {"x": mi[of], "y": gain[of], "name": [search.name(every[k]) for k in of],
+            **{name: {"x": mi[of], "y": gain[of], "name": [told(every[k]) for k in of],
                       "size": np.full(len(of), 9.0 if len(mi) <= MANY else 5.0)} for name, of in parts.items()},
             "names": {
                 "x": mi[best], "y": gain[best], "words": words, "dy": shifts,

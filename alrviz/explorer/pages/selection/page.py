@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FAMILIES = {"hsalr": "hsalr", "salr": "salr"}
 ORDERS = (2, 3, 4)
-SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "gain": "gain"}
+SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "gain"}
 GROWTH = {"one part is kept": "weak", "all parts are kept": "strong"}
 
 _ROOM = room(280, 430)  # two lines of menus, two sentences, the row of Run
@@ -103,9 +103,10 @@ print(study.verdict().sentence)
     @classmethod
     def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first that selects tuples; the share is the view's."""
-        keep = cls.first[0].params["keep"]
-        found = [recipe.replace(keep=keep) for recipe in recipes if recipe.family in FAMILIES.values()]
-        return tuple(found)[:1]
+        own = cls.first[0].params
+        found = [recipe.replace(keep=own["keep"]) for recipe in recipes if recipe.family in FAMILIES.values()]
+        auto = [recipe.replace(order=own["order"]) if recipe.params["order"] == "auto" else recipe for recipe in found]
+        return tuple(auto)[:1]
 
     def orders(self) -> range:
         """Return the orders that are compared."""
