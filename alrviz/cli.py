@@ -20,6 +20,7 @@ import secrets
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from html import unescape
@@ -31,7 +32,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from urllib.request import HTTPCookieProcessor, build_opener
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError, nearest
+from alrviz.errors import AlrvizError, LostColumnsWarning, nearest
 
 if TYPE_CHECKING:
     from bokeh.server.server import Server
@@ -335,6 +336,7 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     run = Run(stream, recipe, n_jobs=options.threads, checkpoint=kept, scheduler=client, progress=said.rows)
     if options.resume and not kept.exists():
         said.line(f"there is no {kept} to go on from: this is a new fit")
+    warnings.simplefilter("ignore", LostColumnsWarning)  # they are among the run's notes
     try:
         for step in run.steps():
             if step.index == 0 and run.price is not None:

@@ -3,12 +3,14 @@ one, the bits the same for any number of threads and files, and the model the sa
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import open_table
 from alrviz.errors import AlrvizError, MemoryLimitError, RecipeError
+from alrviz.fitting.families import cells as cells_module
 from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, Trial
 from alrviz.fitting.prepare import Prepared
 from alrviz.models import streamed as streamed_module
@@ -238,3 +240,31 @@ def test_sums_of_neighbours_made_elsewhere_are_nodes_of_the_same_tree(number):
         np.testing.assert_array_equal(nodes[0][0], whole)
     if number > FANOUT + 1:
         assert (sum(own for (own,) in parts) != whole).any()  # there is something to get wrong
+
+
+def test_tuples_that_are_too_many_are_refused_before_they_are_counted(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"c{j}": np.char.add("v", rng.integers(0, 60, 4000).astype(str)) for j in range(8)})
+    frame.assign(**{"class": rng.choice(["p", "q"], 4000)}).to_parquet(tmp_path / "t.parquet", index=False)
+    stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
+    counted, original = [], cells_module.count_stream
+    monkeypatch.setattr(cells_module, "count_stream", lambda *args: counted.append(args[1]) or original(*args))
+    run = alrviz.Run(stream, alrviz.Recipe("salr", order=3, keep=0.1), max_memory=20 * 2**20)
+    message = (
+        r"counting 56 tuples of order 3 takes about \d+ MiB here, for some 15\d,\d+ cells; 20 MiB .* order=2, hsalr"
+    )
+    with pytest.raises(MemoryLimitError, match=message):
+        run.advance()
+    assert not counted
+    run = alrviz.Run(stream, alrviz.Recipe("hsalr", order=3, keep=2, max_iter=1), max_memory=20 * 2**20)
+    run.advance()
+    assert [level.tuples.shape for level in run.levels] == [(8, 1), (13, 2), (11, 3)]
+
+
+def test_columns_that_no_cut_divides_are_said_of_a_stream_too(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"noise": rng.normal(size=900), "told": rng.choice(["a", "b"], 900)})
+    frame.assign(**{"class": frame["told"] + "!"}).to_parquet(tmp_path / "t.parquet", index=False)
+    run = alrviz.Run(open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "c"), alrviz.Recipe("alr", order=1))
+    with pytest.warns(alrviz.LostColumnsWarning, match="t: MDL .* finds no cut in 1 of 1 numeric column: 'noise'"):
+        run.advance()

@@ -8,17 +8,17 @@ anje   nothing is found: phi = gamma log theta, the generative model of order n;
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.data.stream.coding import choosing_size
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
-from alrviz.fitting.families.counted import InMemory, OverPasses, choosing_part, held_part, step_trial
+from alrviz.fitting.families.counted import InMemory, OverPasses, choosing_part, first_rows, held_part, step_trial
 from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_stream, require_memory
+from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_counting, price_stream, require_memory
 from alrviz.fitting.solvers.solver_support import (
     NEEDS,
     OFFERS,
@@ -144,6 +144,8 @@ class CellFamily(Family):
 
         @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
         def count(tuples: Tuples, choosing: bool = False) -> Streamed:
+            n_rows, sample = cache.n_rows("train"), partial(first_rows, coded)
+            require_memory(price_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
             own = request.chunks(n_choosing if choosing or request.choosing else 0)
             return count_stream(
                 coded.levels, tuples, own, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop

@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from alrviz.data.encoded import Encoded
 from alrviz.data.stream.cache import CodeCache
 from alrviz.data.stream.coding import choosing_size
+from alrviz.data.stream.table import CodedTable
 from alrviz.fitting.families.build_fit import assemble, assemble_stream
 from alrviz.fitting.families.family import FitRequest, StreamRequest
 from alrviz.fitting.families.left_out import LeftOut
@@ -107,6 +109,12 @@ class OverPasses(Counted):
         chosen = choosing_part(of.coded.cache, rest.tables.n_classes)
         tables, params = rest.tables, of.recipe.params
         return LeftOut(tables, chosen, params, of.recipe.seed, rest.passes.n_jobs, of.stop).losses(of.tell)
+
+
+def first_rows(coded: CodedTable) -> Encoded:
+    """Return rows drawn from a table read in batches: those of the first chunk."""
+    codes, y = next(iter(coded.cache.chunks("train", [0])))
+    return Encoded(codes, y, np.ones(len(y)), coded.levels, coded.classes, coded.names)
 
 
 def choosing_part(cache: CodeCache, n_classes: int) -> CodedRows:

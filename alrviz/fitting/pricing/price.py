@@ -4,9 +4,9 @@ From the shape of a table alone every cell counts as seen, and every tuple as a 
 hand the number of cells that occur is found by looking at (a sample of) the tuples, and the cover is planned.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import ceil, comb, log
+from math import ceil, comb, log, log2
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,9 +17,10 @@ from alrviz.fitting.pricing.peak_memory import MANY, VISIT, RowCounts, peak_byte
 from alrviz.fitting.solvers.choice import SolverChoice, choose
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
 from alrviz.memory import free_memory
-from alrviz.models.cell_space import MOST_CELLS, CellSpace, check_order, count_cells, sizes_of, space_of
+from alrviz.models.cell_space import MOST_CELLS, AnySpace, Tuples, check_order, count_cells, sizes_of, space_of
 from alrviz.models.index import MOST_ROWS
 from alrviz.models.plan import Plan, plan_cover
+from alrviz.passes.aligned_buffers import lanes_of
 from alrviz.passes.cost_model import Work, seconds_here, seconds_per_pass
 from alrviz.passes.stochastic import most_visits
 from alrviz.passes.stream import FANOUT
@@ -194,7 +195,7 @@ def price_cells(request: PriceRequest) -> Price:
     tuples, jobs = recipe.definition.counted(recipe.params, encoded.n_columns)[-1], prepared.n_jobs if prepared else 1
 
     def count() -> int:
-        return sum(estimate_seen(encoded, size, stop, jobs) for size in sizes_of(tuples))
+        return sum(estimate_seen(encoded, size, stop, jobs) for size in sizes_of(tuples))  # each by its own sample
 
     seen = count() if prepared is None else prepared.seen(tuples, count, stop)
     bare: dict[str, Any] = {
@@ -275,17 +276,45 @@ def require_memory(price: Price) -> None:
         raise MemoryLimitError(price.refused, price.bytes, price.allowed)
 
 
-def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
-    """Return how many cells of order n the rows have: exact up to SAMPLE tuples, else from DRAWN of them."""
-    space = CellSpace(encoded.levels, order)
+def price_counting(
+    tuples: Tuples, n_rows: int, n_classes: int, levels: NDArray[np.int64], allowed: int,
+    sample: "Callable[[], Encoded]", stop: StopToken = NEVER,
+) -> Price:  # fmt: skip
+    """Return the price of counting tuples of a table read in batches, before it is counted.
+
+    `sample` gives rows drawn from it: how many cells they have, and half of them, tells about how many all have.
+    """
+    space = space_of(levels, tuples)
+    each = 8 * (2 * lanes_of(n_classes)[1] + 6 * n_classes) + 64  # counts, index and what scores are made of
+    cells = most = int(np.minimum(space.cards, n_rows).sum())
+    if most * each > allowed:
+        rows = sample()
+        half, whole = (
+            max(1, estimate_seen(part, tuples, stop)) for part in (rows.take(np.arange(rows.n_rows // 2)), rows)
+        )
+        cells = min(most, round(whole * (n_rows / rows.n_rows) ** min(1.0, max(0.0, log2(whole / half)))))
+    refused, order = "", space.order
+    if cells * each > allowed:
+        fits = f"order={order - 1}, " if order > 1 else ""
+        refused = (
+            f"counting {space.n_tuples:,} tuples of order {order} takes about {cells * each / 2**20:,.0f} MiB here, "
+            f"for some {cells:,} cells; {allowed / 2**20:,.0f} MiB may be used: choose {fits}hsalr with a smaller "
+            "keep, or fewer columns or levels"
+        )
+    return Price((cells + 1) * n_classes, cells, cells * each, None, allowed, refused)
+
+
+def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
+    """Return how many cells of tuples the rows have: exact up to SAMPLE tuples, else from DRAWN of them."""
+    space = space_of(encoded.levels, tuples)
     every = space.n_tuples <= SAMPLE
     chosen, most = (space.tuples, space.cards) if every else _drawn(space, encoded.n_rows)
     whole = np.array([codes.max(initial=0) < top for codes, top in zip(encoded.codes, encoded.levels, strict=True)])
     seen = np.empty(len(chosen), np.int64)
 
-    def one(k: int) -> None:
+    def one(k: int) -> None:  # a tuple of fewer columns repeats its last
         stop.check()
-        seen[k] = _occurring(encoded, chosen[k], bool(whole[chosen[k]].all()))
+        seen[k] = _occurring(encoded, np.unique(chosen[k]), bool(whole[chosen[k]].all()))
 
     share(one, len(chosen), n_jobs)
     if every:
@@ -293,7 +322,7 @@ def estimate_seen(encoded: "Encoded", order: int, stop: StopToken = NEVER, n_job
     return round(float(np.minimum(space.cards, encoded.n_rows).sum()) * float(np.mean(seen / most)))
 
 
-def _drawn(space: CellSpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _drawn(space: AnySpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the columns (DRAWN, n) of tuples spread evenly over the cells that so many rows could have, and how many
     those are in each.
     """

@@ -10,6 +10,7 @@ The first k steps of a run are those of a fit with max_iter=k, bit for bit, howe
 import logging
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,9 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
 from alrviz.data.stream.table import CodedTable, Stream, no_progress
-from alrviz.errors import AlrvizError, RecipeError, Stopped
+from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
 from alrviz.fitting.families import RUNS, STREAMS, observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
@@ -409,6 +411,8 @@ class Run(RunAttributes, Driven):
             progress=self._tell_rows,
             stop=self._stop,
         )
+        if lost := lost_text(self._coded.encoder):
+            warnings.warn(f"{stream.name}: {lost}", LostColumnsWarning, stacklevel=2)
         allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
         chunks: Callable[[int], Chunks]
         if client is None:
