@@ -62,6 +62,7 @@ _OPTIONS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"options=ReadOptions\(missing=\((.*?),?\)\)", lambda m: " ".join(f"--missing {t}" for t in m[1].split(", "))),
     (r"(?:options=)?ReadOptions\((\w+)=([^)]*)\)", lambda m: f"--{m[1].replace('_', '-')} {m[2]}"),
     (r"options \(decimal, thousands, missing\) say", "--decimal, --thousands and --missing say"),
+    (r"pass kinds=", "say --kind COLUMN=KIND"),
 )
 
 
@@ -329,7 +330,7 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         options.files, options.target, options=_read_options(options), kinds=kinds, unreadable=options.unreadable,
         cache=options.cache, progress=said.rows,
     )  # fmt: skip
-    said.line(f"{stream.name}: {stream.n_rows:,} rows, class {stream.target!r}", *stream.notes)
+    said.line(f"{stream.name}: {stream.n_rows:,} rows, class {stream.target!r}", *map(with_options, stream.notes))
     kept = options.out.with_name(f"{options.out.name}.resume")
     if kept.exists() and not options.resume:
         raise _Refused(f"{str(kept)!r} is of a fit that was broken off: go on with --resume, or remove it")

@@ -44,7 +44,7 @@ def test_the_table_of_solvers_is_the_matrix():
     head, _, *rows = re.findall(r"^\| (.*) \|$|^\|(-.*)\|$", first, re.M)
     told = [row.split(" | ") for row, _ in rows]
     matrix = solver_matrix()
-    assert head[0].split(" | ") == ["solver", *matrix.columns[:-1], "between bounds"]
+    assert head[0].split(" | ") == ["solver", *matrix.columns[:-1], "bounds on w"]
     assert told == [[solver, *("yes" if fits else "no" for fits in row)] for solver, *row in matrix.itertuples()]
 
 

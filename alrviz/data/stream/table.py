@@ -277,7 +277,7 @@ def open_table(
         ) from error
     notes = [*table.notes]  # not the sample's own: what repeats there, or is rare, need not in the table
     if rows > SAMPLE:
-        notes.append(f"what columns are was told by {SAMPLE:,} of {rows:,} rows; a kind that is not right can be said")
+        notes.append(f"column types were inferred from {SAMPLE:,} of {rows:,} rows: pass kinds= to override them")
     notes += [sample.leaks_note] if sample.leaks_note else []
     folder = home() / "codes" if cache is None else Path(cache)
     return Stream(source, sample, rows, unreadable, folder, tuple(notes))
