@@ -50,6 +50,7 @@ PORTS_TRIED = 50
 PATH = "explorer"  # the page's path under `panel serve apps/explorer.py`, so that links work for both
 LOCAL = ("127.0.0.1", "localhost")
 PATIENCE = 120.0  # seconds for an answer: a first page on a slow disk imports everything
+_SETTINGS = ("solver", "alpha", "penalty", "center", "start", "keep", "selection", "grow")  # of `fit`, and of recipes
 SAVE_EVERY = 10.0  # seconds between two savings of figures that are still coming
 
 # What a sentence tells a caller of Python to pass, and the option that says it here.
@@ -150,11 +151,19 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--family", default="alr", metavar="NAME", help="alr, lr, halr, salr, hsalr, anje (default: alr)")
     fit.add_argument("--order", type=_number_or_auto(int), default=2, metavar="N", help="columns a cell is of, or "
                      "auto: as AnJE's loss on rows set apart says (default: 2)")  # fmt: skip
-    fit.add_argument("--passes", type=_passes, default=5, metavar="N", help="of AdaGrad over the rows (default: 5)")
+    fit.add_argument("--passes", type=_passes, default=5, metavar="N", help="over the rows, to learn (default: 5)")
+    fit.add_argument("--solver", metavar="NAME", help="what learns: auto, averaged, adagrad, tron or lbfgs (default: "
+                     "auto, which a sample chooses)")  # fmt: skip
     fit.add_argument("--alpha", type=float, metavar="A", help="strength of the penalty (default: the family's)")
+    fit.add_argument("--penalty", metavar="ON", help="what it is on: phi or w (default: the family's)")
+    fit.add_argument("--center", type=_center, metavar="MODEL", help="what it shrinks toward: 0, 1 or anje (default: "
+                     "0)")  # fmt: skip
+    fit.add_argument("--start", metavar="MODEL", help="where learning begins: zero, one, anje or random (default: "
+                     "zero)")  # fmt: skip
     fit.add_argument("--keep", type=_number_or_auto(float), metavar="SHARE", help="of tuples, or above 1 their number, "
                      "or auto: the smallest share of like loss, for salr and hsalr (default: .6)")  # fmt: skip
     fit.add_argument("--selection", metavar="NAME", help="what scores tuples: mi, mi-mm, cv or gain (default: mi)")
+    fit.add_argument("--grow", metavar="HOW", help="what hsalr looks at next: weak or strong (default: weak)")
     fit.add_argument("--discretize", default="mdl", choices=("mdl", "quantile", "uniform", "none"),
                      help="how numbers are cut; none: every value is a level (default: mdl)")  # fmt: skip
     fit.add_argument("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
@@ -249,6 +258,10 @@ def _passes(text: str) -> int:
     return int(text)
 
 
+def _center(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
 def _jobs(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; expected a whole number from 1")
@@ -316,14 +329,14 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         )
     began, said = time.monotonic(), _Progress()
     kinds = dict(_kind(text) for text in options.kind)
-    said_of = {name: getattr(options, name) for name in ("alpha", "keep", "selection")}
+    said_of = {name: getattr(options, name) for name in _SETTINGS}
     params = FAMILIES[options.family].params
     if foreign := next((name for name, value in said_of.items() if value is not None and name not in params), None):
         of = ", ".join(name for name in STREAMS if foreign in FAMILIES[name].params)
         raise _Refused(f"--{foreign} is for {of}; {options.family} has no such setting")
     given = {"order": options.order, **{name: value for name, value in said_of.items() if value is not None}}
-    if options.family != "anje":  # which takes no steps
-        given |= {"max_iter": options.passes, "solver": "adagrad"}
+    if "max_iter" in params:
+        given["max_iter"] = options.passes
     discretize = None if options.discretize == "none" else options.discretize
     recipe = Recipe(options.family, discretize=discretize, holdout=options.holdout, seed=options.seed, **given)
     stream = open_table(
@@ -342,6 +355,7 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         for step in run.steps():
             if step.index == 0 and run.price is not None:
                 said.line(*run.notes, f"{run.price.parameters:,} parameters of {run.price.cells_seen:,} cells")
+                said.line(*([run.price.choice.reason] if run.price.choice and "solver" not in given else []))
             said.line(_of_pass(run, step, options.passes))
     except KeyboardInterrupt:
         said.line(f"broken off; {kept} goes on with --resume" if kept.exists() else "broken off before the first pass")
@@ -349,7 +363,8 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     judged = [step for step in run.trace.since(0) if "heldout_log_loss" in step.extra]
     best = min(judged, key=lambda step: step.extra["heldout_log_loss"], default=None)
     if best is not None and 0 < best.index < judged[-1].index:
-        said.line(f"held out was lowest after pass {best.index}; the model is that of the last (--passes {best.index})")
+        at = f"{best.passes - run.passes_before:g}"
+        said.line(f"held out was lowest after pass {at}; the model is that of the last (--passes {at})")
     save_model(run.estimator(), options.out)
     kept.unlink(missing_ok=True)
     said.line(f"the model is {options.out}, after {time.monotonic() - began:,.0f} s; alrviz predict {options.out} ROWS")
@@ -367,8 +382,9 @@ def _of_pass(run: Run, step: Step, passes: int) -> str:
     """What a pass brought, in one line."""
     held = step.extra.get("heldout_log_loss")
     judged = "" if held is None else f", held out {held:.5f} (error {step.extra['heldout_error']:.4f})"
-    at = f"pass {step.index} of {passes}" if run.recipe.definition.solver(run.recipe.params) != "none" else "counted"
-    return f"{at if step.index or at == 'counted' else 'start'}: log loss {step.nll / run.trace.rows:.5f}{judged}"
+    made = step.passes - run.passes_before
+    at = f"pass {made:g} of {passes}" if made else "counted" if run.solver == "none" else "start"
+    return f"{at}: log loss {step.nll / run.trace.rows:.5f}{judged}"
 
 
 class _Progress:

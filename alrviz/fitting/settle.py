@@ -103,7 +103,7 @@ def _losses(made: BuiltFit, stop: StopToken) -> tuple[Floats, Floats]:
     """-log p of each row of D_CV (n,) at the end of a fit, and their weights (n,)."""
     fit, rows = made.fit, made.heldout
     assert rows is not None
-    judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol)
+    judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
     state = fit.solver.init(fit.objective, fit.w0)
     while judge.verdict(state) is None:
         stop.check()

@@ -95,7 +95,7 @@ class ClusterChunks:
 
     def __init__(self, client: "Client", coded: CodedTable, part: str, stop: StopToken = NEVER):
         self._client, self._of, self._rest = client, (part, 0), coded.cache.rest
-        self.number = len(coded.cache.parts[part])
+        self.number, self.passes = len(coded.cache.parts[part]), 0
         self._seconds = 0.0  # that a chunk took in the pass before
         self._table = self._submit(_received, pickle.dumps(_absolute(coded)))
         hosts = {urlsplit(address).hostname: address for address in self._workers(stop)}
@@ -106,16 +106,18 @@ class ClusterChunks:
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
         """Yield the chunks, read here."""
+        self.passes += order is None or len(order) == self.number
         return self._rest(*self._of, order, stop)
 
     def without(self, n_first: int) -> "ClusterChunks":
         """Return the same rows without the first so many."""
         rest = copy(self)
-        rest._of = self._of[0], n_first
+        rest._of, rest.passes = (self._of[0], n_first), 0
         return rest
 
     def over(self, work: Work[Found], combine: Any, n_jobs: int, stop: StopToken) -> Found:
         """As `Chunks` says: a task a run of chunks, their results combined by number."""
+        self.passes += 1
         size = 1 if self._seconds else FANOUT
         while self._seconds and self._seconds * size < TASK and size < self.number:
             size *= FANOUT

@@ -13,10 +13,10 @@ chunks' numbers, FANOUT neighbours at a time: the bits are the same for any numb
 rows in memory or in a file.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -42,14 +42,20 @@ SPAN = 8192  # rows whose keys and scores are at hand at once
 _VISITED = 1024  # rows whose cells are at hand at once in a pass of steps
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 class Chunks(Protocol):
     """The chunks of a table's rows.
 
     Attributes:
         number: how many there are.
+        passes: how often all were gone over.
     """
 
     number: int
+    passes: int
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
         """Yield codes (a, m) and classes (m,) of the chunks, in their own order or in another."""
@@ -64,10 +70,11 @@ class OwnChunks:
     """Chunks that this process reads by itself; see `Chunks`."""
 
     def __init__(self, read: Read, number: int):
-        self._read, self.number = read, number
+        self._read, self.number, self.passes = read, number, 0
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
         """As `Chunks` says."""
+        self.passes += order is None or len(order) == self.number
         return self._read(order, stop)
 
     def over(
@@ -253,6 +260,11 @@ class StreamPasses:
         """How many chunks there are."""
         return self._chunks.number
 
+    @property
+    def made(self) -> int:
+        """How many passes were made over these chunks, by whomever."""
+        return self._chunks.passes
+
     def count(self, stop: StopToken = NEVER) -> Floats:
         """Return how many rows of each class look up each row of the table, (rows, W)."""
         return self._chunks.over(self._counted, added, self.n_jobs, stop)[0]
@@ -307,32 +319,40 @@ class StreamPasses:
         return Gathered(Sums(*map(float, totals)), *of[0], of[1] if bends else None, along)
 
     def adagrad(
-        self, table: NDArray[np.float32], eta: float, seed: tuple[int, ...], penalised: bool, stop: StopToken = NEVER
-    ) -> float:
+        self, table: NDArray[np.float32], eta: float, seed: tuple[int, ...], penalised: bool, stop: StopToken = NEVER,
+        marks: Collection[int] = (), mark: Callable[[], None] = nothing,
+    ) -> float:  # fmt: skip
         """Visit all rows once, chunks and the rows in each in an order drawn from `seed`.
 
-        `table` (cells, parts, W) is moved: see the kernel.
+        `table` (cells, parts, W) is moved: see the kernel. `mark` is called after so many rows as `marks` say.
 
         Return the sum of -log p(y), each as its row was met.
         """
         order = np.random.default_rng(seed)
-        total = 0.0
+        total, done = 0.0, 0
         for codes, y in self._chunks.read(order.permutation(self.n_chunks).tolist(), stop):
-            total += self.visit(codes, y, order.permutation(len(y)), table, eta, penalised, stop)
+            here = {place - done for place in marks}
+            total += self.visit(codes, y, order.permutation(len(y)), table, eta, penalised, stop, here, mark)
+            done += len(y)
         return total
 
     def visit(
         self, codes: Codes, y: NDArray[np.int32], rows: NDArray[np.int64], table: NDArray[np.float32], eta: float,
-        penalised: bool, stop: StopToken = NEVER,
+        penalised: bool, stop: StopToken = NEVER, marks: Collection[int] = (), mark: Callable[[], None] = nothing,
     ) -> float:  # fmt: skip
-        """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order."""
+        """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order; `marks` as above."""
         total, flag = 0.0, (0,) if penalised else ()
-        for begin in range(0, len(rows), _VISITED):
+        edges = sorted(
+            {*range(0, len(rows), _VISITED), *(place for place in marks if 0 < place < len(rows)), len(rows)}
+        )
+        for begin, end in pairwise(edges):
             stop.check()
-            own = rows[begin : begin + _VISITED]
+            own = rows[begin:end]
             total += adagrad_kernels.adagrad(
                 self.cells.cells(codes, own), y[own], table, self.n_classes, np.float32(eta), self._width, flag
             )
+            if end in marks:
+                mark()
         return total
 
     def _gathered(

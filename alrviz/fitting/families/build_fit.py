@@ -15,8 +15,9 @@ from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.objectives.streamed import StreamObjective, Trial
 from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
+from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.solver_support import chosen_solver
-from alrviz.fitting.solvers.streamed import StreamAdaGrad
+from alrviz.fitting.solvers.streamed import chosen_learner, stream_solver
 from alrviz.models.index import Unseen
 from alrviz.models.parameterisation import Parameterisation, parameterise
 from alrviz.models.set_cover import Cover
@@ -35,6 +36,8 @@ class Fit:
         objective, solver, w0: what is minimised, how, and from where: (S + 1, C), or those that are free where
             weights are shared; one vector of weights and bandwidths for dlr.
         max_iter, tol: step limit and tolerance.
+        spent: passes before the first step, where max_iter limits passes; None where it limits steps.
+        choice: the solver and why, where a sample chose it.
     """
 
     objective: ObjectiveProtocol
@@ -42,6 +45,8 @@ class Fit:
     w0: Floats
     max_iter: int
     tol: float
+    spent: float | None = None
+    choice: SolverChoice | None = None
 
 
 def assemble(
@@ -107,9 +112,12 @@ def _assemble(
 
 
 def assemble_stream(
-    streamed: Streamed, trial: Trial, params: Mapping[str, Any], stop: StopToken = NEVER, *, seed: int = 0
-) -> Fit:
-    """Return the fit that `params` make of a stream that was counted; `trial` are rows to try step lengths on."""
+    streamed: Streamed, trial: Trial, sample: Trial, params: Mapping[str, Any], stop: StopToken = NEVER, *,
+    seed: int = 0, spent: float = 0.0,
+) -> Fit:  # fmt: skip
+    """Return the fit that `params` make of a stream that was counted in `spent` passes; things are tried on `trial` and
+    `sample`, as StreamObjective says.
+    """
     full = {**_NO_STEPS, **params}
     parameterisation, unseen, w0 = _weights(streamed.tables, _METRICS[full["scale"]], full, seed)
     objective = StreamObjective(
@@ -120,9 +128,17 @@ def assemble_stream(
         center=full["center"],
         unseen=unseen,
         trial=trial,
+        sample=sample,
+        spent=spent,
         stop=stop,
     )
-    return Fit(objective, StreamAdaGrad(seed), w0, full["max_iter"], full["tol"])
+    choice = None
+    if full["solver"] == "auto":
+        name, why, solver = chosen_learner(objective, w0, full["memory"], seed)
+        choice = SolverChoice(name, full["memory"], why, 0)
+    else:
+        solver = stream_solver(full["solver"], full["memory"], seed)
+    return Fit(objective, solver, w0, full["max_iter"], full["tol"], spent, choice)
 
 
 def check_stream(params: Mapping[str, Any]) -> None:
@@ -136,8 +152,8 @@ def check_stream(params: Mapping[str, Any]) -> None:
 
 
 _STREAMS: Mapping[str, tuple[object, ...]] = {
-    "solver": ("auto", "adagrad"), "objective": ("nll",), "bounds": (None,), "class_weight": (None,),
-    "share": ("cell-class",), "scale": ("none", "diagonal", "theta", "theta-gamma"),
+    "solver": ("auto", "averaged", "adagrad", "tron", "lbfgs"), "objective": ("nll",), "bounds": (None,),
+    "class_weight": (None,), "share": ("cell-class",), "scale": ("none", "diagonal", "theta", "theta-gamma"),
 }  # fmt: skip
 
 

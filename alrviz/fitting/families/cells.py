@@ -8,6 +8,7 @@ anje   nothing is found: phi = gamma log theta, the generative model of order n;
 """
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +16,15 @@ from alrviz.data.stream.coding import choosing_size
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
-from alrviz.fitting.families.counted import InMemory, OverPasses, choosing_part, first_rows, held_part, step_trial
+from alrviz.fitting.families.counted import (
+    InMemory,
+    OverPasses,
+    choosing_part,
+    first_rows,
+    held_part,
+    sample_trial,
+    step_trial,
+)
 from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_counting, price_stream, require_memory
@@ -139,7 +148,7 @@ class CellFamily(Family):
         cache, n_classes = coded.cache, len(coded.classes)
         n_choosing = choosing_size(cache.n_rows("train"))  # rows that are not learned from while they choose
         request.tell("compiling")
-        compiled = warm_stream(n_classes, coded.encoder.levels_)
+        compiled = warm_stream(n_classes, coded.encoder.levels_, params.get("solver") in ("auto", "tron", "lbfgs"))
         request.tell("counting cells")
 
         @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
@@ -147,18 +156,25 @@ class CellFamily(Family):
             n_rows, sample = cache.n_rows("train"), partial(first_rows, coded)
             require_memory(price_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
             own = request.chunks(n_choosing if choosing or request.choosing else 0)
+            request.used.append(own)
             return count_stream(
                 coded.levels, tuples, own, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
             )
 
         rows = choosing_part(cache, n_classes) if request.choosing else held_part(cache, n_classes)
-        trial = step_trial(cache, n_classes, n_choosing if request.choosing else 0)
-        streamed = count(self.tuples(OverPasses(count, trial, request), params, len(coded.levels)))
-        price = price_stream(streamed, request.allowed, self.solver(params) != "none")
+        first = first_rows(coded, n_choosing if request.choosing else 0)
+        trial, sample = step_trial(first), sample_trial(first)
+        streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
+        price = price_stream(streamed, request.allowed, params.get("solver", "none"), sample.learned.n_rows)
         require_memory(price)
+        spent = float(sum(own.passes for own in request.used))
         request.tell("comparing with AnJE")
         baseline = observers.stream_losses(streamed, rows, stop)
-        fit = assemble_stream(streamed, trial, params, stop, seed=request.recipe.seed)
+        if params.get("solver") == "auto":
+            request.tell("choosing a solver on a sample")
+        fit = assemble_stream(streamed, trial, sample, params, stop, seed=request.recipe.seed, spent=spent)
+        if fit.choice is not None:
+            price = replace(price, choice=fit.choice)
         return BuiltFit(fit, rows, baseline, streamed.tables, compiled), price
 
     def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> Tuples:
@@ -194,7 +210,7 @@ class Fitted(CellFamily):
     def check_together(self, params: Mapping[str, Any]) -> None:
         """Raise `RecipeError`, naming what does go together, if no model has these parameters at once."""
         if params["solver"] != "auto":
-            check_solver(params["solver"], params["objective"], params["bounds"] is not None)
+            check_solver(params["solver"], params["objective"], params["bounds"] is not None, batches=True)
         if params["scale"] == "diagonal-adaptive":
             _check_adaptive(params)
         if params["share"] != "cell-class" and params["scale"] in ("diagonal", "diagonal-adaptive"):

@@ -19,6 +19,7 @@ from alrviz.models.tuple_selection import Counted
 from alrviz.passes.aligned_buffers import Floats, zeros
 
 LEAST_TRIED, MOST_TRIED = 5_000, 20_000  # rows on which step lengths are tried
+SAMPLE, FURTHER = 2**16, 2**13  # training rows that learners are tried on at most, and those that judge them
 STEPS_BELOW, PASSES_BELOW = 30, 5  # of the fit beside which tuples are judged by their gain
 
 
@@ -76,9 +77,9 @@ class InMemory(Counted):
 class OverPasses(Counted):
     """What selecting asks of rows that come in chunks: counts in a pass, residuals after PASSES_BELOW of AdaGrad."""
 
-    def __init__(self, count: Callable[..., Streamed], trial: Trial, request: StreamRequest):
+    def __init__(self, count: Callable[..., Streamed], trial: Trial, sample: Trial, request: StreamRequest):
         # of tuples; and, True, without D_CV
-        self._count, self._trial, self._request, self.hear = count, trial, request, request.hear
+        self._count, self._trials, self._request, self.hear = count, (trial, sample), request, request.hear
 
     def tables(self, tuples: Tuples) -> Tables:
         """Counts, in a pass."""
@@ -93,7 +94,8 @@ class OverPasses(Counted):
             table, bias = lower.blank(None), lower.tables.log_pi
         else:
             lower = self._count(below)
-            fit = assemble_stream(lower, self._trial, of.recipe.params, of.stop, seed=of.recipe.seed)
+            params = {**of.recipe.params, "solver": "adagrad"}
+            fit = assemble_stream(lower, *self._trials, params, of.stop, seed=of.recipe.seed)
             state = fit.solver.init(fit.objective, fit.w0)
             for _ in range(PASSES_BELOW):
                 state = fit.solver.advance(fit.objective, state)
@@ -111,17 +113,15 @@ class OverPasses(Counted):
         return LeftOut(tables, chosen, params, of.recipe.seed, rest.passes.n_jobs, of.stop).losses(of.tell)
 
 
-def first_rows(coded: CodedTable) -> Encoded:
-    """Return rows drawn from a table read in batches: those of the first chunk."""
-    codes, y = next(iter(coded.cache.chunks("train", [0])))
+def first_rows(coded: CodedTable, skipped: int = 0) -> Encoded:
+    """Return rows drawn from a table read in batches: those of the first chunk, but for so many."""
+    codes, y = (each[..., skipped:] for each in next(iter(coded.cache.chunks("train", [0]))))
     return Encoded(codes, y, np.ones(len(y)), coded.levels, coded.classes, coded.names)
 
 
 def choosing_part(cache: CodeCache, n_classes: int) -> CodedRows:
     """Return D_CV of a table read in batches: training rows that choose, and that choosing does not learn from."""
-    codes, y = next(iter(cache.chunks("train", [0])))
-    size = choosing_size(cache.n_rows("train"))
-    return CodedRows(np.ascontiguousarray(codes[:, :size]), y[:size], n_classes)
+    return CodedRows(*next(iter(cache.chunks("train", [0]))), n_classes).part(0, choosing_size(cache.n_rows("train")))
 
 
 def held_part(cache: CodeCache, n_classes: int) -> CodedRows | None:
@@ -130,17 +130,21 @@ def held_part(cache: CodeCache, n_classes: int) -> CodedRows | None:
     return None if held is None or not len(held.y) else CodedRows(held.codes, held.y, n_classes)
 
 
-def step_trial(cache: CodeCache, n_classes: int, skipped: int = 0) -> Trial:
-    """Return training rows on which step lengths are tried, the first of the first chunk but `skipped`.
+def step_trial(first: Encoded) -> Trial:
+    """Return those of the `first` training rows on which step lengths of [sALR]'s learner are tried."""
+    n = min(first.n_rows, MOST_TRIED)
+    return _split(first, n, n // 10)
 
-    A tenth judges; of few rows all do, or a handful that any large step gets right would choose it.
+
+def sample_trial(first: Encoded) -> Trial:
+    """Return those of the `first` training rows on which learners are tried; their Hessian stands for that of all."""
+    n = min(first.n_rows, SAMPLE + FURTHER)
+    return _split(first, n, n // 9)
+
+
+def _split(rows: Encoded, n: int, judging: int) -> Trial:
+    """The first n rows, so many of them to judge by: of few rows all, or a handful that any large step gets right would
+    choose it.
     """
-    codes, y = next(iter(cache.chunks("train", [0])))
-    codes, y = codes[:, skipped:], y[skipped:]
-    n = min(len(y), MOST_TRIED)
-    cut = n - n // 10 if n >= LEAST_TRIED else 0
-    learned, judged = (
-        CodedRows(np.ascontiguousarray(codes[:, low:high]), y[low:high], n_classes)
-        for low, high in ((0, cut or n), (cut, n))
-    )
-    return Trial(learned, judged)
+    cut, whole = n - judging if n >= LEAST_TRIED else 0, CodedRows(rows.codes, rows.y, rows.n_classes)
+    return Trial(whole.part(0, cut or n), whole.part(cut, n))

@@ -5,7 +5,7 @@ as written here: no parameter excludes another, nothing is drawn, nothing is com
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.fitting.families.param import Param
@@ -85,6 +85,7 @@ class StreamRequest:
         stop: ends it.
         hear: hears of each level of tuples that were scored.
         choosing: whether it is a fit that chooses settings: D_CV is not learned from, and is held out instead.
+        used: the chunks that were passed over so far, by fits that choose settings too.
     """
 
     coded: "CodedTable"
@@ -96,6 +97,7 @@ class StreamRequest:
     stop: StopToken = NEVER
     hear: "Callable[[Level], None]" = lambda level: None
     choosing: bool = False
+    used: "list[Chunks]" = field(default_factory=list)
 
 
 class Family:

@@ -15,6 +15,7 @@ of stochastic Hessian information in optimization methods for machine learning, 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -46,13 +47,24 @@ class CodedRows(Rows):
         super().__init__(y, np.ones(len(y)), n_classes)
         self.codes = codes
 
+    def part(self, begin: int, end: int) -> "CodedRows":
+        """Return some of the rows."""
+        return CodedRows(np.ascontiguousarray(self.codes[:, begin:end]), self.y[begin:end], self.n_classes)
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Rows on which step lengths are tried: codes and classes of those learned from, and of those judged by."""
+    """Rows on which something is tried: codes and classes of those learned from, and of those judged by."""
 
     learned: CodedRows
     judged: CodedRows
+
+
+@dataclass(frozen=True, eq=False)
+class StreamPoint(Point):
+    """A point, with the diagonal of the loss's Hessian there, shaped as w, where passes bring it along."""
+
+    diagonal: Floats | None = None
 
 
 class StreamObjective(CellWeights, Objective):
@@ -63,12 +75,17 @@ class StreamObjective(CellWeights, Objective):
         parameterisation: scale, and the tables it stands on.
         alpha, penalty, center: as of LinearObjective.
         unseen: phi of cells that no training row has; None for 0.
-        trial: rows on which step lengths are tried.
-        sample: training rows whose Hessian stands for that of all; None where no solver asks for it.
+        trial: rows on which step lengths of [sALR]'s learner are tried.
+        sample: training rows that other learners are tried on; the Hessian of those learned from stands for all.
+        spent: passes that were made over the rows before, by counting and selecting.
         stop: asked between the parts of every pass.
+
+    Attributes:
+        bends: whether passes bring along what products with the Hessian need.
     """
 
     exact = 0.5
+    bends = False
 
     def __init__(
         self,
@@ -80,7 +97,8 @@ class StreamObjective(CellWeights, Objective):
         center: object,
         unseen: Unseen | None,
         trial: Trial,
-        sample: CodedRows | None = None,
+        sample: Trial,
+        spent: float = 0.0,
         stop: StopToken = NEVER,
     ):
         tables = parameterisation.tables
@@ -90,14 +108,17 @@ class StreamObjective(CellWeights, Objective):
             total=float(tables.class_counts.sum()), n_classes=tables.n_classes, n_jobs=self.passes.n_jobs,
             alpha=alpha, stop=stop,
         )  # fmt: skip
-        self.parameterisation, self.trial = parameterisation, trial
+        self.parameterisation, self.trial, self.sample, self.spent = parameterisation, trial, sample, spent
         self.scale: Floats = parameterisation.scale
         self._unseen = unseen
         self._at, self._table = streamed.rows, streamed.blank(unseen)
         self._way = zeros(*self._table.shape)
-        self._bent: tuple[Point | None, Floats] = (None, np.empty(0))
-        of = {"alpha": alpha, "penalty": penalty, "center": center, "stop": stop}
-        self.sample = None if sample is None else Sample(sample, parameterisation, self.total, self.n_jobs, of)
+        self._of = {"alpha": alpha, "penalty": penalty, "center": center, "stop": stop}
+
+    @cached_property
+    def sampled(self) -> "Sample":
+        """The rows of the sample that are learned from, for exact passes."""
+        return Sample(self.sample.learned, self.parameterisation, self.total, self.n_jobs, self._of)
 
     def scores(self, w: Floats, rows: CodedRows | None = None) -> Floats:
         """Return the scores (N, W) of rows in memory; of training rows none are kept: (0, W)."""
@@ -115,41 +136,29 @@ class StreamObjective(CellWeights, Objective):
 
     def hvp(self, point: Point, direction: Floats) -> Floats:
         """Return the Hessian at `point` times `direction`: no pass."""
-        assert self.sample is not None
-        product = self.sample.product(point, direction)
+        product = self.sampled.product(point, direction)
         product += self._lacking(point) * direction
         return product
 
     def hessian_diagonal(self, point: Point) -> Floats:
         """Return the diagonal of the Hessian at `point`: no pass."""
-        assert self.sample is not None
-        return self.sample.diagonal(point) + self._lacking(point)
-
-    def diagonal_of(self, point: Point) -> Floats:
-        """Return the diagonal of the loss's Hessian at a point that was last looked at."""
-        known, diagonal = self._bent
-        assert known is point
-        return diagonal
+        return self.sampled.diagonal(point) + self._lacking(point)
 
     def _lacking(self, point: Point) -> Floats:
         """What the sample's Hessian lacks on its diagonal."""
-        assert self.sample is not None
-        return self.sample.lacking(point, self.diagonal_of(point))
+        assert isinstance(point, StreamPoint)
+        assert point.diagonal is not None
+        return self.sampled.lacking(point, point.diagonal)
 
     def _passed(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> Gathered:
         table, bias = self._expanded(w, self._table)
         way = None if along is None else Way(*self._expanded(along[0], self._way), along[1])
-        return self.passes.loss_and_gradient(table, bias, self.stop, way=way, bends=self.sample is not None)
+        return self.passes.loss_and_gradient(table, bias, self.stop, way=way, bends=self.bends)
 
     def _point(self, w: Floats, found: Gathered) -> Point:
         point = self._penalised(w, self.scores(w), found.sums, self._slopes(found.gradient, found.over))
-        if found.bent is not None:
-            self.keep_diagonal(point, self._slopes(*found.bent) * self.scale)
-        return point
-
-    def keep_diagonal(self, point: Point, diagonal: Floats) -> None:
-        """Say what `diagonal_of` the point is."""
-        self._bent = (point, diagonal)
+        bent = None if found.bent is None else self._slopes(*found.bent) * self.scale
+        return StreamPoint(**vars(point), diagonal=bent)
 
     def _slopes(self, summed: Floats, over: Floats) -> Floats:
         """Sums of residuals by rows of the table, and of all, as slopes of w (S + 1, C)."""
@@ -234,7 +243,7 @@ class StreamLine(Line):
     def _loss(self, t: float) -> Floats:
         """Loss, slope and curvature at t, interpolated between the nearest lengths."""
         if t not in self._known and not (self._known and min(self._known) <= t <= max(self._known)):
-            self._look(t)
+            self._look(t or 1.0)  # steepest descent asks for 0 first
         if t in self._known:
             return self._known[t]
         low, high = next((a, b) for a, b in pairwise(sorted(self._known)) if a <= t <= b)

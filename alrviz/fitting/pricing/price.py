@@ -253,20 +253,27 @@ def _weight(encoded: "Encoded", recipe: "Recipe") -> float:
     return float(encoded.weights.sum()) * (max([1.0, *named.values()]) if isinstance(named, Mapping) else 1.0)
 
 
-def price_stream(streamed: "Streamed", allowed: int, steps: bool) -> Price:
-    """Return the price of a fit to a table read in batches, once its cells are counted."""
+def price_stream(streamed: "Streamed", allowed: int, solver: str, sample: int) -> Price:
+    """Return the price of a fit by `solver` ("none": no steps) to a table read in batches, once its cells are counted
+    and `sample` rows are at hand.
+    """
     tables, passes = streamed.tables, streamed.passes
     cells, wide, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded, tables.n_classes
-    # scores, gradients of each thread and level of their tree; what AdaGrad moves, before and after; weights, counts
+    steps, full = solver != "none", solver in ("auto", "tron", "lbfgs")
+    # scores, gradients (and diagonals) of each thread and level of their tree; what AdaGrad moves, before and after;
+    # weights, counts, vectors of a solver; keys and scores of the sample
     levels = ceil(log(max(2, passes.n_chunks), FANOUT))
-    needed = wide * (2 + levels + passes.n_jobs) + 5 * wide * steps + 8 * 8 * (cells + 1) * classes
-    refused = ""
+    needed = wide * (2 + levels + passes.n_jobs) * (1 + full) + 5 * wide * steps
+    needed += 8 * (8 + 24 * full) * (cells + 1) * classes
+    needed += full * sample * (2 * tables.space.n_tuples + 8 * 5 * passes.padded)
+    refused, lighter = "", "solver='averaged', " if full else ""
     if needed > allowed:
         refused = (
             f"order {tables.space.order} has {cells:,} cells here and needs about {needed / 2**20:,.0f} MiB; "
-            f"{allowed / 2**20:,.0f} MiB may be used: choose a lower order, fewer columns or levels, or allow more"
+            f"{allowed / 2**20:,.0f} MiB may be used: choose {lighter}a lower order, fewer columns or levels, or allow "
+            "more"
         )
-    choice = SolverChoice("adagrad", 0, "adagrad: rows come in chunks, and steps are taken row by row", 0)
+    choice = SolverChoice(solver, 0, f"{solver}, as the recipe says", 0)
     return Price((cells + 1) * classes, cells, int(needed), None, allowed, refused, choice if steps else None)
 
 

@@ -1,6 +1,6 @@
 """What a fit over passes goes on from after its process has ended: one file, written whole after every pass."""
 
-import hashlib
+import json
 import os
 import zipfile
 from collections.abc import Mapping
@@ -11,17 +11,19 @@ import numpy as np
 
 from alrviz.errors import AlrvizError
 
+ROWS = "codes"  # the name under which the codes' file is part of what a fit is of
+
 
 class PassCheckpoint:
     """A file with the state after the last whole pass.
 
     Args:
         path: of the file, which need not be there.
-        of: what the fit is of, as text: a state of another is refused.
+        of: what the fit is of, by name, as JSON takes it: a state of another is refused.
     """
 
-    def __init__(self, path: Path, of: str):
-        self.path, self._of = path, hashlib.sha256(of.encode()).hexdigest()
+    def __init__(self, path: Path, of: Mapping[str, Any]):
+        self.path, self._of = path, dict(of)
 
     def read(self) -> dict[str, Any] | None:
         """Return the state that is kept, None where there is none.
@@ -36,9 +38,11 @@ class PassCheckpoint:
                 state = {name: found[name] for name in found.files}
         except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise AlrvizError(f"{os.fspath(self.path)!r} is damaged ({error}); remove it to begin anew") from error
-        if str(state.pop("of", "")) != self._of:
+        other = _differing(str(state.pop("of", "{}")), self._of)
+        if other:
             raise AlrvizError(
-                f"{os.fspath(self.path)!r} is of another fit: other files, settings or rows; remove it to begin anew"
+                f"{os.fspath(self.path)!r} is of another fit: {other}; say what it was begun with, or remove it to "
+                "begin anew"
             )
         return state
 
@@ -47,7 +51,22 @@ class PassCheckpoint:
         draft = self.path.with_name(f"{self.path.name}.part")
         with draft.open("wb") as file:
             arrays: dict[str, Any] = {name: np.asarray(value) for name, value in state.items()}
-            np.savez(file, of=np.array(self._of), **arrays)
+            np.savez(file, of=np.array(json.dumps(self._of)), **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, self.path)
+
+
+def _differing(text: str, now: Mapping[str, Any]) -> str:
+    """Which settings a state was kept with, and which there are now, where they differ; "" where none does."""
+    try:
+        then = dict(json.loads(text))
+    except ValueError:
+        then = {}
+    told = []
+    for name in sorted({*then, *now}):
+        before, after = then.get(name), json.loads(json.dumps(now.get(name)))
+        if before != after:
+            told.append((name, f"{name} was {before!r} and is {after!r}"))
+    settings = [words for name, words in told if name != ROWS]
+    return ", ".join(settings) or ("other files or rows" if told else "")

@@ -7,6 +7,7 @@
 The first k steps of a run are those of a fit with max_iter=k, bit for bit, however it was paused in between.
 """
 
+import json
 import logging
 import threading
 import time
@@ -30,7 +31,7 @@ from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.pricing.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe, require_recipe
-from alrviz.fitting.runs.pass_checkpoint import PassCheckpoint
+from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
 from alrviz.fitting.runs.run_attributes import RunAttributes
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
@@ -236,7 +237,7 @@ class Run(RunAttributes, Driven):
             self._state = state
             self._snapshots.add(state.index, state.point.w)
             self.trace.append(step)
-        _log.debug("%s: step %d, objective %.9g", self.recipe.name, step.index, step.objective)
+        _log.debug("%s: step %d, objective %.9g", self.name, step.index, step.objective)
         if verdict is not None:
             self._end(verdict)
         if self._on_step is not None and self._on_step(step) is True:
@@ -261,7 +262,7 @@ class Run(RunAttributes, Driven):
     def __repr__(self) -> str:
         at = f"step {self.trace[-1].index}" if len(self.trace) else "no step yet"
         on = self.dataset.name if self.dataset is not None else "encoded rows"
-        return f"<Run of {self.recipe.name} on {on}: {self.outcome.code if self.outcome else self.phase}, {at}>"
+        return f"<Run of {self.name} on {on}: {self.outcome.code if self.outcome else self.phase}, {at}>"
 
     def estimator(self) -> "RecipeClassifier":
         """Return the fitted classifier of the latest step: it predicts, scores and is written by `save_model`.
@@ -296,7 +297,7 @@ class Run(RunAttributes, Driven):
         except AlrvizError:
             return False
         except Exception:
-            _log.exception("run of %s failed", self.recipe.name)
+            _log.exception("run of %s failed", self.name)
             return False
 
     def _end(self, outcome: Outcome) -> None:
@@ -305,7 +306,7 @@ class Run(RunAttributes, Driven):
                 self.trace.close()
                 self.outcome = outcome
                 steps = self.trace[-1].index if len(self.trace) else 0
-                _log.info("%s: %s, after step %d and %.3g s", self.recipe.name, outcome, steps, self._seconds)
+                _log.info("%s: %s, after step %d and %.3g s", self.name, outcome, steps, self._seconds)
                 if self._state is not None:
                     self._state = self._state.released()
                 if self._fit is not None:
@@ -321,7 +322,8 @@ class Run(RunAttributes, Driven):
         state = fit.solver.look(fit.objective, state)
         verdict = self._judge.verdict(state)
         if self._checkpoint is not None and state.carry is not None:
-            self._checkpoint.write({**fit.solver.kept(fit.objective, state), "seconds": self._seconds})
+            also = {"seconds": self._seconds, "judged": self._judge.kept}
+            self._checkpoint.write({**fit.solver.kept(fit.objective, state), **also})
         if verdict is not None:
             verdict = self._judge.confirm(verdict, state)
         extra = dict(state.extra)
@@ -333,10 +335,13 @@ class Run(RunAttributes, Driven):
     def _begin(self, fit: Fit) -> SolverState:
         """The state at the start, or after the last pass that was kept."""
         if self._kept_in is not None and self._coded is not None:
-            of = f"{self._coded.cache.path.name} {self.recipe.to_json()}"
-            self._checkpoint = PassCheckpoint(self._kept_in, of)
+            of = json.loads(self.recipe.to_json())
+            of |= of.pop("params", {})  # what a fit is of, by the names that a recipe is made with
+            self._checkpoint = PassCheckpoint(self._kept_in, {**of, ROWS: self._coded.cache.path.name})
         kept = self._checkpoint.read() if self._checkpoint else None
         self._seconds = float(kept["seconds"]) if kept else 0.0
+        if kept:
+            self._judge.resume(kept["judged"])
         return fit.solver.init(fit.objective, fit.w0) if kept is None else fit.solver.resumed(fit.objective, kept)
 
     def _report(self, state: SolverState, extra: dict[str, float]) -> Step:
@@ -356,14 +361,13 @@ class Run(RunAttributes, Driven):
         )
 
     def _prepare(self) -> Fit:
-        recipe = self.recipe
         made = self._of_stream(self.dataset) if isinstance(self.dataset, Stream) else self._of_rows()
         fit, self._tables = made.fit, made.tables
         if self._start is not None:
             fit = replace(fit, w0=fit.objective.weights_of(self._start))
         self.compile_seconds += made.compiled
         self.trace.baseline.update(made.baseline)
-        self._judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol)
+        self._judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
         self._observers = [observers.training(fit.objective), *made.watched]
         self.trace.rows = fit.objective.total
         if made.heldout is not None:
@@ -372,7 +376,7 @@ class Run(RunAttributes, Driven):
         self.activity = "fitting"
         assert self.price is not None
         rows, bytes = fit.objective.total, self.price.bytes / 2**20
-        _log.info("%s: %.6g rows, %d parameters, %.3g MiB", recipe.name, rows, self.price.parameters, bytes)
+        _log.info("%s: %.6g rows, %d parameters, %.3g MiB", self.name, rows, self.price.parameters, bytes)
         self._fit = fit
         return fit
 

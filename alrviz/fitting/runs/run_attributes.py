@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alrviz.data.stream.table import Stream
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
@@ -19,6 +20,7 @@ from alrviz.models.tuple_selection import Level
 from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
     from alrviz.data.encoded import Encoded
     from alrviz.data.stream.table import CodedTable
     from alrviz.models.density_model import DensityModel
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 class RunAttributes:
     """The readable side of a run; `Run` sets what is read here."""
 
+    dataset: "Dataset | Stream | None"
     recipe: Recipe
     trace: Trace
     price: Price | None
@@ -43,8 +46,24 @@ class RunAttributes:
 
     @property
     def solver(self) -> str:
-        """The solver that runs: once priced what "auto" and the memory rule chose, before that the recipe's."""
-        return self.price.choice.solver if self.price and self.price.choice else self.recipe.solver
+        """The solver that runs: once priced what "auto" and the memory rule chose, before that the recipe's; of a table
+        read in batches "undecided", until a sample has chosen.
+        """
+        if self.price and self.price.choice:
+            return "undecided" if self.price.choice.solver == "auto" else self.price.choice.solver
+        batches = isinstance(self.dataset, Stream) and self.recipe.params.get("solver") == "auto"
+        return "undecided" if batches else self.recipe.solver
+
+    @property
+    def name(self) -> str:
+        """One line, as the recipe's name, with the solver that runs."""
+        of = self.recipe
+        return of.definition.title(of.params if self.solver == "none" else {**of.params, "solver": self.solver})
+
+    @property
+    def passes_before(self) -> float:
+        """Passes over a table read in batches that counting and selecting took, once they are done; else 0."""
+        return (self._fit.spent or 0.0) if self._fit else 0.0
 
     @property
     def encoded(self) -> "Encoded | None":

@@ -23,17 +23,30 @@ _END_OF_PRECISION = "no step lowers F any further within the precision of floati
 class ConvergenceTest:
     """Looks at every state of one fit; remembers the last few values of what is judged: F, or what stands for it.
 
+    The limit is one of steps, or, of a table read in batches, of passes beyond those `spent` before the first step.
+
     Converged means: F fell by less than tol (relative) over 5 steps, and max |dF/dw| / (|scale| N) < sqrt(tol). A step
     with an inner loop, such as tron's, counts as many steps as that has turns, each with its share of the fall: one of
     40 is no lucky short step, and to gain tol in 40 is no reason to go on.
     """
 
-    def __init__(self, objective: ObjectiveProtocol, max_iter: int, tol: float):
+    def __init__(self, objective: ObjectiveProtocol, max_iter: int, tol: float, spent: float | None = None):
+        self._spent = spent
         self._objective = objective
         self._max_iter = max_iter
         self._tol = tol
         self._turns = 0
         self._values: deque[tuple[int, float]] = deque()
+
+    @property
+    def kept(self) -> Floats:
+        """What is remembered, (k, 2): turns and the value after them."""
+        return np.array(self._values, float).reshape(-1, 2)
+
+    def resume(self, kept: Floats) -> None:
+        """Remember what was `kept` (k, 2) when the state was judged that will be judged next."""
+        self._values = deque((int(turns), value) for turns, value in kept[:-1].tolist())
+        self._turns = int(kept[-1, 0]) - 1
 
     def verdict(self, state: SolverState) -> Outcome | None:
         """Return why the fit ends at `state`, or None if it goes on."""
@@ -58,8 +71,9 @@ class ConvergenceTest:
                            "and its slopes are small")  # fmt: skip
         if state.stalled:
             return Outcome(CONVERGED, state.note or _END_OF_PRECISION)
-        if state.index >= self._max_iter:
-            return Outcome(STEP_LIMIT, f"max_iter={self._max_iter} steps were taken and {self._unrest()}")
+        taken, what = (state.index, "steps") if self._spent is None else (state.passes - self._spent, "passes")
+        if taken >= self._max_iter:
+            return Outcome(STEP_LIMIT, f"max_iter={self._max_iter} {what} were taken and {self._unrest()}")
         return None
 
     def _unrest(self) -> str:

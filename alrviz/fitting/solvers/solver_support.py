@@ -6,6 +6,7 @@
     hessian_diagonal  the diagonal of the same matrix
     rows              single rows, and the RMSE by which a step length is chosen for them
     free              w may be anything: not so between bounds
+    batches           a table that is read in batches: no objective in memory has them
 
 Solvers and objectives are named as a recipe names them.
 """
@@ -28,16 +29,18 @@ NEEDS: Mapping[str, frozenset[str]] = {
     "lbfgsb": frozenset({"value_grad"}),
     "sgd": frozenset({"rows", "free"}),
     "adagrad": frozenset({"rows", "free"}),
+    "averaged": frozenset({"batches"}),
 }
 OFFERS: Mapping[str, frozenset[str]] = {"nll": _NEWTON | {"rows"}, "mse": _NEWTON | {"rows"}, "hinge": _NEWTON}
 
 # What texts for people call them.
 SOLVER_NAMES: Mapping[str, str] = {
     "lbfgs": "L-BFGS", "cg": "CG", "gd": "gradient descent", "tron": "TRON", "lbfgsb": "L-BFGS-B", "sgd": "SGD",
-    "adagrad": "AdaGrad", "newton": "Newton", "none": "no solver",
+    "adagrad": "AdaGrad", "averaged": "averaged AdaGrad", "newton": "Newton", "none": "no solver",
+    "undecided": "a solver that a sample chooses",
 }  # fmt: skip
 # Solvers that draw the order of the rows.
-STOCHASTIC = ("sgd", "adagrad")
+STOCHASTIC = ("sgd", "adagrad", "averaged")
 
 
 def offers(objective: str, bounded: bool = False) -> frozenset[str]:
@@ -65,9 +68,11 @@ def pulled(params: Mapping[str, Any]) -> bool:
     return bool(params["alpha"] == "cv" or params["alpha"] > 0)
 
 
-def check_solver(solver: str, objective: str, bounded: bool = False) -> None:
-    """Raise `RecipeError`, naming those that fit, if `solver` needs what the objective does not offer."""
-    lacking = NEEDS[solver] - offers(objective, bounded)
+def check_solver(solver: str, objective: str, bounded: bool = False, batches: bool = False) -> None:
+    """Raise `RecipeError`, naming those that fit, if `solver` needs what the objective does not offer; the table may be
+    read in `batches`.
+    """
+    lacking = NEEDS[solver] - offers(objective, bounded) - ({"batches"} if batches else set())
     if lacking:
         fit = fitting_solvers(objective, bounded)
         where = f"objective={objective!r}" + (" between bounds" if bounded else "")
@@ -86,4 +91,5 @@ def solver_matrix() -> "pd.DataFrame":
     import pandas as pd
 
     columns = {name: fitting_solvers(name) for name in OFFERS} | {"bounds": fitting_solvers("nll", bounded=True)}
-    return pd.DataFrame({name: [solver in fit for solver in NEEDS] for name, fit in columns.items()}, index=list(NEEDS))
+    solvers = [solver for solver, needs in NEEDS.items() if "batches" not in needs]
+    return pd.DataFrame({name: [solver in fit for solver in solvers] for name, fit in columns.items()}, index=solvers)

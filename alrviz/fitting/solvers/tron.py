@@ -84,16 +84,18 @@ class Tron(Solver):
     Args:
         memory: number of corrections of the start, and of KEPT the pairs of an inner loop; with none there is no start,
             and M alone preconditions.
+        loose: the largest eta.
     """
 
     memory: int = 10
+    loose: float = LOOSE
 
     def init(self, objective: LinearObjective, w0: Floats) -> SolverState:
         """Return the state at the start point."""
         head = Head(inverted(objective.diagonal_at_shares())) if self.memory else None
         return replace(start(objective, w0), carry=head)
 
-    def advance(self, objective: LinearObjective, state: SolverState) -> SolverState:
+    def advance(self, objective: Objective, state: SolverState) -> SolverState:
         """Return the state one step of L-BFGS, or one outer iteration, later."""
         head = state.carry
         if isinstance(head, Head):
@@ -104,16 +106,16 @@ class Tron(Solver):
                 carry = Head(head.inverse, pairs, slow) if slow < PATIENCE else None
                 return replace(new, carry=carry, extra={"products": 0.0})
             state = replace(new, carry=None)
-        return _newton(objective, state, min(KEPT, self.memory))
+        return _newton(objective, state, min(KEPT, self.memory), self.loose)
 
 
-def _newton(objective: LinearObjective, state: SolverState, kept: int) -> SolverState:
+def _newton(objective: Objective, state: SolverState, kept: int, loose: float) -> SolverState:
     """Return the state one outer iteration later."""
     point = state.point
     inverse = inverted(_milder(objective.hessian_diagonal(point), objective))
     size = math.sqrt(dot(point.gradient, point.gradient * inverse))
     region = state.carry or Region(size, size)
-    eta = min(LOOSE, 10.0 * LOOSE * math.sqrt(size / (region.first or 1.0)))
+    eta = min(loose, 10.0 * loose * math.sqrt(size / (region.first or 1.0)))
     seen = CurvaturePairs(kept, objective.room)
     step, products = newton_step(objective, point, inverse, region.radius, eta, region.pairs, seen)
     spent = replace(state, passes=state.passes + 0.5 + products)
@@ -128,7 +130,7 @@ def _newton(objective: LinearObjective, state: SolverState, kept: int) -> Solver
     return replace(new, carry=region, turns=max(1, products), extra={"products": float(products)})
 
 
-def _milder(diagonal: Floats, objective: LinearObjective) -> Floats:
+def _milder(diagonal: Floats, objective: Objective) -> Floats:
     """Make the Hessian's diagonal to M."""
     if objective.alpha:
         ridge, twice = objective.ridge, 2.0 * objective.alpha  # ridge / twice is q: D' = D / q

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe, recipe_list
@@ -47,7 +48,7 @@ class Race(Driven):
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: Dataset | Stream,
         recipes: Sequence[Recipe],
         *,
         n_jobs: int | None = None,
@@ -104,7 +105,7 @@ class Race(Driven):
             frame = run.trace.frame()
             frame.insert(0, "racer", number)
             frame.insert(1, "label", run.recipe.label)
-            frame.insert(2, "name", run.recipe.name)
+            frame.insert(2, "name", run.name)
             frames.append(frame)
         filled = [frame for frame in frames if len(frame)]
         return pd.concat(filled, ignore_index=True) if filled else frames[0]
@@ -116,12 +117,12 @@ class Race(Driven):
             except AlrvizError:
                 continue  # the run's outcome says it; the others go on
             except Exception:
-                _log.exception("racer %s failed", run.recipe.name)
+                _log.exception("racer %s failed", run.name)
         return not self.ended
 
 
 def race(
-    dataset: Dataset,
+    dataset: Dataset | Stream,
     recipes: Sequence[Recipe] | Recipe,
     *,
     n_jobs: int | None = None,
@@ -133,7 +134,7 @@ def race(
     Racers share what they have in common: the split, the encoding, the counts.
 
     Args:
-        dataset: the table.
+        dataset: the table; of one read in batches (`open_table`) racers' steps are passes.
         recipes: one for each racer, or one alone.
         n_jobs: threads for the passes; None for all.
         max_memory: bytes each fit may take; None for half of what is free when it starts.
@@ -149,5 +150,6 @@ def race(
     >>> [run.recipe.family for run in racing.runs]
     ['lr', 'alr']
     """
-    require_dataset(dataset)
+    if not isinstance(dataset, Stream):
+        require_dataset(dataset)
     return Race(dataset, recipe_list(recipes), n_jobs=n_jobs, max_memory=max_memory, prices=prices)
