@@ -22,6 +22,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from html import unescape
 from http.client import HTTPException
@@ -35,6 +36,7 @@ from alrviz import __version__
 from alrviz.errors import AlrvizError, LostColumnsWarning, nearest
 
 if TYPE_CHECKING:
+    import pandas as pd
     from bokeh.server.server import Server
     from distributed import Client
 
@@ -135,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     predict = commands.add_parser("predict", aliases=["score"], help="predict new rows with a saved model")
     predict.add_argument("model", type=Path, metavar="MODEL", help="a zip, as save_model and the explorer write it")
     predict.add_argument("rows", type=Path, metavar="ROWS", help="new rows (CSV, JSON, Parquet, ARFF, xlsx ...)")
-    predict.add_argument("-o", "--out", type=Path, metavar="FILE", help="CSV to write (default: the screen)")
+    predict.add_argument("-o", "--out", type=Path, metavar="FILE", help="CSV or Parquet to write (default: the screen)")
     predict.add_argument("--keep", metavar="COLUMN", action="append", default=[], help="pass a column of ROWS "
                        "through, as an id; may be given several times")  # fmt: skip
     predict.add_argument("--keep-all", action="store_true", help="pass all columns of ROWS through")
@@ -281,28 +283,66 @@ def _predict(options: argparse.Namespace) -> int:
         print("alrviz: score is called predict now", file=sys.stderr)
     for file in (options.model, options.rows):
         _require_file(file)
+    notes: list[str] = []
+    rows, strange = _written(_predictions(options, notes), options.out)
+    for note in notes:
+        print(f"alrviz: {note}", file=sys.stderr)
+    if options.out is not None:
+        print(f"{rows:,} rows predicted, {strange:,} with values that training never saw: {options.out}")
+    return 0
+
+
+def _predictions(options: argparse.Namespace, notes: list[str]) -> Iterator[pd.DataFrame]:
     from alrviz.estimators.model_file import load_model
-    from alrviz.estimators.predictions import predict_and_tell, predictions_csv
+    from alrviz.estimators.predictions import predict_batches
 
     keep = "all" if options.keep_all else options.keep
     try:
         model = load_model(options.model)
-        found, notes = predict_and_tell(model, options.rows, options=_read_options(options), keep=keep)
+        yield from predict_batches(model, options.rows, options=_read_options(options), keep=keep, notes=notes)
     except OSError as error:
+        if isinstance(error, AlrvizError):
+            raise
         raise _Refused(f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}") from error
-    text = predictions_csv(found)
-    for note in notes:
-        print(f"alrviz: {note}", file=sys.stderr)
-    if options.out is None:
-        sys.stdout.write(text)
-        return 0
+
+
+def _written(parts: Iterator[pd.DataFrame], out: Path | None) -> tuple[int, int]:
+    """Write predictions as they come, as Parquet where the name ends so, else as CSV; return how many rows there are,
+    and how many with values not seen before. A file has its name once it is whole.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from alrviz.estimators.predictions import predictions_csv
+
+    rows = strange = 0
+    if out is None:
+        for part in parts:
+            sys.stdout.write(predictions_csv(part, header=not rows))
+            rows += len(part)
+        return rows, strange
+    draft, writer = out.with_name(f"{out.name}.part"), None
     try:
-        options.out.write_text(text, encoding="utf-8", newline="")
+        with ExitStack() as ending:
+            for part in parts:
+                if out.suffix == ".parquet":
+                    table = pa.Table.from_pandas(part, writer and writer.schema, preserve_index=False)
+                    writer = writer or ending.enter_context(pq.ParquetWriter(draft, table.schema))
+                    writer.write_table(table)
+                else:
+                    writer = writer or ending.enter_context(draft.open("w", encoding="utf-8", newline=""))
+                    writer.write(predictions_csv(part, header=not rows))
+                rows, strange = rows + len(part), strange + int((part["unseen"] != "").sum())
+        os.replace(draft, out)
     except OSError as error:
-        raise _Refused(f"{str(options.out)!r} cannot be written: {error.strerror or error}") from error
-    strange = int((found["unseen"] != "").sum())
-    print(f"{len(found):,} rows predicted, {strange:,} with values that training never saw: {options.out}")
-    return 0
+        if isinstance(error, AlrvizError):
+            raise
+        raise _Refused(f"{str(out)!r} cannot be written: {error.strerror or error}") from error
+    except pa.ArrowException as error:
+        raise _Refused(f"{str(out)!r} cannot be written as Parquet ({error}); CSV takes any values") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return rows, strange
 
 
 def _fit(options: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """The console script: what it prints, the exit codes, and a page that is really there."""
 
+import gzip
 import io
 import os
 import re
@@ -321,6 +322,51 @@ def test_predict_marks_a_bad_number_goes_on_and_passes_columns_through(tmp_path,
     assert set(rows.columns) < set(every.columns)
     assert cli.main(["predict", model, table, "--keep", "idd"]) != 0
     assert "did you mean 'id'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_large_files_are_predicted_in_batches_as_small_ones_are_at_once(tmp_path, monkeypatch, capsys, ending):
+    data = alrviz.load_demo("iris")
+    model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
+    alrviz.save_model(model, tmp_path / "model.zip", dataset=data)
+    rows = pd.concat([data.X] * 40, ignore_index=True).assign(id=range(6000))
+    if ending != "parquet":
+        first = data.X.columns[0]
+        rows[first] = rows[first].astype(object)
+        rows.loc[[7, 5000], first] = "abc"
+    rows.loc[5500, data.X.columns[1]] = None
+    path = tmp_path / f"rows.{ending}"
+    rows.to_parquet(path) if ending == "parquet" else rows.to_csv(path, index=False)
+    given = ["predict", str(tmp_path / "model.zip"), str(path), "--keep", "id", "-o"]
+    assert cli.main([*given, str(tmp_path / "whole.csv")]) == 0
+    whole = capsys.readouterr()
+    monkeypatch.setattr("alrviz.data.stream.new_rows.LARGE", 0)
+    monkeypatch.setattr("alrviz.data.stream.source.BLOCK", 2**13)
+    monkeypatch.setattr("alrviz.data.stream.source.BATCH", 500)
+    monkeypatch.setattr("alrviz.estimators.predictions.predict_and_tell", None)
+    assert cli.main([*given, str(tmp_path / "parts.csv")]) == 0
+    parts = capsys.readouterr()
+    assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert parts.err == whole.err
+    assert ("2 values of" in parts.err) == (ending != "parquet")
+    assert cli.main([*given, str(tmp_path / "parts.parquet")]) == 0
+    found = pd.read_parquet(tmp_path / "parts.parquet")
+    found["id"] = found["id"].astype(int)  # what is passed through of text is text
+    pd.testing.assert_frame_equal(found, pd.read_csv(tmp_path / "parts.csv", keep_default_na=False), check_exact=False)
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_predictions_have_their_name_once_they_are_whole(tmp_path, monkeypatch, capsys):
+    data = alrviz.load_demo("iris")
+    alrviz.save_model(alrviz.NaiveBayesClassifier().fit(data.X, data.y), tmp_path / "model.zip", dataset=data)
+    text = pd.concat([data.X] * 40, ignore_index=True).to_csv(index=False).encode()
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(text)[:-900])
+    monkeypatch.setattr("alrviz.data.stream.new_rows.LARGE", 0)
+    monkeypatch.setattr("alrviz.data.stream.source.BLOCK", 2**13)
+    given = ["predict", str(tmp_path / "model.zip"), str(tmp_path / "rows.csv.gz"), "-o", str(tmp_path / "out.csv")]
+    assert cli.main(given) == 2
+    assert "'rows.csv.gz' is damaged or cut short" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.zip", "rows.csv.gz"]
 
 
 def test_fit_makes_a_model_of_files_that_predict_takes(tmp_path, capsys):

@@ -66,9 +66,7 @@ def read_again(
     paths = are_files(source) and len(source) > 1
     tallies: dict[str, Tally] = {}
     parts = [_read(part, reading, said, limits, stop, tallies) for part in (source if paths else [source])]
-    refusals = (tally.refusal(name) for name, tally in tallies.items())
-    if refused := next(filter(None, refusals), ""):
-        raise TableError(refused)
+    check_tallies(tallies)
     return _joined(parts) if paths else parts[0]
 
 
@@ -76,32 +74,63 @@ def _read(
     source: Any, reading: Reading, said: ReadOptions, limits: Limits, stop: StopToken, tallies: dict[str, Tally]
 ) -> NewRows:
     """The rows of one source; what of its columns can be read and what cannot is added to `tallies`."""
-    if said.dayfirst is not None:
-        reading = reading.with_order(said.dayfirst)
     notes: list[str] = []
     raw = _raw(source, reading, said, limits, stop, notes)
+    features = features_of(raw, reading, said, notes)
+    own: dict[str, Tally] = {}
+    read = apply_features(raw.columns, reading, features, own, stop)
+    notes += [tally.note(name) for name, tally in own.items() if tally.bad]
+    add_tallies(tallies, own)
+    return replace(read, notes=tuple(notes))
+
+
+def features_of(raw: RawTable, reading: Reading, said: ReadOptions, notes: list[str]) -> list[ColumnReading]:
+    """Return how the columns of new rows are read; what differs from the table before is added to `notes`.
+
+    Raises:
+        TableError: a column that is not there.
+    """
     columns = {column.name: column for column in raw.columns}
-    features = reading.at_hand(columns)
+    features = (reading if said.dayfirst is None else reading.with_order(said.dayfirst)).at_hand(columns)
     _check_names(reading, features, columns)
-    features = _with_marks(features, columns, raw.options, said, notes)
+    return _with_marks(features, columns, raw.options, said, notes)
+
+
+def apply_features(
+    given: Sequence[TextColumn | Values],
+    reading: Reading,
+    features: Sequence[ColumnReading],
+    tallies: dict[str, Tally],
+    stop: StopToken = NEVER,
+) -> NewRows:
+    """Return the rows of some columns; what of these can be read and what cannot is added to `tallies`, by column."""
+    columns = {column.name: column for column in given}
     found: dict[str, pd.Series] = {}
     unread: dict[int, list[str]] = {}
-    told: set[str] = set()  # a date is made into several features
-    for name, feature in zip((own.name for own in reading.columns), features, strict=True):
+    own: dict[str, Tally] = {}
+    for name, feature in zip((each.name for each in reading.columns), features, strict=True):
         stop.check()
         values, bad = made = values_of(columns[feature.source], feature)
         found[name] = pd.Series(values, dtype=np.float64 if feature.kind == "numeric" else object)
-        if feature.source in told:
-            continue
-        told.add(feature.source)
-        such = ""
-        if bad.any():
-            note, such = _tell(columns[feature.source], feature, bad, unread)
-            notes.append(note)
-        tally = Tally.of(feature, such, made)
-        tallies[feature.source] = tallies[feature.source].plus(tally) if feature.source in tallies else tally
-    given = pd.DataFrame({name: _as_given(column) for name, column in columns.items()})
-    return NewRows(pd.DataFrame(found, index=given.index), given, unread, tuple(notes))
+        if feature.source not in own:  # a date is made into several features
+            such = _tell(columns[feature.source], feature, bad, unread) if bad.any() else ""
+            own[feature.source] = Tally.of(feature, such, made)
+    add_tallies(tallies, own)
+    rows = pd.DataFrame({name: _as_given(column) for name, column in columns.items()})
+    return NewRows(pd.DataFrame(found, index=rows.index), rows, unread)
+
+
+def add_tallies(to: dict[str, Tally], more: Mapping[str, Tally]) -> None:
+    """Add what was counted of further rows."""
+    for name, tally in more.items():
+        to[name] = to[name].plus(tally) if name in to else tally
+
+
+def check_tallies(tallies: Mapping[str, Tally]) -> None:
+    """Raise `TableError` for a column of which nothing can be read."""
+    refusals = (tally.refusal(name) for name, tally in tallies.items())
+    if refused := next(filter(None, refusals), ""):
+        raise TableError(refused)
 
 
 def _joined(parts: Sequence[NewRows]) -> NewRows:
@@ -114,6 +143,11 @@ def _joined(parts: Sequence[NewRows]) -> NewRows:
 
 
 # ---- the layout ------------------------------------------------------------------------------------------------------
+
+
+def raw_again(data: bytes, reading: Reading, said: ReadOptions, notes: list[str]) -> RawTable:
+    """Return the columns of a file's text, laid out as the table was, or else as it is found to be."""
+    return _raw(data, reading, said, NO_LIMITS, NEVER, notes)
 
 
 def _raw(
@@ -287,15 +321,10 @@ def _as_given(column: TextColumn | Values) -> pd.Series:
     return pd.Series(np.array([*column.levels.to_pylist(), None], dtype=object)[column.codes], dtype=object)
 
 
-def _tell(
-    column: TextColumn | Values, feature: ColumnReading, bad: np.ndarray, unread: dict[int, list[str]]
-) -> tuple[str, str]:
-    """Put what cannot be read to its rows; return a sentence about it, and some of it."""
+def _tell(column: TextColumn | Values, feature: ColumnReading, bad: np.ndarray, unread: dict[int, list[str]]) -> str:
+    """Put what cannot be read to its rows; return some of it."""
     text = as_text(column)
     rows, levels = np.flatnonzero(bad), text.levels.to_pylist()
-    shown = dict.fromkeys(short(levels[code]) for code in text.codes[rows[:1000]].tolist())
-    such = ", ".join(list(shown)[:3])
     for row in rows.tolist():
         unread.setdefault(row, []).append(f"{feature.source}={levels[text.codes[row]]} (not {feature.what})")
-    values = "1 value" if len(rows) == 1 else f"{len(rows):,} values"
-    return f"{values} of {feature.source!r} cannot be read as {feature.what}, such as {such}: missing", such
+    return ", ".join(list(dict.fromkeys(short(levels[code]) for code in text.codes[rows[:1000]].tolist()))[:3])

@@ -489,6 +489,11 @@ class Tally:
         first = self if self.bad else other
         return Tally(first.what, first.such, first.hint, self.bad + other.bad, self.read + other.read)
 
+    def note(self, name: str) -> str:
+        """Return a sentence on what of the column called `name` cannot be read."""
+        values = "1 value" if self.bad == 1 else f"{self.bad:,} values"
+        return f"{values} of {name!r} cannot be read as {self.what}, such as {self.such}: missing"
+
     def refusal(self, name: str) -> str:
         """Return why the column called `name` cannot be read, empty where some of it can, or one value is to blame."""
         if self.bad < 2 or self.read:

@@ -6,7 +6,8 @@ run's `estimator()`) has new rows read in the same way; another takes them as th
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.other_sources import frame_of, named_rows
 from alrviz.data.reading import NO_READING
+from alrviz.data.stream.new_rows import open_large, read_batches_again
 from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
 from alrviz.estimators.checks import check_table
 from alrviz.estimators.make import make_estimator
@@ -130,6 +132,44 @@ def predict_and_tell(
                 f"{len(read.unread):,} rows have a value that is not a number where one is wanted; it counts as "
                 "missing there, and the column 'unseen' names it",
             )
+    return _predicted(model, X, whole, unread, keep), notes
+
+
+def predict_batches(
+    model: Any,
+    path: Path,
+    *,
+    options: ReadOptions | None = None,
+    keep: str | Sequence[str] = (),
+    notes: list[str],
+    stop: StopToken = NEVER,
+) -> Iterator[pd.DataFrame]:
+    """Yield what `predict_table` gives of a file, of a large one batch after batch, so that it need not fit into
+    memory. What `predict_table` warns of is added to `notes`, the last of it at the end.
+    """
+    check_is_fitted(model)
+    reading, said = getattr(model, "reading_", None), options or ReadOptions()
+    if reading is None or (source := open_large(path, reading, said, notes)) is None:
+        found, more = predict_and_tell(model, path, options=options, keep=keep, stop=stop)
+        notes += more
+        yield found
+        return
+    rows = 0
+    for read in read_batches_again(source, reading, said, notes, stop):
+        yield _predicted(model, read.X, read.given, read.unread, keep, rows)
+        rows += len(read.X)
+
+
+def _predicted(
+    model: Any,
+    X: pd.DataFrame,
+    whole: pd.DataFrame,
+    unread: Mapping[int, Sequence[str]],
+    keep: str | Sequence[str],
+    before: int = 0,
+) -> pd.DataFrame:
+    """The predictions of rows that were read, behind so many others."""
+    encoder: Encoder = model.encoder_
     kept = _kept(whole, keep)
     if len(X) == 0:
         raise AlrvizError("there are no rows to predict; a line of names and one row at least were expected")
@@ -139,18 +179,22 @@ def predict_and_tell(
     codes = encoder.transform(table)
     scores = model._scores_of(codes, table)
     numbers = np.exp(log_softmax(scores)) if probabilities else scores
-    found = {"row": np.arange(1, len(X) + 1), **kept, "prediction": model.classes_[scores.argmax(axis=1)]}
+    found = {
+        "row": np.arange(before + 1, before + len(X) + 1),
+        **kept,
+        "prediction": model.classes_[scores.argmax(axis=1)],
+    }
     what = "p" if probabilities else "score"
     found |= {f"{what}({label})": numbers[:, k] for k, label in enumerate(model.classes_.tolist())}
-    return pd.DataFrame(found | {"unseen": _unseen(encoder, X, codes, unread)}), notes
+    return pd.DataFrame(found | {"unseen": _unseen(encoder, X, codes, unread)})
 
 
-def predictions_csv(predictions: pd.DataFrame) -> str:
+def predictions_csv(predictions: pd.DataFrame, header: bool = True) -> str:
     """Return what `predict_table` gave as CSV; text that a spreadsheet takes for a formula gets an apostrophe."""
     table = predictions.copy()
     for name in table.columns[[not is_numeric_dtype(table[name]) for name in table]]:
         table[name] = table[name].map(safe_cell)
-    return str(table.to_csv(index=False, lineterminator="\n"))
+    return str(table.to_csv(index=False, header=header, lineterminator="\n"))
 
 
 def _kept(rows: pd.DataFrame, keep: str | Sequence[str]) -> dict[str, Any]:

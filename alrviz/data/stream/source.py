@@ -239,9 +239,29 @@ def _opened(path: Path) -> Iterator[Any]:
         yield stream
 
 
-def _format(path: Path) -> str:
+def format_of(path: Path) -> str | None:
+    """Return the format of a file that can be read in batches, None of any other."""
+    kind = _sniffed(path)
+    return kind if kind in _FORMATS else None
+
+
+def _sniffed(path: Path) -> str:
     with _broken(path), _opened(path) as stream:
-        kind = sniff_format(stream.read(HEAD))
+        return sniff_format(stream.read(HEAD))
+
+
+def head_of(path: Path) -> bytes:
+    """Return the first whole lines of a file of text, unpacked, HEAD bytes at most."""
+    with _opened(path) as stream:
+        head = stream.read(HEAD)
+    if len(head) == HEAD:
+        wide = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(head[:2], b"\n")  # a line's end in UTF-16
+        head = head[: head.rfind(wide) + len(wide)] or head
+    return bytes(head)
+
+
+def _format(path: Path) -> str:
+    kind = _sniffed(path)
     if kind not in _FORMATS:
         raise TableError(
             f"{path.name!r} is {_NAMED.get(kind, kind)}, which is not read in batches; Parquet, Arrow or delimited "
@@ -263,12 +283,7 @@ class _Layout:
 
 
 def _text_layout(path: Path, options: ReadOptions) -> _Layout:
-    with _opened(path) as stream:
-        head = stream.read(HEAD)
-    if len(head) == HEAD:
-        wide = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(head[:2], b"\n")  # a line's end in UTF-16
-        head = head[: head.rfind(wide) + len(wide)] or head
-    raw = read_delimited(head, replace(options, skip_footer=0), NO_LIMITS, NEVER)
+    raw = read_delimited(head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER)
     if raw.options.comment:
         raise TableError(
             f"{path.name!r} has lines that begin with {raw.options.comment!r}, which are not looked for in batches; "
