@@ -97,6 +97,14 @@ class CellFamily(Family):
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there of what the family says
+        own_tuples = {"tuples", "all_tuples"} & vars(cls).keys()
+        if own_tuples and "learns_rows" not in vars(cls):
+            cls.learns_rows = ""  # row by row all tuples of one order are counted, which are not this family's
+
+    @property
+    def chooses_tuples(self) -> bool:
+        """Whether its models have some of `all_tuples` alone."""
+        return type(self).tuples is not CellFamily.tuples
 
     def counted(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
         """All tuples of the order, where there are so many columns: the fit itself says that there are not."""
@@ -187,7 +195,7 @@ class CellFamily(Family):
         penalty on w also on the scale between w and phi (for lr without a scale w is phi).
         """
         of = recipe.params
-        common: tuple[Hashable, ...] = (of.get("order"), *rows_key(recipe), of.get("objective"))
+        common: tuple[Hashable, ...] = (*self._cells_key(of), *rows_key(recipe), of.get("objective"))
         scale = (recipe.family, of.get("scale"), of.get("smoothing"))
         if of.get("share", "cell-class") != "cell-class" or of.get("bounds") is not None:
             common = (*common, of.get("share"), of.get("bounds"), *scale)
@@ -199,6 +207,13 @@ class CellFamily(Family):
         plain = of.get("scale") in (None, "none")
         on = ("phi",) if of["penalty"] == "phi" or plain else ("w", *scale)
         return (*common, float(of["alpha"]), *toward, *on)
+
+    def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
+        """Equal for the cells of the same tuples."""
+        every = self.all_tuples(params["order"])
+        if not self.chooses_tuples:
+            return (every,)
+        return (every, self.name, *(params[name] for name in self.params if name not in ALR.params))
 
 
 class Fitted(CellFamily):

@@ -3,22 +3,18 @@
 halr    phi = w log theta, as alr has it
 """
 
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.param import Param
 from alrviz.models.cell_space import AllOrders
-
-if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
 
 
 class HALR(ALR):
     """hALR^n: weights of log theta over the cells of all orders up to n."""
 
     name = words = "halr"
-    learns_rows = ""
     rival = "alr"
     about = """hALR^n, ALR over the cells of one column, of two, ... and of n, all at once.
 
@@ -46,7 +42,3 @@ class HALR(ALR):
     def all_tuples(self, order: int) -> int | AllOrders:
         """All of one to n columns."""
         return AllOrders(order)
-
-    def objective_key(self, recipe: "Recipe") -> Hashable:
-        """Not that of alr, which has one order."""
-        return (super().objective_key(recipe), self.name)

@@ -4,7 +4,7 @@ salr    all tuples of n columns are scored by counts, and a share of them is kep
 hsalr   the columns are scored, a share is kept; tuples of two grow from these, are scored, a share is kept; and so on
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil, comb
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +17,6 @@ from alrviz.fitting.pricing.price import Price, PriceRequest
 from alrviz.models.tuple_selection import SCORES, Counted, levels
 
 if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
     from alrviz.models.cell_space import Tuples
 
 _SELECTION: Mapping[str, Param] = {
@@ -32,7 +31,6 @@ class SelectiveALR(ALR):
     """ALR^n on the tuples of the highest scores."""
 
     name = words = "salr"
-    learns_rows = ""
     rival = "alr"
     about = """sALR^n, ALR^n on the tuples that tell most about the class.
 
@@ -112,11 +110,6 @@ class SelectiveALR(ALR):
     def _check_number(self, params: Mapping[str, Any], n_columns: int) -> None:
         if params["selection"] == "cv" and params["order"] != "auto" and not self._hierarchy(params):
             rows_for(comb(n_columns, params["order"]))
-
-    def objective_key(self, recipe: "Recipe") -> Hashable:
-        """Equal only for the same tuples."""
-        of = recipe.params
-        return (super().objective_key(recipe), self.name, *(of[name] for name in self.params if name not in ALR.params))
 
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
         return ""

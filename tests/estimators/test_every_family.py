@@ -1,0 +1,60 @@
+"""What holds of every family of the registry, without a list of names: a new one is under these tests by its line there."""
+
+import numpy as np
+import pytest
+
+from alrviz import Recipe, load_demo, load_model, save_model
+from alrviz.errors import AlrvizError
+from alrviz.estimators.make import make_estimator
+from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.families.cells import CellFamily
+from alrviz.fitting.runs.run import Run
+from alrviz.studies.protocols.learning_curve import learning_curve
+
+CELLS = sorted(name for name, family in FAMILIES.items() if isinstance(family, CellFamily))
+SAVED = sorted(name for name, family in FAMILIES.items() if family.counts_cells or family.has_steps)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*Convergence.*"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+
+def short(name, **more):
+    own = FAMILIES[name].params
+    return Recipe(name, **{key: value for key, value in {"max_iter": 5, "order": 2, **more}.items() if key in own})
+
+
+@pytest.fixture(scope="module")
+def data():
+    return load_demo("led", 300)
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_a_saved_model_predicts_what_it_did(name, data, tmp_path):
+    model = make_estimator(short(name)).fit(data.X, data.y)
+    p = model.predict_proba(data.X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    save_model(model, tmp_path / "model.zip", dataset=data)
+    np.testing.assert_allclose(load_model(tmp_path / "model.zip").predict_proba(data.X), p, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_what_is_priced_is_no_less_than_what_is_fitted(name, data):
+    run = Run(data, short(name))
+    assert [*run.steps()]
+    if FAMILIES[name].chooses_tuples:
+        assert run.price.parameters >= run.model.phi.size
+    else:
+        assert run.price.parameters == run.model.phi.size + run.model.bias.size
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_family_of_other_tuples_than_lr_s_minimises_another_function_and_has_no_learning_curve(name, data):
+    family, recipe = FAMILIES[name], short(name, alpha=0.0)
+    like_lr = not family.chooses_tuples and family.all_tuples(2) == 2
+    same = family.objective_key(recipe) == FAMILIES["lr"].objective_key(short("lr", alpha=0.0))
+    assert same == (like_lr and "objective" in family.params)
+    assert bool(family.learns_rows) == like_lr
+    if not like_lr:
+        with pytest.raises(AlrvizError):
+            learning_curve(data, [recipe])
