@@ -1,4 +1,4 @@
-"""What holds of every family of the registry, without a list of names: a new one is under these tests by its line there."""
+"""What holds of every family of the registry, without a list of names: its line there puts a new one under test."""
 
 import numpy as np
 import pytest

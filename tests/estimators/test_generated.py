@@ -73,7 +73,7 @@ def test_its_text_tells_parameters_of_its_own_and_shared_ones(tempered):
     text = tempered.__doc__
     assert text.startswith("AnJE, its cells taken to a power.\n")
     assert "power : float from 0 to 1, default 0.5\n    What log theta is multiplied by; 1 is AnJE." in text
-    assert "order : int from 1, default 2\n" in text
+    assert 'order : int from 1, or "auto", default 2\n' in text
     assert "alpha : " not in text
 
 
