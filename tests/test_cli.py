@@ -386,6 +386,43 @@ def test_fit_makes_a_model_of_files_that_predict_takes(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    ("family", "said", "settings"),
+    [
+        ("alr", [], {"solver": "auto", "max_iter": 5}),
+        (
+            "lr",
+            ["--solver", "tron", "--passes", "7", "--penalty", "w", "--center", "anje", "--start", "anje"],
+            {"solver": "tron", "max_iter": 7, "penalty": "w", "center": "anje", "start": "anje"},
+        ),
+        ("alr", ["--center", "1", "--start", "one", "--alpha", "0.5"], {"center": 1, "start": "one", "alpha": 0.5}),
+        ("hsalr", ["--grow", "strong", "--keep", "0.4"], {"grow": "strong", "keep": 0.4}),
+    ],
+)
+def test_fit_takes_the_settings_of_recipes(tmp_path, monkeypatch, family, said, settings):
+    class Caught(Exception):
+        pass
+
+    def caught(stream, recipe, **of):
+        raise Caught(recipe)
+
+    (tmp_path / "t.csv").write_text(TABLE)
+    monkeypatch.setattr("alrviz.fitting.runs.run.Run", caught)
+    given = ["fit", str(tmp_path / "t.csv"), "-o", str(tmp_path / "m.zip"), "--family", family, *said]
+    with pytest.raises(Caught) as found:
+        cli.main([*given, "--order", "1", "--target", "class"])
+    assert settings.items() <= found.value.args[0].params.items()
+
+
+def test_fit_says_which_solver_a_sample_chose_and_how_many_passes_were_made(tmp_path, capsys):
+    alrviz.load_demo("led", rows=2000).frame.to_csv(tmp_path / "led.csv", index=False)
+    given = ["fit", str(tmp_path / "led.csv"), "--order", "1", "--passes", "3", "--cache", str(tmp_path / "codes")]
+    assert cli.main([*given, "-o", str(tmp_path / "a.zip")]) == 0
+    assert re.search(r"(tron|averaged): fitted to [\d,]+ rows its log loss on", capsys.readouterr().out)
+    assert cli.main([*given, "-o", str(tmp_path / "b.zip"), "--solver", "tron"]) == 0
+    assert re.findall(r"pass (\d) of 3: log loss", capsys.readouterr().out)[:2] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
     ("more", "error"),
     [
         (["--kind", "size"], "--kind 'size' names no kind; expected COLUMN=KIND"),
@@ -393,6 +430,9 @@ def test_fit_makes_a_model_of_files_that_predict_takes(tmp_path, capsys):
         (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
         (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
         (["--family", "anje", "--keep", "0.3"], "--keep is for salr, hsalr; anje has no such setting"),
+        (["--grow", "weak"], "--grow is for hsalr; alr has no such setting"),
+        (["--solver", "sgd"], "solver='sgd' is not there for a table read in batches; expected 'auto' or 'averaged'"),
+        (["--center", "2"], "center=2"),
         (["--selection", "zzz", "--family", "salr"], "selection='zzz'"),
         (["--order", "5"], "order=5 needs at least 5 columns"),
         (["--keep", "2.5", "--family", "salr"], "keep=2.5 is neither a share nor a number of tuples"),
@@ -437,11 +477,13 @@ def test_control_c_ends_a_fit_with_a_code_of_its_own(tmp_path, monkeypatch):
     assert cli.main(["fit", "t.csv", "-o", str(tmp_path / "m.zip")]) == 130
 
 
-def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path):
+@pytest.mark.parametrize("solver", ["adagrad", "averaged"])
+def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path, solver):
     """Killed after its first pass: what was whole is gone on from, and the model is that of a fit left alone."""
     rows = alrviz.load_demo("led", rows=3000)
     rows.frame.to_csv(tmp_path / "led.csv", index=False)
     given = ["fit", str(tmp_path / "led.csv"), "--order", "2", "--passes", "40", "--cache", str(tmp_path / "codes")]
+    given += ["--solver", solver]
     assert run(*given, "-o", str(tmp_path / "whole.zip")).returncode == 0
     out = tmp_path / "killed.zip"
     process = subprocess.Popen([*COMMAND, *given, "-o", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

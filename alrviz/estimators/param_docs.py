@@ -44,9 +44,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "over other classes of max(0, 1 + s_k - s_y)^2 of the scores, which has no `predict_proba`.",
     ),
     "solver": (
-        '"auto", "lbfgs", "cg", "gd", "tron", "lbfgsb", "sgd" or "adagrad"',
+        '"auto", "lbfgs", "cg", "gd", "tron", "lbfgsb", "sgd", "adagrad" or "averaged"',
         "L-BFGS, conjugate gradients, gradient descent or trust region Newton, with the exact search along each line; "
-        "SciPy's L-BFGS-B; or steps by single rows, whose length is searched first. "
+        "SciPy's L-BFGS-B; or steps by single rows, whose length is searched first "
+        '("averaged" is for tables read in batches alone). '
         '"auto" is "lbfgsb" between bounds, else "tron" with a penalty and "lbfgs" without one, or in units that are '
         'anew at every step. Where `max_memory` leaves no room for 3 corrections of "tron", "lbfgs" is next, then '
         '"cg", or "gd" in such units.',

@@ -12,7 +12,7 @@ from alrviz.explorer.recipes.questions import ALPHAS
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.solvers.solver_support import SOLVER_NAMES
+from alrviz.fitting.solvers.solver_support import IN_BATCHES, SOLVER_NAMES
 
 HIGHEST: Mapping[str, float] = {
     "order": 5, "max_iter": 100_000, "memory": 100, "n_bins": 1000, "n_estimators": 1000, "C": 1e6,
@@ -166,10 +166,13 @@ def in_words(name: str, value: Any) -> str:
 
 
 def offered(recipe: Recipe, name: str) -> list[Any]:
-    """The values of a parameter that this recipe may take as it is otherwise; its own is always among them."""
+    """The values of a parameter that this recipe may take as it is otherwise, on a table in memory; its own is always
+    among them.
+    """
     own = recipe.params[name] if name in recipe.params else getattr(recipe, name)
     params = recipe.definition.params if name in recipe.params else ENCODING
-    return [value for value in params[name].choices if value == own or _takes(recipe, name, value)]
+    able = (value for value in params[name].choices if value not in IN_BATCHES or value == own)
+    return [value for value in able if value == own or _takes(recipe, name, value)]
 
 
 def _takes(recipe: Recipe, name: str, value: Any) -> bool:

@@ -29,6 +29,7 @@ from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, S
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_counting, price_stream, require_memory
 from alrviz.fitting.solvers.solver_support import (
+    IN_BATCHES,
     NEEDS,
     OFFERS,
     SOLVER_NAMES,
@@ -255,7 +256,7 @@ class Fitted(CellFamily):
 
     def draws(self, params: Mapping[str, Any]) -> bool:
         """A random start, and the order of rows."""
-        return params["start"] == "random" or self.solver(params) in STOCHASTIC
+        return params["start"] == "random" or self.solver(params) in (*STOCHASTIC, *IN_BATCHES)
 
 
 class LR(Fitted):

@@ -40,7 +40,9 @@ SOLVER_NAMES: Mapping[str, str] = {
     "undecided": "a solver that a sample chooses",
 }  # fmt: skip
 # Solvers that draw the order of the rows.
-STOCHASTIC = ("sgd", "adagrad", "averaged")
+STOCHASTIC = ("sgd", "adagrad")
+# Solvers of tables read in batches alone.
+IN_BATCHES = ("averaged",)
 
 
 def offers(objective: str, bounded: bool = False) -> frozenset[str]:
