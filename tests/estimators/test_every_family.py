@@ -8,6 +8,8 @@ from alrviz.errors import AlrvizError
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.cells import CellFamily
+from alrviz.fitting.prepare import prepare
+from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.runs.run import Run
 from alrviz.studies.protocols.learning_curve import learning_curve
 
@@ -44,6 +46,7 @@ def test_what_is_priced_is_no_less_than_what_is_fitted(name, data):
     assert [*run.steps()]
     if FAMILIES[name].chooses_tuples:
         assert run.price.parameters >= run.model.phi.size
+        assert price_of(prepare(data, run.recipe).encoded, short(name, keep="auto")).bytes >= run.price.bytes
     else:
         assert run.price.parameters == run.model.phi.size + run.model.bias.size
 

@@ -115,8 +115,8 @@ class SelectiveALR(ALR):
         return ""
 
     def _share(self, params: Mapping[str, Any]) -> float:
-        """The most of all tuples that rows are given keys for: a share, or their number."""
-        return float(params["keep"])
+        """The most of all tuples that rows are given keys for: a share, or their number; all may be chosen."""
+        return 1.0 if params["keep"] == "auto" else float(params["keep"])
 
 
 class HierarchicalSelectiveALR(SelectiveALR):
