@@ -52,7 +52,17 @@ PORTS_TRIED = 50
 PATH = "explorer"  # the page's path under `panel serve apps/explorer.py`, so that links work for both
 LOCAL = ("127.0.0.1", "localhost")
 PATIENCE = 120.0  # seconds for an answer: a first page on a slow disk imports everything
-_SETTINGS = ("solver", "alpha", "penalty", "center", "start", "keep", "selection", "grow")  # of `fit`, and of recipes
+_SETTINGS = (
+    "solver",
+    "alpha",
+    "penalty",
+    "center",
+    "start",
+    "keep",
+    "selection",
+    "unit",
+    "grow",
+)  # of `fit`, and of recipes
 SAVE_EVERY = 10.0  # seconds between two savings of figures that are still coming
 
 # What a sentence tells a caller of Python to pass, and the option that says it here.
@@ -165,6 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--keep", type=_number_or_auto(float), metavar="SHARE", help="of tuples, or above 1 their number, "
                      "or auto: the smallest share of like loss, for salr and hsalr (default: .6)")  # fmt: skip
     fit.add_argument("--selection", metavar="NAME", help="what scores tuples: mi, mi-mm, cv or gain (default: mi)")
+    fit.add_argument("--unit", metavar="NAME", help="what is scored and kept: tuple or cell (default: tuple)")
     fit.add_argument("--grow", metavar="HOW", help="what hsalr looks at next: weak or strong (default: weak)")
     fit.add_argument("--discretize", default="mdl", choices=("mdl", "quantile", "uniform", "none"),
                      help="how numbers are cut; none: every value is a level (default: mdl)")  # fmt: skip

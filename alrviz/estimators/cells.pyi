@@ -121,6 +121,7 @@ class SelectiveALRClassifier(LinearClassifier):
     scale: str
     keep: float | str
     selection: str
+    unit: str
     def __init__(
         self,
         *,
@@ -150,6 +151,7 @@ class SelectiveALRClassifier(LinearClassifier):
         scale: str = "theta",
         keep: float | str = 0.6,
         selection: str = "mi",
+        unit: str = "tuple",
     ) -> None: ...
 
 class HierarchicalSelectiveALRClassifier(LinearClassifier):
@@ -158,6 +160,7 @@ class HierarchicalSelectiveALRClassifier(LinearClassifier):
     scale: str
     keep: float | str
     selection: str
+    unit: str
     grow: str
     def __init__(
         self,
@@ -188,6 +191,7 @@ class HierarchicalSelectiveALRClassifier(LinearClassifier):
         scale: str = "theta",
         keep: float | str = 0.6,
         selection: str = "mi",
+        unit: str = "tuple",
         grow: str = "weak",
     ) -> None: ...
 

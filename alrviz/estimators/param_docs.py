@@ -27,6 +27,11 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "how much held-out log loss should fall beside a model of their parts, from its residuals: it sees exclusive "
         "or, and keeps none that should raise it, but for the best.",
     ),
+    "unit": (
+        '"tuple" or "cell"',
+        "What is scored, kept and grown: tuples with all their cells, or single cells, each as a feature that a row "
+        "has or not: for columns of many levels, of which few tell.",
+    ),
     "grow": ('"weak" or "strong"', "Whether a tuple needs one part that was kept, or all."),
     "penalty": ('"phi" or "w"', "What the penalty measures: phi, the same for every family, or the weights w."),
     "center": ("", "The model that the penalty shrinks toward, and that a large alpha gives: {models}."),

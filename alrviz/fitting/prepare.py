@@ -21,7 +21,8 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.data.stream.coding import choosing_rows, choosing_size
 from alrviz.errors import RecipeError, TableError
-from alrviz.models.cell_space import Tuples, space_of
+from alrviz.models.cell_space import SomeCells, Tuples, space_of
+from alrviz.models.index import CellIndex, index_cells
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.repeats import merge_repeats
 from alrviz.models.set_cover import Cover, cover_rows
@@ -164,7 +165,11 @@ class Prepared:
         parts = self._rows(stop)
         live = parts[0][1].weights > 0
         space = space_of(self.encoded.levels, tuples)
-        cover, keys = cover_rows(self.plan(tuples, stop), space, [codes for codes, _ in parts], live, self.n_jobs, stop)
+        codes, index = [codes for codes, _ in parts], None
+        if isinstance(tuples, SomeCells):
+            seen = index_cells(space, [(np.arange(space.n_tuples), np.flatnonzero(live))], codes[0], self.n_jobs, stop)
+            index = CellIndex.of_seen(space, tuples.admitted(space, seen.seen))
+        cover, keys = cover_rows(self.plan(tuples, stop), space, codes, live, self.n_jobs, stop, index)
         rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
         return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)
 

@@ -230,9 +230,44 @@ class AllOrders:
     order: int
 
 
+@dataclass(frozen=True)
+class SomeCells:
+    """Some cells of some tuples of one size; the others count as never seen.
+
+    Attributes:
+        tuples: the tuples.
+        parts: other tuples, of one column less, or the same ones.
+        listed: int64 as bytes, ascending: cells of `parts`, numbered as in their `TupleSpace`.
+        strong: where parts are smaller: whether a cell counts if all its parts are listed; else one is enough.
+    """
+
+    tuples: tuple[tuple[int, ...], ...]
+    parts: tuple[tuple[int, ...], ...]
+    listed: bytes
+    strong: bool = False
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """The cells that are listed."""
+        return np.frombuffer(self.listed, np.int64)
+
+    def admitted(self, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the cells `seen` (S,) of the tuples, ascending, that count."""
+        if self.parts == self.tuples:
+            return np.intersect1d(seen, self.cells, assume_unique=True)
+        below, of, codes = TupleSpace(space.levels, self.parts), space.tuple_of(seen), space.codes_of(seen)
+        number, hits = {part: t for t, part in enumerate(self.parts)}, np.zeros(len(seen), np.int64)
+        for left_out in range(codes.shape[1]):
+            parts = np.array([number.get((*t[:left_out], *t[left_out + 1 :]), -1) for t in self.tuples])[of]
+            rest = np.delete(codes, left_out, axis=1)
+            cells = below.first[parts] + (rest * below.strides[parts]).sum(axis=1)
+            hits += (parts >= 0) & np.isin(cells, self.cells)
+        return seen[hits == codes.shape[1]] if self.strong else seen[hits > 0]
+
+
 AnySpace = CellSpace | TupleSpace
-# All tuples of n columns, all of one to n, or those that are listed.
-Tuples = int | AllOrders | tuple[tuple[int, ...], ...]
+# All tuples of n columns, all of one to n, those that are listed, or some cells of these.
+Tuples = int | AllOrders | SomeCells | tuple[tuple[int, ...], ...]
 
 
 def sizes_of(tuples: int | AllOrders) -> range:
@@ -248,4 +283,9 @@ def space_of(levels: NDArray[np.int64], tuples: Tuples) -> AnySpace:
         check_order(len(levels), tuples.order)
         sizes = (ascending_tuples(len(levels), size).tolist() for size in sizes_of(tuples))
         return OrdersSpace(levels, [columns for listed in sizes for columns in listed])
-    return TupleSpace(levels, tuples)
+    return TupleSpace(levels, tuples.tuples if isinstance(tuples, SomeCells) else tuples)
+
+
+def admitted(tuples: Tuples, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of the cells `seen` (S,), ascending, that count: all but of `SomeCells`."""
+    return tuples.admitted(space, seen) if isinstance(tuples, SomeCells) else seen

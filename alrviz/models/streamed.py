@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import AnySpace, CellSpace, Tuples, ascending_tuples, space_of
+from alrviz.models.cell_space import AnySpace, CellSpace, SomeCells, Tuples, admitted, ascending_tuples, space_of
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, zeros
@@ -48,10 +48,10 @@ def count_stream(
     cell takes over `allowed` bytes.
     """
     space = space_of(levels, tuples)
-    wide = _with_gaps(space, allowed, n_classes)
+    wide = None if isinstance(tuples, SomeCells) else _with_gaps(space, allowed, n_classes)
     if wide is not None:
         return _dense(space, wide, chunks, n_classes, smoothing, n_jobs, stop)
-    seen = chunks.over(partial(_occurring, space), union, 1, stop)
+    seen = chunks.over(partial(_occurring, space, tuples), union, 1, stop)
     index = CellIndex.of_seen(space, seen)
     passes = StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs)
     counts, t = passes.count(stop)[:, :n_classes], space.n_tuples
@@ -66,13 +66,16 @@ def count_stream(
     )
 
 
-def _occurring(space: AnySpace, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> NDArray[np.int64]:
-    """The cells that rows lie in, as the cell space numbers them, ascending."""
+def _occurring(
+    space: AnySpace, tuples: Tuples, chunks: Iterable[Any], n_jobs: int, stop: StopToken
+) -> NDArray[np.int64]:
+    """The cells of tuples that rows lie in, as the cell space numbers them, ascending."""
     seen = np.empty(0, np.int64)
     for codes, _ in chunks:
         stop.check()
         every = np.arange(space.n_tuples), np.arange(codes.shape[1])
-        seen = np.union1d(seen, index_cells(space, [every], as_compiled(codes), n_jobs, stop).seen)
+        own = index_cells(space, [every], as_compiled(codes), n_jobs, stop).seen
+        seen = np.union1d(seen, admitted(tuples, space, own))
     return seen
 
 

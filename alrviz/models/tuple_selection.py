@@ -71,8 +71,9 @@ def grown(selected: Iterable[Columns], n_columns: int, strong: bool) -> list[Col
     return sorted(wider)
 
 
-def excess_test(tables: Tables, excess: Floats) -> tuple[Floats, Floats]:
-    """Return X2 (T,) of what each tuple's cells have beyond a model that lacks it, and its degrees of freedom (T,).
+def excess_test(tables: Tables, excess: Floats, by_cell: bool = False) -> tuple[Floats, Floats]:
+    """Return X2 (T,) of what each tuple's cells have beyond a model that lacks it, and its degrees of freedom (T,); or
+    (S,) of each cell by itself.
 
         X2 = sum over cells and classes of G^2 / E where E >= 1,     G = sum over the cell's rows of p - 1[y]
                                                                      E = N_ck + G: what the model expects there
@@ -84,9 +85,11 @@ def excess_test(tables: Tables, excess: Floats) -> tuple[Floats, Floats]:
     expected = tables.counts + excess
     looked = expected >= 1.0
     terms = np.where(looked, excess**2, 0.0) / np.where(looked, expected, 1.0)
-    found = np.bincount(of, terms.sum(axis=1), space.n_tuples)
     levels = space.levels[space.tuples].astype(float)
     free = ((levels - 1.0) / levels).prod(axis=1) * (classes - 1.0) / classes
+    if by_cell:
+        return terms.sum(axis=1), looked.sum(axis=1) * free[of]
+    found = np.bincount(of, terms.sum(axis=1), space.n_tuples)
     df: Floats = np.bincount(of, looked.sum(axis=1), space.n_tuples) * free
     return found.astype(float), df
 

@@ -81,6 +81,7 @@ _FIELDS = (
     Field("order", "Order n"),
     Field("keep", "Share of tuples kept", step=0.05),
     Field("selection", "Tuples scored by"),
+    Field("unit", "What is chosen"),
     Field("grow", "Tuples need"),
     Field("objective", "Objective"),
     Field("alpha", "alpha: strength of the penalty", "alpha", 0.01),
@@ -136,6 +137,7 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
         "cv": "loss without it (CV)",
         "gain": "predicted gain",
     },
+    "unit": {"tuple": "tuples", "cell": "single cells"},
     "grow": {"weak": "one part kept", "strong": "all parts kept"},
 }
 

@@ -51,6 +51,7 @@ LETTERS = {
     "B": "selection",
     "G": "grow",
     "P": "keep",
+    "U": "unit",
 }
 # A link must not ask a server for what no page offers; these have no end there, but must stay numbers one can fit.
 _HIGHEST = {**HIGHEST, "alpha": 1e9, "smoothing": 1e3}

@@ -14,6 +14,7 @@ from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.left_out import rows_for
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.pricing.price import Price, PriceRequest
+from alrviz.models.cell_selection import CellLevel, cell_levels
 from alrviz.models.tuple_selection import SCORES, Counted, levels
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _SELECTION: Mapping[str, Param] = {
     "keep": Param(0.6, low=0.001, high=1e6, word="auto"),
     "selection": Param("mi", (*SCORES, "cv", "gain")),
+    "unit": Param("tuple", ("tuple", "cell")),
 }
 # The paper learns in five passes of AdaGrad, without a penalty, from counts smoothed by 0.1.
 _PAPER: Mapping[str, Any] = {**ALR.paper, "solver": "adagrad", "max_iter": 5}
@@ -38,7 +40,7 @@ class SelectiveALR(ALR):
                      - log of the sum over classes                                              [sALR] 3
 
     Every tuple of n columns is scored by the mutual information of its cells and the class, and a share `keep` of them
-    is kept, those of the highest scores. keep = 1 is ALR^n.
+    is kept, those of the highest scores. keep = 1 is ALR^n. With `unit="cell"` single cells are scored and kept.
 
     {parameters}
 
@@ -60,12 +62,22 @@ class SelectiveALR(ALR):
         """As of alr, with the share that is kept."""
         keep = params["keep"]
         kept = "a share" if keep == "auto" else f"{keep:.0%}" if keep <= 1 else f"{keep:,.0f}"
-        return f"{super().title(params)}, {kept} of tuples by {params['selection']}"
+        return f"{super().title(params)}, {kept} of {params['unit']}s by {params['selection']}"
 
     def check_together(self, params: Mapping[str, Any]) -> None:
         """As of alr; `RecipeError` of a part of a tuple, and of choosing twice on the same rows."""
         super().check_together(params)
         keep = params["keep"]
+        if params["unit"] == "cell" and params["selection"] == "cv":
+            raise RecipeError(
+                "selection='cv' with unit='cell' would fit a model without each cell; expected unit='tuple', or "
+                "selection='mi', 'mi-mm' or 'gain'"
+            )
+        if params["unit"] == "cell" and params["unseen"] != "neutral":
+            raise RecipeError(
+                f"unseen={params['unseen']!r} with unit='cell' takes cells that were not kept for ones that never "
+                "occurred; expected unseen='neutral'"
+            )
         if keep == "auto" and params["selection"] == "cv":
             raise RecipeError(
                 "keep='auto' with selection='cv' chooses twice on the same rows; expected a number for keep, or "
@@ -79,13 +91,12 @@ class SelectiveALR(ALR):
 
     def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> "Tuples":
         """Those of the highest scores."""
-        scored = []
-        for level in levels(
-            counted, n_columns, params["order"], params["selection"], params["keep"], self._hierarchy(params)
-        ):
+        asked = (counted, n_columns, params["order"], params["selection"], params["keep"], self._hierarchy(params))
+        last: Tuples = ()
+        for level in cell_levels(*asked) if params["unit"] == "cell" else levels(*asked):
             counted.hear(level)
-            scored.append(level)
-        return scored[-1].chosen
+            last = level.cells if isinstance(level, CellLevel) else level.chosen
+        return last
 
     def price(self, request: PriceRequest) -> Price:
         """As of alr, whose cells are counted, and keys of the rows for each tuple that may be kept."""

@@ -17,11 +17,21 @@ from alrviz.fitting.pricing.peak_memory import MANY, VISIT, RowCounts, peak_byte
 from alrviz.fitting.solvers.choice import SolverChoice, choose
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
 from alrviz.memory import free_memory
-from alrviz.models.cell_space import MOST_CELLS, AnySpace, Tuples, check_order, count_cells, sizes_of, space_of
-from alrviz.models.index import MOST_ROWS
+from alrviz.models.cell_space import (
+    MOST_CELLS,
+    AnySpace,
+    SomeCells,
+    Tuples,
+    check_order,
+    count_cells,
+    sizes_of,
+    space_of,
+)
+from alrviz.models.index import MOST_ROWS, index_cells
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.passes.aligned_buffers import lanes_of
 from alrviz.passes.cost_model import Work, seconds_here, seconds_per_pass
+from alrviz.passes.rows import as_compiled
 from alrviz.passes.stochastic import most_visits
 from alrviz.passes.stream import FANOUT
 from alrviz.passes.threads import resolve_jobs, share
@@ -294,11 +304,11 @@ def price_counting(
     space = space_of(levels, tuples)
     each = 8 * (2 * lanes_of(n_classes)[1] + 6 * n_classes) + 64  # counts, index and what scores are made of
     cells = most = int(np.minimum(space.cards, n_rows).sum())
+    if isinstance(tuples, SomeCells) and tuples.parts == tuples.tuples:
+        cells = most = len(tuples.cells)
     if most * each > allowed:
         rows = sample()
-        half, whole = (
-            max(1, estimate_seen(part, tuples, stop)) for part in (rows.take(np.arange(rows.n_rows // 2)), rows)
-        )
+        half, whole = (max(1, _admitted(part, tuples, stop)) for part in (rows.take(np.arange(rows.n_rows // 2)), rows))
         cells = min(most, round(whole * (n_rows / rows.n_rows) ** min(1.0, max(0.0, log2(whole / half)))))
     refused, order = "", space.order
     if cells * each > allowed:
@@ -309,6 +319,15 @@ def price_counting(
             "keep, or fewer columns or levels"
         )
     return Price((cells + 1) * n_classes, cells, cells * each, None, allowed, refused)
+
+
+def _admitted(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
+    """About how many cells of tuples rows have; of a choice of cells those that count."""
+    if not isinstance(tuples, SomeCells):
+        return estimate_seen(rows, tuples, stop)
+    space = space_of(rows.levels, tuples)
+    every = np.arange(space.n_tuples), np.arange(rows.n_rows)
+    return len(tuples.admitted(space, index_cells(space, [every], as_compiled(rows.codes), 1, stop).seen))
 
 
 def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
