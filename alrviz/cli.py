@@ -52,6 +52,7 @@ PORTS_TRIED = 50
 PATH = "explorer"  # the page's path under `panel serve apps/explorer.py`, so that links work for both
 LOCAL = ("127.0.0.1", "localhost")
 PATIENCE = 120.0  # seconds for an answer: a first page on a slow disk imports everything
+# Options of `fit` that are settings of recipes.
 _SETTINGS = (
     "solver",
     "alpha",
