@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from alrviz.data.encode import Encoder, class_codes
 from alrviz.data.encoded import Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
-from alrviz.data.stream.coding import choosing_rows, choosing_size
+from alrviz.data.stream.coding import choosing_rows, choosing_size, row_hash
 from alrviz.errors import RecipeError, TableError
 from alrviz.models.cell_space import SomeCells, Tuples, space_of
 from alrviz.models.index import CellIndex, index_cells
@@ -107,7 +107,7 @@ class Prepared:
         """Return the training rows without those that choose tuples and settings, which are its held-out ones (D_CV).
 
         These are told by a hash of their numbers, as those of a table read in batches are; where rows belong together,
-        or have a time, they are split so.
+        or have a time, they are split so. They stand in the order of a hash: its first rows are any of them.
         """
         with self._lock:
             if seed not in self._choosing:
@@ -116,6 +116,7 @@ class Prepared:
                     chosen = choosing_rows(self.encoded.n_rows, seed)
                 else:
                     chosen = split(self.encoded.y, share, seed, own)[1]
+                    chosen = chosen[np.argsort(row_hash(0, self.encoded.n_rows, seed)[chosen])]
                 rest = np.setdiff1d(np.arange(self.encoded.n_rows), chosen)
                 own = own.of_rows(rest)
                 apart = self.encoded.take(rest), self.encoded.take(chosen)

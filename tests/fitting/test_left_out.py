@@ -81,6 +81,27 @@ def test_rows_that_belong_together_are_not_parted_by_choosing():
     assert len(np.unique(rest.splitting.units)) + chosen.n_rows / 4 == pytest.approx(len(np.unique(units)), abs=2)
 
 
+def test_rows_that_choose_are_in_no_order_of_the_file():
+    """Groups that stand class by class: the first rows that choose must not be of one class."""
+    X, y = planted(1200)
+    order = np.argsort(y, kind="stable")
+    data = alrviz.Dataset.from_arrays(X.iloc[order].reset_index(drop=True).assign(g=np.arange(1200) // 4), y[order])
+    run = alrviz.Run(data.split_by(groups="g"), alrviz.Recipe("salr", order=2, selection="cv", max_iter=1))
+    run.advance()
+    chosen = run._prepared.choosing(0).holdout
+    share, first = chosen.y.mean(), chosen.y[: chosen.n_rows // 2].mean()
+    assert abs(first - share) < 0.15
+
+
+@pytest.mark.parametrize("weights", ["rows", "classes"])
+def test_weights_are_refused_where_rows_are_learned_one_by_one(weights):
+    X, y = planted(600)
+    model = alrviz.SelectiveALRClassifier(selection="cv", class_weight="balanced" if weights == "classes" else None)
+    own = np.where(np.arange(600) % 2, 2.0, 1.0) if weights == "rows" else None
+    with pytest.raises(RecipeError, match="expected equal weights"):
+        model.fit(X, y, sample_weight=own)
+
+
 def test_too_many_tuples_are_refused_before_anything_is_counted():
     assert rows_for(100) > rows_for(1000) >= left_out.LEAST_ROWS
     data = alrviz.Dataset.from_arrays(np.random.default_rng(0).integers(0, 2, (50, 70)).astype(str), ["a", "b"] * 25)

@@ -96,12 +96,18 @@ def test_the_gain_is_about_what_a_refit_gains():
     assert np.abs(gains[:-1]).max() < 0.02 * pair
 
 
-def gains_of(X, y) -> np.ndarray:
+def test_gains_do_not_hang_on_the_solver_of_the_model():
+    found = [gains_of(*planted(4000), solver=solver) for solver in ("auto", "adagrad", "sgd")]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+def gains_of(X, y, **more) -> np.ndarray:
     from alrviz.fitting.families.counted import InMemory
     from alrviz.fitting.families.family import FitRequest
     from alrviz.models.tuple_selection import predicted_gain
 
-    recipe = alrviz.Recipe("salr", order=2, alpha=1e-3)
+    recipe = alrviz.Recipe("salr", order=2, alpha=1e-3, **more)
     counted = InMemory(FitRequest(prepared(X, y), recipe, recipe.params, lambda what: None))
     return predicted_gain(counted.tables(2), counted.excess(2, 1))
 

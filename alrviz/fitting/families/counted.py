@@ -8,6 +8,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.stream.cache import CodeCache
 from alrviz.data.stream.coding import choosing_size
 from alrviz.data.stream.table import CodedTable
+from alrviz.errors import RecipeError
 from alrviz.fitting.families.build_fit import assemble, assemble_stream
 from alrviz.fitting.families.family import FitRequest, StreamRequest
 from alrviz.fitting.families.left_out import LeftOut
@@ -46,8 +47,9 @@ class InMemory(Counted):
             z[:, : rows.n_classes] = log_pi
         else:
             lower = prepared.covered(below, of.stop)
+            params = {**of.params, "solver": "auto"}  # those that learn row by row search step lengths first
             fit = assemble(
-                lower.rows, lower.cover, self.tables(below), of.params, prepared.encoded.classes, of.stop,
+                lower.rows, lower.cover, self.tables(below), params, prepared.encoded.classes, of.stop,
                 seed=of.recipe.seed,
             )  # fmt: skip
             state = fit.solver.init(fit.objective, fit.w0)
@@ -68,7 +70,13 @@ class InMemory(Counted):
         of = self._request
         apart = of.prepared.choosing(of.recipe.seed)
         assert apart.holdout is not None
-        there = apart.holdout.weights > 0
+        weights = apart.holdout.weights
+        there = weights > 0
+        if of.params["class_weight"] is not None or len(np.unique(weights[there])) > 1:
+            raise RecipeError(
+                "selection='cv' learns row by row, each alike; expected equal weights of rows and classes, or "
+                "selection='mi', 'mi-mm' or 'gain'"
+            )
         chosen = CodedRows(apart.holdout.codes[:, there], apart.holdout.y[there], apart.encoded.n_classes)
         tables = apart.tables(tuples, of.params["smoothing"], of.stop)
         return LeftOut(tables, chosen, of.params, of.recipe.seed, apart.n_jobs, of.stop).losses(of.tell)
