@@ -10,11 +10,11 @@ passes only where `--limit` seconds leave time for them.
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import ceil, log2
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,19 +34,34 @@ ALPHAS = (1.0, 3.0, 10.0, 30.0)
 MOST_BITS = 26
 
 
-def write_rows(encoded: Encoded, path: Path) -> None:
+class Rows(NamedTuple):
+    """Rows that Vowpal Wabbit is given: codes (a, m) and classes (m,) in one chunk or many, and of what size."""
+
+    chunks: Iterable[tuple[NDArray[Any], NDArray[Any]]]
+    levels: NDArray[np.int64]
+    n_classes: int
+
+    @classmethod
+    def of(cls, encoded: Encoded) -> "Rows":
+        """Return encoded rows as one chunk."""
+        return cls([(encoded.codes, encoded.y)], encoded.levels, encoded.n_classes)
+
+
+def write_rows(rows: Rows, path: Path) -> None:
     """Write rows as Vowpal Wabbit reads them: a class, and a number for each column's level."""
-    first = np.concatenate([[0], np.cumsum(encoded.levels + 1)[:-1]])
-    numbers = (encoded.codes.astype(np.int64) + first[:, None]).T.astype(str)
-    labels = 2 * encoded.y - 1 if encoded.n_classes == 2 else encoded.y + 1
+    first = np.concatenate([[0], np.cumsum(rows.levels + 1)[:-1]])
     with path.open("w", encoding="ascii") as file:
-        file.writelines(f"{label} |a {' '.join(row)}\n" for label, row in zip(labels, numbers, strict=True))
+        for codes, y in rows.chunks:
+            numbers = (codes.astype(np.int64) + first[:, None]).T.astype(str)
+            labels = 2 * y.astype(int) - 1 if rows.n_classes == 2 else y + 1
+            file.writelines(f"{label} |a {' '.join(row)}\n" for label, row in zip(labels, numbers, strict=True))
 
 
-def held_out_loss(path: Path, held: Encoded) -> float:
+def held_out_loss(path: Path, held: Rows) -> float:
     """Return the log loss of predictions as Vowpal Wabbit writes them."""
-    own = np.empty(held.n_rows)
-    for i, (line, label) in enumerate(zip(path.read_text(encoding="ascii").splitlines(), held.y, strict=True)):
+    y = np.concatenate([own for _, own in held.chunks])
+    own = np.empty(len(y))
+    for i, (line, label) in enumerate(zip(path.read_text(encoding="ascii").splitlines(), y, strict=True)):
         if held.n_classes == 2:
             own[i] = float(line) if label else 1.0 - float(line)
         else:
@@ -55,12 +70,11 @@ def held_out_loss(path: Path, held: Encoded) -> float:
     return float(-np.log(np.maximum(own, 1e-15)).mean())
 
 
-def vowpal(train: Encoded, held: Encoded, order: int, limit: float) -> list[tuple[int, float, float]]:
-    """Return passes, seconds and held-out log loss of Vowpal Wabbit, as many as fit into `limit` seconds."""
+def vowpal(train: Rows, held: Rows, order: int, cells: int, limit: float) -> list[tuple[int, float, float]]:
+    """Return passes, seconds and held-out log loss of Vowpal Wabbit on so many cells, as fit into `limit` seconds."""
     from vowpalwabbit import Workspace
 
     two = train.n_classes == 2
-    cells = price_of(train, recipe_of(order, 1.0)).cells_seen
     bits = min(MOST_BITS, max(18, ceil(log2(8 * cells * (1 if two else train.n_classes)))))
     kind, answer = ("--link logistic", "") if two else (f"--oaa {train.n_classes} --probabilities", "--probabilities")
     found: list[tuple[int, float, float]] = []
@@ -113,7 +127,8 @@ def our_recipes(order: int) -> dict[str, Recipe]:
 def to_loss(name: str, train: Encoded, held: Encoded, options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a number of passes."""
     limit = options.limit
-    answer = in_child(vowpal, train, held, options.order, limit, limit=8.0 * limit + 120.0)
+    cells = price_of(train, recipe_of(options.order, 1.0)).cells_seen
+    answer = in_child(vowpal, Rows.of(train), Rows.of(held), options.order, cells, limit, limit=8.0 * limit + 120.0)
     if answer.refused:
         print(f"{name}: Vowpal Wabbit: {answer.refused}\n")
         return

@@ -5,7 +5,8 @@
 
 Rows are made: columns of as many levels, and a class that hangs on pairs of them. Passes run on `--threads` threads, 1
 as default, so that figures are those of a core; AdaGrad has one in any case. The peak is that of a process which does
-it all. --sizes sets further numbers of rows, each in a process of its own.
+it all. --sizes sets further numbers of rows, each in a process of its own; --learners sets other learners of such
+tables beside ours (_learners.py).
 """
 
 import argparse
@@ -22,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from alrviz.bench._child import in_child
+from alrviz.bench._learners import side_by_side
 from alrviz.bench._tools import Row, mib, seconds, show, timed
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.warm import warm_cuts, warm_stream
@@ -54,7 +56,7 @@ def measured(path: str, options: argparse.Namespace) -> dict[str, Any]:
     """Return seconds of encoding and of each pass, rows and the peak of memory of a table's file."""
     warm_cuts()
     warm_stream(options.classes, np.full(options.columns, options.levels))
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(dir=options.work) as folder:
         kinds = {f"c{j}": "categorical" for j in range(options.columns)}
         begin = time.perf_counter()
         coded = open_table(path, "class", kinds=kinds, cache=folder).coded(holdout=0.05)
@@ -86,16 +88,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--classes", type=int, default=2, help="default: 2")
     parser.add_argument("--order", type=int, default=2, help="order n (default: 2)")
     parser.add_argument("--threads", type=int, default=1, help="default: 1")
+    parser.add_argument("--learners", action="store_true", help="Vowpal Wabbit, LightGBM, SGDClassifier beside ours")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds of other learners (default: 300)")
+    parser.add_argument(
+        "--work", type=Path, metavar="DIR", help="folder of tables and codes (default: a temporary one)"
+    )
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a size."""
     found: list[Row] = []
     for rows in [options.rows, *options.sizes]:
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory(dir=options.work) as folder:
             path = Path(folder) / "made.parquet"
             write_table(path, rows, options.columns, options.levels, options.classes)
             answer = in_child(measured, str(path), options)
+            if options.learners and rows == options.rows:
+                yield from side_by_side(path, options)
         if answer.value is None:
             print(f"{rows:,} rows: {answer.refused}")
             continue

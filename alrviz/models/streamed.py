@@ -16,6 +16,10 @@ from alrviz.passes.rows import as_compiled
 from alrviz.passes.stream import CellLookup, Chunks, DenseCells, SeenCells, StreamPasses, union
 from alrviz.stop import NEVER, StopToken
 
+# Tables of over so many bytes have no row for cells that do not occur, where a row for every possible cell is over so
+# many times what occurs: a fit has some ten tables, and such cells are found several times as fast.
+LARGE, SPARSE = 2**25, 8
+
 
 @dataclass(frozen=True, eq=False)
 class Streamed:
@@ -45,7 +49,7 @@ def count_stream(
     stop: StopToken = NEVER,
 ) -> Streamed:
     """Count the cells of tuples of columns of so many levels (a,), in a pass; in two, where a row for every possible
-    cell takes over `allowed` bytes.
+    cell takes over `allowed` bytes. Tables of passes have a row for every possible cell where these are few.
     """
     space = space_of(levels, tuples)
     wide = None if isinstance(tuples, SomeCells) else _with_gaps(space, allowed, n_classes)
@@ -58,11 +62,17 @@ def count_stream(
     of_first = np.append([0, t], 2 * t + np.arange(index.begin[0], index.begin[1]))  # every row is in one of them
     classes = counts[of_first].sum(axis=0)
     tables = Tables(space, seen, counts[2 * t :].copy(), classes, classes - counts[t : 2 * t], _cards(space), smoothing)
+    return _indexed(index, tables, passes)
+
+
+def _indexed(index: CellIndex[AnySpace], tables: Tables, passes: StreamPasses) -> Streamed:
+    """What was counted, with rows of tables for the cells that occur alone."""
+    n_tuples = index.space.n_tuples
     return Streamed(
         tables,
         passes,
-        np.arange(2 * t, index.n_rows),
-        lambda unseen: cell_table(index.n_rows, t, passes.padded, unseen),
+        np.arange(2 * n_tuples, index.n_rows),
+        lambda unseen: cell_table(index.n_rows, n_tuples, passes.padded, unseen),
     )
 
 
@@ -114,6 +124,9 @@ def _dense(
     of_tuple = np.zeros((space.n_tuples, n_classes))
     np.add.at(of_tuple, t, own)
     tables = Tables(space, seen, own, classes, of_tuple, _cards(space), smoothing)
+    if wide.n_cells > SPARSE * len(seen) and 8 * wide.n_cells * passes.padded > LARGE:
+        index = CellIndex.of_seen(space, seen)
+        return _indexed(index, tables, StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs))
 
     def blank(unseen: Unseen | None) -> Floats:
         table = zeros(wide.n_cells, passes.padded)

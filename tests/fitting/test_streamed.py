@@ -17,7 +17,7 @@ from alrviz.models import streamed as streamed_module
 from alrviz.models.cell_space import AllOrders
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
-from alrviz.passes.stream import FANOUT, SPAN, OwnChunks, added, tree_sum
+from alrviz.passes.stream import FANOUT, SPAN, DenseCells, OwnChunks, added, tree_sum
 from tests.data.stream.test_stream import messy, written
 from tests.oracles.stochastic import naive_adagrad
 
@@ -63,6 +63,19 @@ def test_counts_are_those_of_the_rows_in_memory(order, cells):
     tables, want = counted(codes, y, order, cells).tables, in_memory(codes, y).tables(order, 1.0)
     for name in ("seen", "counts", "class_counts", "tuple_counts", "log_theta"):
         np.testing.assert_array_equal(getattr(tables, name), getattr(want, name), err_msg=name)
+
+
+def test_tables_have_no_rows_for_cells_that_hardly_any_occurs_of(monkeypatch):
+    codes, y = rows(20)
+    dense = counted(codes, y, 3, "dense")
+    assert isinstance(dense.passes.cells, DenseCells)
+    monkeypatch.setattr(streamed_module, "LARGE", 0)
+    assert isinstance(counted(*rows(), 1, "dense").passes.cells, DenseCells)
+    monkeypatch.setattr(streamed_module, "SPARSE", 2)
+    sparse = counted(codes, y, 3, "dense")
+    assert sparse.passes.cells.n_rows < dense.passes.cells.n_rows / 2
+    np.testing.assert_array_equal(sparse.tables.counts, dense.tables.counts)
+    np.testing.assert_array_equal(sparse.passes.count()[sparse.rows], dense.passes.count()[dense.rows])
 
 
 @pytest.mark.parametrize("cells", list(ALLOWED))
