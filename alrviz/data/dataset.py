@@ -325,8 +325,8 @@ class Dataset:
         if self.splitting.words or again < _SPOKEN * self.n_rows or repeat_by_nature(self.X):
             return ""
         return (
-            f"{again:,} of {self.n_rows:,} rows repeat an earlier one and may be learned from and judged on at once, "
-            "which favours high orders: count them once, or keep them together"
+            f"{again:,} of {self.n_rows:,} rows are duplicates of earlier ones and may be both in training and "
+            "in test rows (leakage, which favours high orders): drop them, or keep them together"
         )
 
     def split_by(self, *, repeats: str = "separate", groups: Any = None, time: Any = None) -> "Dataset":
@@ -349,7 +349,7 @@ class Dataset:
 
         >>> from alrviz import load_demo
         >>> load_demo("monks-1").split_by(repeats="together").splitting.words
-        'rows that repeat are kept together'
+        'duplicate rows are kept together'
         """
         return split_by(self, repeats, groups, time)
 
@@ -416,11 +416,11 @@ def _build(
     used = {column.name: series[column.name] for column in columns if column.kind not in ("target", "ignore")}
     again = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
     if again and not repeat_by_nature(pd.DataFrame(used)):
-        repeat = f"{again:,} of {len(classes):,} rows repeat an earlier one in all columns used "
+        repeat = f"{again:,} of {len(classes):,} rows are duplicates of earlier ones in all columns used "
         notes.append(
             Sentence(
-                f"{repeat}(split_by(repeats='once') counts each once)",
-                f'{repeat}("Split rows" has "repeats counted once")',
+                f"{repeat}(split_by(repeats='once') drops them)",
+                f'{repeat}("Split rows" can drop them)',
             )
         )
     digests = []

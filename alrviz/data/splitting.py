@@ -136,7 +136,7 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
         said.append(("groups", name, units))
     elif repeats == "together":
         splitting = Splitting(row_keys(dataset.X))
-        words.append("rows that repeat are kept together")
+        words.append("duplicate rows are kept together")
         said.append(("repeats", "together", None))
     else:
         splitting = before
@@ -147,9 +147,9 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
             kept = ~again
             frame, labels = frame[kept].reset_index(drop=True), labels[kept].reset_index(drop=True)
             splitting = splitting.of_rows(kept)
-            notes.append(f"{int(again.sum()):,} rows that repeat an earlier one are left out")
+            notes.append(f"{int(again.sum()):,} duplicates of earlier rows are dropped")
             said.append(("repeats", "once", None))
-        words.insert(0, "rows that repeat are counted once")
+        words.insert(0, "duplicate rows are dropped")
     given = {"repeats": repeats if repeats != REPEATS[0] else None, "groups": groups, "time": time}
     asked = {name: value for name, value in given.items() if value is not None}
     plain = all(isinstance(value, str) for value in asked.values())

@@ -240,7 +240,7 @@ def test_all_pictures_of_dlr_are_seen_at_once(explorer: Explorer):
     maps = [explorer.js("(k) => probe.mapBox(k)", k) for k in (0, 1)]
     assert sorted(areas)[-2:] == pytest.approx(sorted(maps), rel=0.01)
     assert min(maps) > 1.9 * max(sorted(areas)[:-2]), "the maps are what a lecture looks at"
-    example = explorer.button("clear gain").bounding_box()
+    example = explorer.button("DLR wins").bounding_box()
     assert example is not None
     assert example["y"] + example["height"] < boxes[0]["y"], "examples stand where they do on other pages: at the top"
     wide = explorer.slider.first.locator("xpath=ancestor::*[contains(@class, 'MuiSlider-root')]").bounding_box()

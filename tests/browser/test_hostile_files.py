@@ -84,7 +84,7 @@ def test_names_with_scripts_are_shown_on_both_pages(visitor: Explorer):
     visitor.button("How it was read").click()
     visitor.button("Read the file again").wait_for()
     visitor.page.keyboard.press("Escape")
-    visitor.button("Race on it").click()
+    visitor.button("Open in Convergence").click()
     visitor.run.wait_for()
     visitor.race()
     visitor.wait_says("^ended$")

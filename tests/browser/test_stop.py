@@ -90,7 +90,9 @@ def test_stop_while_numbers_are_cut(explorer: Explorer):
         rows = 150_000 + moment  # told apart from the table before, which is still there while the next is read
         explorer.picked("numbers.csv", b"".join(lines[: rows + 1]))
         explorer.wait_says(f"{rows:,} rows")
-        explorer.button("Race on it").click()  # the race begins as soon as the columns are cut and it is priced
+        explorer.button(
+            "Open in Convergence"
+        ).click()  # the race begins as soon as the columns are cut and it is priced
         explorer.wait(lambda: explorer.button("Stop").is_enabled(), "Stop can be pressed")
         time.sleep(moments.uniform(0.0, 0.4))
         stops.append(press_stop(explorer, "s" if moment % 2 else "Stop"))

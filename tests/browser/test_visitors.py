@@ -20,7 +20,7 @@ def raced_on_own_table(explorer: Explorer) -> None:
     explorer.wait_says("^150 rows")
     explorer.dropped("salaries.csv", rows(400, head="grade,team,paid").encode())
     explorer.wait_says("^400 rows")
-    explorer.button("Race on it").click()
+    explorer.button("Open in Convergence").click()
     explorer.run.wait_for()
     explorer.race()
     explorer.wait_says("^ended$")

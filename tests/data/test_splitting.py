@@ -1,4 +1,4 @@
-"""What splits keep to: rows that repeat, groups, time."""
+"""What splits keep to: duplicates, groups, time."""
 
 import numpy as np
 import pandas as pd
@@ -93,11 +93,11 @@ def test_rows_that_repeat_are_counted_once_or_kept_together(frame):
     twice = pd.concat([frame, frame.iloc[:120]], ignore_index=True)
     dataset = table(twice)
     assert dataset.repeated.sum() == 120
-    assert dataset.repeats_note.startswith("120 of 420 rows repeat an earlier one")
+    assert dataset.repeats_note.startswith("120 of 420 rows are duplicates of earlier ones")
     once = dataset.split_by(repeats="once")
     assert once.n_rows == 300
     assert once.X.equals(table(frame).X)
-    assert any("120 rows that repeat" in note for note in once.notes)
+    assert any("120 duplicates of earlier rows" in note for note in once.notes)
     together = dataset.split_by(repeats="together")
     assert together.n_rows == 420
     for train, held in parts_of(together):
@@ -136,7 +136,7 @@ def test_a_row_that_is_learned_from_and_judged_on_no_longer_favours_high_orders(
     asked = {"orders": (0, 1, 2), "repeats": 1, "n_jobs": 1}
     fooled = choose_order(dataset, recipe, **asked).run().verdict()
     assert fooled.order == 2
-    assert "600 of 900 rows repeat" in fooled.notes[0]
+    assert "600 of 900 rows are duplicates" in fooled.notes[0]
     for honest in (dataset.split_by(repeats="once"), dataset.split_by(repeats="together")):
         verdict = choose_order(honest, recipe, **asked).run().verdict()
         assert verdict.order == 0

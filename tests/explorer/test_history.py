@@ -266,4 +266,4 @@ def test_the_history_says_how_numbers_were_cut_and_rows_split():
     )  # fmt: skip
     assert line_of(HistoryItem(kept, 10)).endswith(" · numbers cut by 5 quantiles, rows split: together by column 2")
     assert split_words("t0") == "in time by column 1"
-    assert split_words("once") == "repeats counted once"
+    assert split_words("once") == "duplicates dropped"

@@ -89,3 +89,10 @@ def test_paper_mode_is_one_press_and_says_so():
     adaptive = opened(Recipe("lr", scale="diagonal-adaptive"))
     adaptive._change(paper_mode)
     assert "diagonal-adaptive" in adaptive._problem.object
+
+
+def test_no_menu_shows_a_value_as_it_is_spelled_in_python():
+    fields = {field.name for field in (*racer_fields(FAMILIES), *common_fields())}
+    shown = {(name, value): in_words(name, value) for name in fields for value in param_of(name).choices}
+    alike = {value for (_, value), words in shown.items() if words == value}
+    assert alike <= {"auto", "balanced", "diagonal", "linear", "none", "phi", "random", "w"}

@@ -395,7 +395,7 @@ def kept(entry):
 class Quiet:
     """A page that nothing moves on."""
 
-    title, icon, group, slug = "Quiet", "bedtime", "See", "convergence"
+    title, icon, group, slug = "Quiet", "bedtime", "Explore", "convergence"
 
     def __init__(self, session):
         pass

@@ -29,7 +29,7 @@ def registry():
 
 class FakePage:
     title = icon = slug = ""
-    group = "See"
+    group = "Explore"
 
     def __init__(self, session):
         self.session = session

@@ -54,11 +54,11 @@ class _Page:
 
 
 class First(_Page):
-    title, icon, group, slug = "First", "looks_one", "See", "first"
+    title, icon, group, slug = "First", "looks_one", "Explore", "first"
 
 
 class Second(_Page):
-    title, icon, group, slug = "Second", "looks_two", "Understand", "second"
+    title, icon, group, slug = "Second", "looks_two", "Data", "second"
 
 
 @pytest.fixture
@@ -110,8 +110,8 @@ def test_what_is_not_on_the_first_screen_is_built_when_it_is_opened(shell):
 def test_the_rail_shows_a_group_only_when_it_has_a_page(shell):
     (rail,) = shell.root.sidebar
     assert [(button["title"], button["label"]) for button in rail.buttons] == [
-        ("See", "First"),
-        ("Understand", "Second"),
+        ("Explore", "First"),
+        ("Data", "Second"),
     ]
     rail._handle_msg("second")
     assert (shell.session.page, rail.here) == ("second", "second")
@@ -284,7 +284,7 @@ def test_what_unfolds_pushes_what_comes_next(shell):
 
 
 class Third(_Page):
-    title, icon, group, slug = "Third", "looks_3", "See", "third"
+    title, icon, group, slug = "Third", "looks_3", "Explore", "third"
 
 
 @pytest.fixture
@@ -359,7 +359,7 @@ def test_a_page_that_cannot_be_built_says_so_and_is_tried_again(watched):
 
 
 class Maps(_Page):
-    title, icon, group, slug = "Maps", "looks_3", "See", "boundaries"
+    title, icon, group, slug = "Maps", "looks_3", "Explore", "boundaries"
 
 
 def test_the_header_says_whose_points_are_drawn_where_they_are_shown():

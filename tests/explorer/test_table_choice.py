@@ -132,7 +132,7 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
 def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
     page = page_on(csv, OrderPage, "?page=order&of=lr_a1&folds=5&cuts=quantile-5")
     part = settled(page)
-    assert "200 of 600 rows repeat an earlier one" in part.note.object
+    assert "200 of 600 rows are duplicates of earlier ones" in part.note.object
     page.menus["split"].value = "once"
     until(page, lambda: page.session.loading is None and page.session.dataset.n_rows == 400)
     part = settled(page)

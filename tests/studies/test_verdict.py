@@ -223,23 +223,23 @@ def test_a_held_out_loss_that_rises_again_is_not_kept_silent():
     told = verdict(pair)
     assert told.sentence.startswith("No difference in speed. Within 1 % of the best NLL:")
     assert told.sentence.endswith(
-        ". But held out both get worse from iteration 20 on (lr 0.900 to 1.710, alr 1.100 to 1.910)."
+        ". Overfitting: the held-out loss of both rises after iteration 20 (lr 0.900 to 1.710, alr 1.100 to 1.910)."
     )
     falls = lane("alr", falling(40, 100), heldout_loss=1 / (1.0 + steps))
     one = verdict([pair[0], falls])
-    assert one.sentence.endswith(". But held out lr gets worse from iteration 20 on (0.900 to 1.710).")
+    assert one.sentence.endswith(". Overfitting: the held-out loss of lr rises after iteration 20 (0.900 to 1.710).")
     assert "held out" not in verdict([falls]).sentence
     hardly = lane("lr", falling(40, 100), heldout_loss=np.where(steps == 50, 0.99, 1.0))  # within 2 %
     assert "held out" not in verdict([hardly, falls]).sentence
     alone = verdict([pair[0]])
     assert alone.sentence.startswith("lr converged after 101 iterations")
-    assert alone.sentence.endswith(". But held out lr gets worse from iteration 20 on (0.900 to 1.710).")
+    assert alone.sentence.endswith(". Overfitting: the held-out loss of lr rises after iteration 20 (0.900 to 1.710).")
     late = lane("gd", falling(40, 100), heldout_loss=rising[::-1])
     many = verdict([*pair, falls, late])
-    assert many.sentence.endswith(" But held out 3 of 4 get worse, lr from iteration 20 on.")
+    assert many.sentence.endswith(" Overfitting: the held-out loss of 3 of 4 rises, that of lr after iteration 20.")
     limit = verdict([lane("lr", np.full(102, 0.4), "step limit", heldout_loss=rising)])
     assert "Step limit" in limit.sentence
-    assert "But held out lr gets worse" in limit.sentence
+    assert "Overfitting: the held-out loss of lr rises" in limit.sentence
 
 
 def test_what_is_only_counted_is_compared_held_out_with_what_is_fitted():

@@ -93,12 +93,12 @@ def test_the_table_begins_with_how_every_racer_ended_and_when_it_came_near_the_b
 def test_milestones_of_a_race_that_goes_on_are_said_to_be_of_the_best_so_far():
     race = ByHand(Recipe("lr", alpha=0, order=1), Recipe("alr", alpha=0, order=1))
     race.take(12)
-    assert "near the best <b>so far</b>" in values_html(watched_at(race, 11))
-    assert "near the best <b>so far</b>" in ends_html(watched_at(race, 11))
+    assert "near the lowest F <b>so far</b>" in values_html(watched_at(race, 11))
+    assert "near the lowest F <b>so far</b>" in ends_html(watched_at(race, 11))
     race.end()
     watched = watched_at(race, 11)
     assert watched.shown
-    assert "until that near the best</p>" in values_html(watched)
+    assert "to reach that near the lowest F</p>" in values_html(watched)
     assert "so far" not in ends_html(watched)
 
 
@@ -124,7 +124,7 @@ def test_a_search_under_way_is_told_beside_its_racer(race):
 def test_empty_pairs_are_told_where_they_send_a_weight_to_infinity(family, more, told):
     race = ByHand(Recipe(family, **{"alpha": 0, **more}))
     race.take(2)
-    assert ("25.0 % of the (cell, class) pairs hold no row" in separation_html(watched_at(race, 1))) == told
+    assert ("25.0 % of the (cell, class) pairs have no row" in separation_html(watched_at(race, 1))) == told
 
 
 def test_rows_that_all_lead_send_a_free_racer_to_zero_but_not_a_bounded_one():
@@ -147,7 +147,7 @@ def test_racers_of_two_objectives_have_the_milestones_of_their_own():
     both = values_html(watched_at(race, 3))
     assert ">1 % or ≤ 0.01</abbr>" in both
     assert "within 1 % of the best NLL or NLL per row ≤ 0.01" in both
-    assert "near the best of its own objective <b>so far</b>" in both
+    assert "near the lowest F of its own objective <b>so far</b>" in both
     assert "; ≤: iterations until F per row is that low" in both
     del race.runs[0]
     alone = values_html(watched_at(race, 3))

@@ -90,8 +90,9 @@ QUESTIONS: Mapping[str, Question] = {
     ),
     "solvers": Question(
         "Which solver?",
-        "L-BFGS and conjugate gradients learn the valley's shape as they go, trust region Newton asks for it, gradient "
-        "descent does without; sgd and adagrad walk row by row. Beside passes or seconds they are compared fairly.",
+        "L-BFGS and conjugate gradients approximate curvature from past gradients, trust region Newton uses the "
+        "Hessian, gradient descent neither; sgd and adagrad step row by row. For a fair comparison choose passes or "
+        "seconds as x-axis.",
         lambda order: tuple(("alr", {"solver": s}) for s in ("lbfgs", "cg", "tron", "gd", "sgd", "adagrad")),
     ),
     "orders": Question(
@@ -108,8 +109,9 @@ QUESTIONS: Mapping[str, Question] = {
     ),
     "tables": Question(
         "When to stop fitting ELR?",
-        "ELR fits the tables of naive Bayes, and of a tree, to the class. The log loss of training rows falls at every "
-        "step; that of held-out rows (dashed) rises again, early on small tables. Cross-tuning stops where folds say.",
+        "ELR trains the tables of naive Bayes, and of a tree, discriminatively. The log loss of training rows falls at "
+        "every step; that of held-out rows (dashed) rises again, early on small tables. Cross-validation can choose "
+        "the iteration to stop at.",
         lambda order: tuple(
             ("elr", {"structure": structure, "cross_tuning": tuned})
             for tuned in (False, True)
@@ -155,6 +157,6 @@ class Example:
 
 EXAMPLES = (
     Example("ALR wins", "LED, pairs of columns: ALR needs a third of LR's iterations", "led", 2),
-    Example("draw", "LED, single columns: there is little to gain", "led", 1),
-    Example("no finite optimum", "Tic-tac-toe can be fitted perfectly: the weights grow without end", "tic-tac-toe", 2),
+    Example("no difference", "LED, single columns: there is little to gain", "led", 1),
+    Example("no finite optimum", "Tic-tac-toe is completely separable: the weights grow without end", "tic-tac-toe", 2),
 )

@@ -79,10 +79,10 @@ JUDGED = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
 _FIELDS = (
     Field("scale", "Scale"),
     Field("order", "Order n"),
-    Field("keep", "Share of tuples kept", step=0.05),
+    Field("keep", "Fraction of tuples kept", step=0.05),
     Field("selection", "Tuples scored by"),
     Field("unit", "What is chosen"),
-    Field("grow", "Tuples need"),
+    Field("grow", "Grow a tuple if"),
     Field("objective", "Objective"),
     Field("alpha", "alpha: strength of the penalty", "alpha", 0.01),
     Field("penalty", "Penalty acts on"),
@@ -91,15 +91,15 @@ _FIELDS = (
     Field("solver", "Solver"),
     Field("memory", "L-BFGS memory"),
     Field("max_iter", "Max iterations", step=100),
-    Field("tol", "Converged below (tol)", step=1e-6),
+    Field("tol", "Tolerance (tol)", "tolerance", step=1e-6),
     Field("share", "Weight sharing"),
-    Field("bounds", "Weights between"),
+    Field("bounds", "Bounds on weights"),
     Field("smoothing", "Smoothing m of theta", "theta", 0.1),
     Field("missing", "Missing values"),
-    Field("unseen", "Cells never seen", "cell"),
+    Field("unseen", "Unseen cells", "cell"),
     Field("class_weight", "Class weights"),
     Field("bandwidth", "Bandwidths"),
-    Field("validation_fraction", "Validation share for bandwidths", step=0.05),
+    Field("validation_fraction", "Validation fraction for bandwidths", step=0.05),
     Field("structure", "Structure"),
     Field("cross_tuning", "Number of iterations"),
     Field("k", "Parents of a column, k"),
@@ -111,22 +111,22 @@ _FIELDS = (
     Field("kernel", "Kernel"),
 )
 _COMMON = (
-    Field("discretize", "Cut numeric columns by", "MDL"),
+    Field("discretize", "Discretise numeric columns by", "MDL"),
     Field("n_bins", "Number of levels"),
-    Field("holdout", "Share of rows held out", "held-out", 0.05),
+    Field("holdout", "Held-out fraction", "held-out", 0.05),
 )
 _WORDS: Mapping[Any, str] = {
-    "zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1", None: "none", (0, 1): "0 and 1", "nll": "NLL (log loss)",
+    "zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1", None: "none", (0, 1): "0 to 1", "nll": "NLL (log loss)",
     "mse": "mean squared error", "hinge": "squared hinge", "cell-class": "each cell and class", "cell": "each cell",
-    "tuple": "each tuple", "loo": "by leaving rows out", "silverman": "Silverman's", "validation": "by validation",
-    "paper": "as [DLR] has it", "all": "all cells together",
+    "tuple": "each tuple", "loo": "leave-one-out", "silverman": "Silverman (fixed)", "validation": "validation set",
+    "paper": "Algorithm 1 of [DLR]", "all": "all cells together",
     "nb": "naive Bayes", "tan": "TAN: a tree",
     "theta": "log theta (alr)", "theta-gamma": "gamma log theta (alrj)", "diagonal-adaptive": "diagonal, at every step",
 }  # fmt: skip
 # Where a value has other words than anywhere else.
 _OWN: Mapping[str, Mapping[Any, str]] = {
     "discretize": {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"},
-    "cross_tuning": {True: "by cross-tuning", False: "to the end"},
+    "cross_tuning": {True: "early stopping by cross-validation", False: "until convergence"},
     "solver": SOLVER_NAMES,
     "selective": {False: "all of them", True: "the best of them (selective)"},
     "kernel": {"rbf": "Gaussian (RBF)", "linear": "linear", "poly": "polynomial"},
@@ -134,11 +134,13 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
     "selection": {
         "mi": "mutual information",
         "mi-mm": "mutual information, Miller-Madow",
-        "cv": "loss without it (CV)",
+        "cv": "log loss without it (validation set)",
         "gain": "predicted gain",
     },
     "unit": {"tuple": "tuples", "cell": "single cells"},
-    "grow": {"weak": "one part kept", "strong": "all parts kept"},
+    "grow": {"weak": "any sub-tuple was kept", "strong": "all sub-tuples were kept"},
+    "missing": {"level": "a level of their own", "skip": "ignored"},
+    "unseen": {"neutral": "contribute 0", "m-estimate": "as the m-estimate has them"},
 }
 
 

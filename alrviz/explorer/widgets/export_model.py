@@ -41,9 +41,9 @@ SHOWN = 5  # predictions
 READY = tuple(name for name, family in FAMILIES.items() if family.counts_cells and not family.has_steps)
 WORDS = "New rows: drop a file, or browse"
 ABOUT = (
-    "<p>The model as it is where the fit ended, of this page's training rows: held-out rows are not in it. The zip "
+    "<p>The final model, trained on this page's training rows (held-out rows are not used). The zip "
     "holds JSON, Parquet and a script that scores new rows with numpy and pyarrow alone; <code>model.joblib</code> is "
-    "a pickle, for Python with this version of alrviz; the weights are a table, a line a cell (dlr and AnDE have "
+    "a pickle, for Python with this version of alrviz; the weights are a table, a line per cell (dlr and AnDE have "
     "none). Or drop rows that have the columns of this table: each gets its class and the classes' probabilities, and "
     "values that training never saw are marked.</p>"
 )

@@ -105,7 +105,7 @@ def offers_html(found: tuple[OrderPrice, ...], waiting: bool) -> str:
         f"{term_html('order')} n",
         *(_number(text, "th") for text in (term_html("tuple", "tuples"), "parameters", "memory")),
         *(_number(text, "th") for text in (f"one {term_html('pass')}", "one fit, about")),
-        "<th style='padding-left:1.5em'>can it be run here?</th>",
+        "<th style='padding-left:1.5em'>fits in memory?</th>",
     ]
     by_order = {offer.order: offer for offer in found}
     rows = (_cells(by_order[n]) if n in by_order else _waiting(n, waiting) for n in ORDERS)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Seconds below which this process computes by itself: starting another takes three.
 _HERE = 8.0
-_LOST = "Quantiles, under 'Cut numbers by', keep all of them"
+_LOST = "Quantiles, under 'Discretise by', keep all of them"
 
 
 def price_recipes(

@@ -25,12 +25,12 @@ CUTS = ("", "quantile-5", "quantile-10", "quantile-20", "uniform-10", "values")
 EACH = "each"  # the menu's entry for recipes that are cut differently
 _SPLITS = {
     "": "at random",
-    "once": "repeats counted once",
-    "together": "repeats kept together",
+    "once": "duplicates dropped",
+    "together": "duplicates together",
 }
 _WHY = (
-    "Which rows may be learned from while others are judged: rows that repeat, or are of one person, on both sides "
-    "make a model look better than it is; rows of the past are not to be judged by the future"
+    "How rows are assigned to training and test: at random; with duplicates dropped; with duplicates, or a group, all "
+    "on one side; or by time (train on the past, test on what follows)"
 )
 _MOST = 25  # columns in the menu of splits
 FEW = 8  # entries that are read at a glance; of more those that are likely come first
@@ -73,7 +73,12 @@ def cuts_of(recipes: Sequence[Recipe]) -> str:
 def cuts_menu(chosen: Callable[[str], None]) -> pmui.Select:
     """Return the menu of cuts; `chosen` is called with a slug."""
     menu = pmui.Select(
-        label="Cut numbers by", options={}, width=152, size="small", margin=(0, 8, 0, 0), description=explain("MDL")
+        label="Discretise by",
+        options={},
+        width=152,
+        size="small",
+        margin=(0, 8, 0, 0),
+        description=explain("MDL"),
     )
 
     def tell(event: Event) -> None:

@@ -289,11 +289,13 @@ def _boosting_note(study: Study, best: float) -> str:
     gap, mean = folds.gap.mean(), folds.log_loss.mean()
     error = corrected_error(folds.gap.to_numpy(), folds.test_rows.mean(), folds.train_rows.mean())
     if gap <= error:
-        return f"boosting (scikit-learn's, at its defaults) is no lower by more than chance: {loss_text(mean)}"
+        what = "better by less than one standard error" if gap > 0 else "not better"
+        return f"gradient boosting (scikit-learn's, at its defaults) is {what}: log loss {loss_text(mean)}"
     wins = int((folds.gap > 0).sum())
     return (
-        f"boosting (scikit-learn's, at its defaults) is ahead of every order here: {loss_text(mean)} against "
-        f"{loss_text(best)}, by {loss_text(gap)} ± {loss_text(error)}, in {wins} of {len(folds)} folds"
+        "gradient boosting (scikit-learn's, at its defaults) is better than every order here: "
+        f"{loss_text(mean)} against {loss_text(best)}, by {loss_text(gap)} ± {loss_text(error)}, in {wins} of "
+        f"{len(folds)} folds"
     )
 
 
@@ -304,7 +306,7 @@ def _sentence(lines: "pd.DataFrame", order: int, best: int, clear: bool) -> str:
     if place and here.gain > 0:
         before = lines.loc[lines.index[place - 1]]
         what = (
-            f"n = {order} {'' if clear else 'hardly '}lowers held-out log loss from {loss_text(before.log_loss)} to "
+            f"n = {order} lowers held-out log loss from {loss_text(before.log_loss)} to "
             f"{loss_text(here.log_loss)}, by {loss_text(here.gain)} ± {loss_text(here.gain_se)}, in {int(here.wins)} "
             f"of {int(here.folds)} folds"
         )
@@ -312,32 +314,29 @@ def _sentence(lines: "pd.DataFrame", order: int, best: int, clear: bool) -> str:
         what += f" ({right})" if right else ""
         times = here.parameters / before.parameters
         what += f", for {_times(times)} the parameters" if np.isfinite(times) else ""
-        what += "" if clear else f": {_name(lines.index[place - 1])} will do"
-        chance = " by more than chance" if best > order else ""
-        return what + (f"; {_orders(above, 'does', 'do')} not{chance}" if above else "")
+        what += "" if clear else f": not a clear gain, {_name(lines.index[place - 1])} will do"
+        return what + (f"; {_orders(above, 'does', 'do')} not{_more(best > order)}" if above else "")
     has = f"n = {order} has" if order else "the class prior (order 0) has"
     what = f"{has} the held-out log loss {loss_text(here.log_loss)} ± {loss_text(here.se)}"
     if place:  # the order below is lower in the mean, but not as sure
         return f"{what}, within a standard error of the lowest, {loss_text(lines.loc[best].log_loss)} at n = {best}"
-    return what + (f"; {_orders(above, 'is', 'are')} no lower by more than chance" if above else "")
+    return what + (f"; {_orders(above, 'is', 'are')} not lower{_more(best > order)}" if above else "")
 
 
 def right_text(fall: float) -> str:
-    """Return a fall of the error rate in rows; "" where it is not known.
+    """Return a fall of the error rate as a change of accuracy, in percentage points; "" where it is not known.
 
-    >>> right_text(0.012), right_text(-0.004), right_text(0.0)
-    ('about 1 more row in 100 right', 'about 1 fewer row in 200 right', 'no more rows right')
+    >>> right_text(0.25), right_text(0.012), right_text(-0.004), right_text(0.0)
+    ('accuracy +25 points', 'accuracy +1.2 points', 'accuracy -0.4 points', 'accuracy unchanged')
     """
     if not np.isfinite(fall):
         return ""
-    size = abs(fall)
-    if size < 1e-4:
-        return "no more rows right"
-    more = "more" if fall > 0 else "fewer"
-    if size >= 0.015:
-        return f"about {100 * size:.0f} {more} rows in 100 right"
-    rows = 100 if size >= 0.0075 else int(float(f"{1 / size:.1g}"))
-    return f"about 1 {more} row in {rows:,} right"
+    return f"accuracy {100 * fall:+.2g} points" if abs(fall) >= 1e-4 else "accuracy unchanged"
+
+
+def _more(lower: bool) -> str:
+    """What to add to "not lower" where a higher order is lower in the mean."""
+    return " by more than one standard error" if lower else ""
 
 
 def _name(order: int) -> str:

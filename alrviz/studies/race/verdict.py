@@ -297,12 +297,12 @@ def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
     if len(lanes) > FEW:
         first = min(risen, key=lambda one: one[1])
         who = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
-        return f" But held out {who} get worse, {first[0]} from iteration {first[1]} on."
-    gets = "both get" if len(risen) == FEW else f"{risen[0][0]} gets"
+        return f" Overfitting: the held-out loss of {who} rises, that of {first[0]} after iteration {first[1]}."
+    who = "both" if len(risen) == FEW else risen[0][0]
     steps = " and ".join(dict.fromkeys(str(step) for _, step, _, _ in risen))
     called = [f"{name} " if len(risen) == FEW else "" for name, *_ in risen]
     ends = ", ".join(f"{name}{low:.3f} to {last:.3f}" for name, (_, _, low, last) in zip(called, risen, strict=True))
-    return f" But held out {gets} worse from iteration {steps} on ({ends})."
+    return f" Overfitting: the held-out loss of {who} rises after iteration {steps} ({ends})."
 
 
 def _tie(best: RacerSummary, worst: RacerSummary) -> str:

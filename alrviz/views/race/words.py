@@ -17,7 +17,7 @@ ROWS_SHOWN = 40
 _ENDS = ("objective", "heldout_log_loss")
 _HINTS = {
     "NLL": "Negative log-likelihood per training row, in nats, at the iteration shown",
-    "held-out": "Log loss per held-out row, in nats, at the iteration shown",
+    "held-out": "Mean log loss per held-out row, in nats, at the iteration shown",
 }
 
 
@@ -83,9 +83,9 @@ def _mark_heads(marks: dict[str, Milestones], unit: str) -> list[tuple[str, str]
 def _until(watched: RaceReader, marks: dict[str, Milestones], unit: str) -> str:
     kinds = {mark.to_zero for mark in marks.values()}
     # While a race goes on a milestone is met by all who lead: the best is what has been seen so far.
-    of = "" if watched.shown else " <b>so far</b>: it moves until the race has ended"
+    of = "" if watched.shown else " <b>so far</b> (provisional until the race has ended)"
     of = of if watched.same_objective else f" of its own objective{of}"
-    near = [f"1 %, 0.1 %: {unit} until that near the best{of}"] if False in kinds else []
+    near = [f"1 %, 0.1 %: {unit} to reach that near the lowest F{of}"] if False in kinds else []
     low = [f"≤: {unit} until F per row is that low, which falls to 0"] if True in kinds else []
     return f"<p class='quiet'>{'; '.join(near + low)}</p>"
 
@@ -121,10 +121,10 @@ def separation_html(watched: RaceReader, dark: bool = False) -> str:
     if not bars:
         return ""
     title = (
-        "<h3><abbr title='Share of training rows whose own class has the highest score: at 100 % the rows are "
-        "separable, and unregularised log loss without bounds has no finite optimum: the norm of phi, beside it, "
-        "then grows without end.'>Separation</abbr> "
-        "<span class='quiet'>rows classified correctly · norm of phi</span></h3>"
+        "<h3><abbr title='Complete separation: at a training accuracy of 100 % unregularised log loss without bounds "
+        "has no finite optimum, and the norm of phi grows without end. Quasi-complete separation: the same holds where "
+        "a cell has no row of some class, whatever the accuracy.'>Separation</abbr> "
+        "<span class='quiet'>training accuracy · norm of phi</span></h3>"
     )
     return f"{title}<div class='meter'>{''.join(bars)}</div>{_empty_share(watched)}"
 
@@ -135,8 +135,8 @@ def _empty_share(watched: RaceReader) -> str:
     if not found:
         return ""
     return (
-        f"<p class='quiet'>{100 * max(found):.1f} % of the (cell, class) pairs hold no row, so with alpha 0 "
-        "no finite optimum exists: the infimum is only approached.</p>"
+        f"<p class='quiet'>Quasi-complete separation: {100 * max(found):.1f} % of the (cell, class) pairs have no row, "
+        "so that with alpha 0 their coefficients diverge; no finite optimum exists.</p>"
     )
 
 
@@ -171,7 +171,7 @@ def ends_html(watched: RaceReader, dark: bool = False) -> str:
 
 
 def numbers_html(watched: RaceReader, dark: bool = False) -> str:
-    """The table of all iterations: one row an iteration, two columns a racer; the CSV has all columns."""
+    """The table of all iterations: one row per iteration, two columns per racer; the CSV has all columns."""
     heads, columns = ["iteration"], []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
         rows = racer.run.trace.rows or 1.0

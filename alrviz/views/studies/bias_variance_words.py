@@ -62,7 +62,7 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], ki
         first = by_share[shares[0]]
         dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
         body.append([f"{dot} {safe(first['name'], 60)}", *mine])
-    told = f"<p class='quiet'>{of.bias_words} (full) + {of.variance_words} (pale) = error</p>"
+    told = f"<p class='quiet'>{of.bias_words} (solid) + {of.variance_words} (light) = error</p>"
     return told + html_table(["racer", *map(share_text, shares)], body, "scroll grid")
 
 
@@ -127,7 +127,7 @@ def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
         return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{at}, {each}.</span>"
     there = table[table["error"].notna()]
     if not len(there):
-        return "<span class='quiet'>No recipe has two complete rounds yet, and one tells no variance.</span>"
+        return "<span class='quiet'>No recipe has two complete rounds yet; variance needs two.</span>"
     best = there.loc[there["error"].idxmin()]
     of = KINDS[kind]
     at = f" at {share_text(best['train_share'])}" if sizes > 1 else ""

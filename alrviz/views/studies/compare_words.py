@@ -101,11 +101,11 @@ def _foot(study: "Study", lines: pd.DataFrame, measure: str) -> str:
     first = safe(study.names[0], 40)
     rank = "".join(f"<td>{number(value, 2)}</td>" for value in table["rank"])
     ratio = "".join(f"<td>{number(value, 3)}</td>" for value in table["ratio"])
-    told = "1 is best; equal ones share ranks. Over the data sets on which every fit is there"
+    told = "1 is best; ties share ranks. Over the data sets on which every fit is there"
     mean = f"Geometric mean over the data sets of the value over that of {first}: below 1 is better"
     return (
         f"<tr class='foot'><td><abbr title='{told}'>mean rank</abbr></td>{rank}</tr>"
-        f"<tr class='foot'><td><abbr title='{mean}'>geometric mean</abbr> over {first}</td>{ratio}</tr>"
+        f"<tr class='foot'><td><abbr title='{mean}'>geometric mean</abbr> ratio to {first}</td>{ratio}</tr>"
     )
 
 
@@ -120,9 +120,9 @@ def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
         body.append([title, *(_pair(found.get((a, b))) for b in study.names[1:])])
     told = (
         f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
-        "the exact two-tailed sign test, draws left out"
+        "the exact two-tailed sign test, ties left out"
     )
-    return html_table([f"<abbr title='{told}'>win / draw / loss</abbr>", *titles[1:]], body, "scroll pairs")
+    return html_table([f"<abbr title='{told}'>win / tie / loss</abbr>", *titles[1:]], body, "scroll pairs")
 
 
 def _pair(line: Any) -> str:

@@ -132,12 +132,12 @@ _SE = "± <abbr title='standard error'>se</abbr>"
 _COLUMNS = {
     "order": "n", "folds": "folds", "log_loss": "log loss", "se": _SE, "gain": "gain over the one below",
     "gain_se": _SE, "wins": "folds won", "error": "error rate", "parameters": "parameters",
-    "train_seconds": "seconds a fit",
+    "train_seconds": "seconds per fit (measured)",
 }  # fmt: skip
 
 
 def numbers_html(lines: pd.DataFrame) -> str:
-    """The table below: a line an order."""
+    """The table below: a line per order."""
     if not len(lines):
         return "<p class='quiet'>No fold is complete yet.</p>"
     shown = [name for name in _COLUMNS if name in lines]

@@ -49,7 +49,7 @@ _THUMB = 6  # px beside the rail of a slider
 AT_ONCE = 0.03  # seconds that a fit is waited for: most of small tables take no longer, and the picture follows at once
 _LEGEND = (
     "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> held-out rows "
-    "&nbsp;<b aria-hidden='true'>○</b> the best of them</span>"
+    "&nbsp;<b aria-hidden='true'>○</b> lowest held-out</span>"
 )
 
 

@@ -24,8 +24,8 @@ def sentence_html(study: "Study", said: str) -> str:
     if study.phase == "waiting" and not study.progress.done:
         many = f"{len(paths)} paths" if len(paths) > 1 else "one path"
         return (
-            f"<span class='quiet'>Press Run: {many} along alpha, and naive Bayes or AnJE and unregularised fits "
-            f"beside them, on the same split of {study.dataset.n_rows:,} rows.</span>"
+            f"<span class='quiet'>Press Run: {many} along alpha, with the generative and the unregularised model for "
+            f"reference, on the same split of {study.dataset.n_rows:,} rows.</span>"
         )
     there = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
     if not said:

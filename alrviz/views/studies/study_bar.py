@@ -38,7 +38,7 @@ class StudyBar:
             "Run", "play_arrow", "space", _RUN, run,
             variant="contained", width=128,
         )  # fmt: skip
-        self.stop = key_button("Stop", "stop", "s", "Stop: no later fit appears (s)", stop)
+        self.stop = key_button("Stop", "stop", "s", "Stop (s)", stop)
         self.redo = pmui.Button(
             label="Retry failed", icon="refresh", variant="outlined", margin=(0, 8, 0, 0), stylesheets=[ICONS]
         )

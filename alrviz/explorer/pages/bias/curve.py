@@ -29,7 +29,7 @@ ORDERS = (1, 2, 3)
 LEARNING = tuple(name for name, family in FAMILIES.items() if family.learns_rows)
 REPEATS, WINDOWS = (3, 5, 10, 20, 50), (100, 300, 1000, 3000, 10_000)
 _MOST_REPEATS, _MOST_WINDOW = 100, 1_000_000
-THETAS = {"all rows": "two-pass", "rows so far": "single-pass"}
+THETAS = {"all rows (two-pass)": "two-pass", "rows so far (single-pass)": "single-pass"}
 # Seconds of a learner's visit of a row, a tuple; rows visited to find the step length: 16 are tried on 2,000 rows.
 # Measured on led, led24, poker-hand and waveform: 6e-8 to 1e-7.
 _VISIT, _TRIED = 8e-8, 16 * 2000
@@ -39,12 +39,12 @@ ABOUT = r"""
 mean over the last rows, the *window*; the first points average the few rows there are. The rows come in several
 shuffles, the same for every learner: the line is the mean, the band one standard error.
 
-*lr* and *alr* take one step a row, by sgd (one step length for all weights) or adagrad (one for each weight, which
+*lr* and *alr* take one step per row, by sgd (one step length for all weights) or adagrad (one for each weight, which
 shrinks with use); the first step length is the one that does best on the first 2,000 rows. [[AnJE]] only counts. Low
-[[order|orders]] have few numbers to learn and are ahead at first; a higher order needs more rows to show what it can
-say. A ring marks the row from which it stays ahead of the order below. [[ALR|alr]] needs log [[theta]], which only rows
-give: *two-pass* takes it from all rows beforehand, as [ALR] does, and is ahead by it from the start; *single-pass*
-takes it from the rows so far."""
+[[order|orders]] have few parameters and are ahead at first; a higher order needs more rows. A ring marks the row
+from which it stays ahead of the order below. [[ALR|alr]] needs log [[theta]], which only rows give: *two-pass* takes
+it from all rows beforehand, as [ALR] does, and is ahead by it from the start; *single-pass* takes it from the rows
+so far."""
 
 
 def learner(recipe: Recipe) -> Recipe:
@@ -86,7 +86,7 @@ GRIDS: Mapping[str, RecipeGrid] = {
     "counting": RecipeGrid("AnJE, n = 1, 2, 3", "Nothing is fitted: cells are counted as rows come.", _COUNTED),
     "both": RecipeGrid(
         "counting and learning",
-        "Counting is ahead while rows are few, learning once there are many: Ng's and Jordan's crossing.",
+        "Generative ahead on few rows, discriminative on many: the crossing of Ng and Jordan (2002).",
         (*_COUNTED, *_by("adagrad", "alr")),
     ),
 }

@@ -29,24 +29,25 @@ SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
 _MOST_SIZES = 6
 _OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
 _ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv"}
-_ROUNDS = "Shuffles of the rows, and into how many folds each is cut; every fold is judged by a fit on the others"
+_ROUNDS = "Repeated k-fold cross-validation: how many repeats, each with the rows in another order, and folds"
 
 ABOUT = r"""
-A model errs because it cannot say what is true ([[bias]]), and because other training rows would have made another
-model of it ([[variance]]). The rows are shuffled and cut into folds, again and again; in each round every row is
-[[held-out|held out]] once and predicted by a model that has not seen it. With $R$ rounds a row has $R$ predictions, and
-their scatter is variance.
+A model errs because its class is too limited ([[bias]]), and because another sample of training rows would have
+given another model ([[variance]]). The rows are shuffled and cut into folds, again and again; in each round every
+row is [[held-out|held out]] once and predicted by a model that has not seen it. With $R$ rounds a row has $R$
+predictions, and their scatter is variance.
 
 *Kohavi and Wolpert*: $p_k$ is the share of a row's predictions that say class $k$. Then
-$\text{bias}^2 = \frac{1}{2} \sum_k (1[k = y] - p_k)^2$ and $\text{variance} = \frac{1}{2} (1 - \sum_k p_k^2)$, averaged
-over rows. [[plug-in|Plug-in]] takes the shares as they are, as if $R$ predictions were all there could be; the
-*unbiased* form moves $\text{variance} / (R - 1)$ from bias to variance. *Domingos*: a row's main prediction is the one
-that most rounds give; bias is 1 where it is wrong, and net variance is what rounds that stray from it add to the error,
-less what they take away. In each of the three bias + variance = error ([[0-1 loss]]), in every cell of the grid.
+$\text{bias}^2 = \frac{1}{2} \sum_k (1[k = y] - p_k)^2$ and $\text{variance} = \frac{1}{2} (1 - \sum_k p_k^2)$,
+averaged over rows. [[plug-in|Plug-in]] takes the shares as they are, as if $R$ predictions were all there could be;
+the *unbiased* form moves $\text{variance} / (R - 1)$ from bias to variance. *Domingos*: a row's main prediction is
+the one that most rounds give; bias is 1 where it is wrong, and net variance is what rounds that stray from it add to
+the error, minus what they take away. In each of the three bias + variance = error ([[0-1 loss]]), in every cell of
+the grid.
 
 Error bars are one standard error by the jackknife over rounds; they shrink as rounds are added, and there are none
 before the third. As in [WANBIA-C], with a higher [[order]] bias falls and variance rises; a stronger penalty
-([[alpha]]) does the opposite, and more training rows take variance away."""
+([[alpha]]) does the opposite, and more training rows reduce variance."""
 
 
 def _orders(*families: str) -> tuple[Recipe, ...]:
@@ -66,7 +67,7 @@ GRIDS: Mapping[str, RecipeGrid] = {
     ),
     "alphas": RecipeGrid(
         "lr, n = 2, by alpha",
-        "A stronger penalty takes variance away and adds bias.",
+        "A stronger penalty lowers variance and adds bias.",
         tuple(Recipe("lr", order=2, alpha=alpha) for alpha in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)),
     ),
     "families": RecipeGrid(
@@ -105,7 +106,7 @@ def _read_sizes(text: str) -> str:
 def _sizes_text(slug: str) -> str:
     sizes = slug.split("-")
     few = ", ".join(sizes) if len(sizes) < 4 else f"{sizes[0]} … {sizes[-1]}"
-    return "all" if slug == "100" else f"{few} %"
+    return "100 %" if slug == "100" else f"{few} %"
 
 
 def _alphas(spec: "GridSpec") -> dict[str, Any]:
@@ -132,7 +133,7 @@ class GridSpec(StudySpec):
         "sizes": Menu(
             "Training rows", 156,
             lambda spec: {_sizes_text(slug): slug for slug in dict.fromkeys((*SIZES, spec.sizes))},
-            why="Shares of the training rows that are learned from",
+            why="Training sizes, in % of the rows of the training folds",
         ),
     }  # fmt: skip
     prints = """study.run()
@@ -197,6 +198,6 @@ class GridTab(StudyPage):
 class BiasPage(StudyTabs):
     """See the module's text; the shell describes what a page is."""
 
-    title, icon, group, slug = "Bias and variance", "balance", "Judge", "bias"
+    title, icon, group, slug = "Bias and variance", "balance", "Evaluate", "bias"
     tabs: ClassVar[Mapping[str, str]] = {"Grid": GridTab.slug, "Learning curve": CurveTab.slug}
     parts = (GridTab, CurveTab)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import panel as pn
 
 from alrviz.explorer.recipes.questions import Example
+from alrviz.explorer.recipes.recipe_fields import in_words
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS, button
@@ -22,19 +23,12 @@ SETTINGS = "Settings: everything else about this model"
 DRAW = "Draw: add, move and remove points; the models follow"
 PYTHON = "Python: copy this map as a script whose numbers are the screen's"
 EXAMPLES = (
-    Example(
-        "clear gain", "Four Gaussians: no straight line tells the classes apart, two curves do", "four-gaussians", 0
-    ),
-    Example("some", "Age curve: the risk falls, rises and falls again with age", "age-curve", 0),
-    Example("fails", "Two moons: a sum of curves cannot bend round both of them", "two-moons", 0),
+    Example("DLR wins", "Four Gaussians: no straight line separates the classes, two curves do", "four-gaussians", 0),
+    Example("small gain", "Age curve: the risk falls, rises and falls again with age", "age-curve", 0),
+    Example("DLR fails", "Two moons: a sum of curves cannot bend round both of them", "two-moons", 0),
 )
 FIRST_PEER = "lr"
-BANDWIDTHS = {
-    "leave-one-out": "loo",
-    "Silverman's, fixed": "silverman",
-    "on validation rows": "validation",
-    "as the paper": "paper",
-}
+BANDWIDTHS = {in_words("bandwidth", way): way for way in ("loo", "silverman", "validation", "paper")}
 
 
 def first_recipe(seed: int) -> Recipe:

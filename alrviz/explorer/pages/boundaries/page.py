@@ -38,7 +38,7 @@ def _tab(slug: str) -> Any:
 class BoundariesPage(TabbedPage):
     """See the module's text; the shell describes what a page is."""
 
-    title, icon, group, slug = "Boundaries", "join_inner", "See", "boundaries"
+    title, icon, group, slug = "Boundaries", "join_inner", "Explore", "boundaries"
     tabs = TABS
 
     @staticmethod

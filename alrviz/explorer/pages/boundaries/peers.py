@@ -14,6 +14,8 @@ from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_reference
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
+BEST = "Bayes-optimal classifier"  # what the truth of a demo set is called
+
 
 def truth_of(session: Session, dataset: "Dataset") -> Callable[[pd.DataFrame], np.ndarray] | None:
     """Return the generator's own p(class | row) where the session's table is a demo set whose truth is known.
@@ -30,12 +32,12 @@ def truth_of(session: Session, dataset: "Dataset") -> Callable[[pd.DataFrame], n
 
 
 def peer_menu(session: Session, dataset: "Dataset | None") -> dict[str, str]:
-    """Return the menu's entries: label and slug of every peer, and the truth where it is known."""
+    """Return the menu's entries: label and slug of every peer, and the best classifier there is where it is known."""
     from alrviz.estimators.peers import known_peers
 
     menu = {peer.label: name for name, peer in known_peers().items()}
     if dataset is not None and truth_of(session, dataset) is not None:
-        menu["the truth"] = TRUTH
+        menu[BEST] = TRUTH
     return menu
 
 

@@ -256,7 +256,7 @@ class CompareTab(StudyPage):
 class ComparePage(StudyTabs):
     """See the module's text; the shell describes what a page is."""
 
-    title, icon, group, slug = "Compare", "compare_arrows", "Judge", "compare"
+    title, icon, group, slug = "Compare", "compare_arrows", "Evaluate", "compare"
     tabs: ClassVar[Mapping[str, str]] = {"Comparison": CompareTab.slug, "History": HistoryTab.slug}
     parts = (CompareTab, HistoryTab)
 

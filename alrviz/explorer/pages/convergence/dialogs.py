@@ -18,11 +18,11 @@ from alrviz.views.core.clipboard import copy_code
 
 _ABSOLUTE = copy_code("new URL(source.data.value, window.location.href).href")
 _SHARE = (
-    "<p>Whoever has this link sees the race as it runs, and can touch nothing. It holds a secret, no data, and leads "
-    "on to the race you run next in place of this one. It ends when you revoke it, or when the race is no "
-    "longer stored.</p>"
+    "<p>Anyone with this link can view the race as it runs (read-only). It holds a secret, no data, and follows you to "
+    "the race you run next in place of this one. It ends when you revoke it, or when the race is no longer "
+    "stored.</p>"
 )
-_TAKEN = "<p>The link leads nowhere now. Open Share again for another one.</p>"
+_TAKEN = "<p>The link is revoked. Open Share again for another one.</p>"
 _NOTHING = "<p>Press Run first: a link leads to a race that has been started here.</p>"
 
 

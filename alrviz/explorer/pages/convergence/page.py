@@ -55,7 +55,7 @@ _SHARE = "Share: a link that shows this race and cannot touch it"
 class ConvergencePage:
     """See the module's text; the shell describes what a page is."""
 
-    title, icon, group, slug = "Convergence", "show_chart", "See", "convergence"
+    title, icon, group, slug = "Convergence", "show_chart", "Explore", "convergence"
 
     @staticmethod
     def choices() -> Choices:

@@ -15,21 +15,22 @@ $$F = - \sum_i \log p(y_i \mid x_i) + \alpha \| \phi - \phi_0 \|^2$$
 the [[NLL]] plus an L2 penalty of strength [[alpha]] that shrinks toward a [[center]] $\phi_0$; its settings may take
 squared error or the squared hinge instead of NLL, and let the penalty act on $w$. Racers differ in what they move:
 [[LR|lr]] moves $\phi = w$, [[ALR|alr]] moves $\phi = w \cdot \log \theta$ with [[theta]] counted beforehand,
-[[diagonal]] moves $\phi = w \cdot h^{-1/2}$ with $h = N_{\text{cell}} \pi_k (1 - \pi_k)$, adaptive the same with $h$
-taken anew at every step, ALRJ moves $\phi = w \cdot \gamma \log \theta$, $\gamma$ being [[AnJE]]'s factor. Where each
-cell and class has a weight of its own, free of bounds, and the penalty, if any, acts on [[phi]]: same functions, same
-best fit, other paths.
+[[diagonal]] moves $\phi = w \cdot d^{-1/2}$ with $d = N_{\text{cell}} \pi_k (1 - \pi_k) + 2 \alpha$ (without
+$2 \alpha$ where the penalty acts on $w$), adaptive the same with $d$ recomputed at every step from the rows'
+probabilities, ALRJ moves $\phi = w \cdot \gamma \log \theta$, $\gamma$ being [[AnJE]]'s factor. Where each cell and
+class has a weight of its own, free of bounds, and the penalty, if any, acts on [[phi]]: same functions, same best
+fit, other paths.
 
-*Full lines* are training rows, *dashed* ones [[held-out]] rows, both per row in [[nats]]. Grey lines are the class
-prior (what one knows without looking at a row) and [[AnJE]]. The *suboptimality* shows how far F is above the lowest
-value any racer has reached, on a log scale: a straight line gains the same factor with every iteration. *Milestones*
-are the first iterations within 1 % and 0.1 % of that value. Where the rows are [[separable]], and often elsewhere,
-unregularised log loss has no finite optimum: the lines fall for ever, and the race only tells how fast."""
+*Solid lines* are training rows, *dashed* ones [[held-out]] rows, both per row in [[nats]]. Grey lines are the
+[[class prior]] (a model without columns) and [[AnJE]]. The *suboptimality* (gap) is F minus the lowest value any
+racer has reached, on a log scale: a straight line means linear convergence, the same factor gained with every
+iteration. *Milestones* are the first iterations within 1 % and 0.1 % of that value. Where the rows are
+[[separable]], and often elsewhere, unregularised log loss has no finite optimum: the lines fall for ever, and the
+race only tells how fast."""
 
 WHY = """
-Each family scales [[phi]], and that scale is a diagonal *preconditioner* for its solver. The best diagonal
-preconditioner is one over the root of the curvature, the diagonal of the Hessian: the orange line. The nearer a family
-comes to that line, the better conditioned its problem and the fewer iterations its solver needs. lr has no
-preconditioner: its line is flat. log [[theta]] grows as a cell gets rarer, so alr bends the right way, and the more
-uneven theta is, the more it helps.
-Each scale is shown over its own median: the line search finds one common factor by itself."""
+Each family scales [[phi]], and that scale is a diagonal *preconditioner* for its solver. The usual (Jacobi) one is
+$H_{ii}^{-1/2}$, one over the root of the diagonal of the Hessian: the orange line. The nearer a family comes to that
+line, the better conditioned its problem and the fewer iterations its solver needs. lr has no preconditioner: its
+line is flat. log [[theta]] grows as a cell gets rarer, so alr bends the right way, and the more uneven theta is, the
+more it helps. Each scale is divided by its median: a common factor makes no difference to the line search."""

@@ -79,7 +79,7 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
 def notes_html(dataset: "Dataset") -> str:
     """Return what was done while reading, as sentences."""
     if not dataset.notes:
-        return "<p class='quiet'>No issues found: nothing was dropped or split.</p>"
+        return "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
     sentences = " ".join(
         safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".")
         for note in map(for_page, dataset.notes)

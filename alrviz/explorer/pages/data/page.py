@@ -53,7 +53,7 @@ def demo_list(take: Callable[[str], None]) -> Viewable:
 class DataPage:
     """See the module's text; the shell describes what a page is."""
 
-    title, icon, group, slug = "Data", "table_chart", "Understand", "data"
+    title, icon, group, slug = "Data", "table_chart", "Data", "data"
 
     def __init__(self, session: Session):
         self.session = session
@@ -97,7 +97,7 @@ class DataPage:
         go, drawer = partial(self.session.go, "convergence", race=True), partial(self.session.open_drawer, True)
         demos = button("Demo sets", self._gallery.open, icon="apps", **plain)
         options = button("How it was read", drawer, icon="tune", **plain)
-        race = button("Race on it", go, icon="show_chart", variant="contained", margin=0)
+        race = button("Open in Convergence", go, icon="show_chart", variant="contained", margin=0)
         self._name.css_classes = ["alrviz-line"]
         self._split = split_menu(self.session)
         self._split.param.update(margin=(0, 8, 0, 0), align="center")

@@ -31,24 +31,25 @@ _BELOW = 152  # px of the table of prices under the reliability curve
 
 ABOUT = r"""
 Does it pay to look at columns together? [[order|n]] = 1 looks at single columns, 2 at all pairs, 3 at all triples;
-*class prior* is the model that looks at no column. Each order is fitted on the same training parts of the table and
-judged on the rows left out, again and again: *cross-validation*. Numeric columns are cut, and [[alpha]] is chosen where
-it says so, inside the training rows of each part, so that [[held-out]] rows stay unseen.
+*class prior* is the model that looks at no column. Each order is fitted on the same training folds and tested on the
+rows left out, again and again: [[cross-validation]]. Numeric columns are cut, and [[alpha]] is chosen where it says
+so ([[nested CV]]), inside the training rows of each fold, so that [[held-out]] rows stay unseen.
 
-The large picture shows the [[log loss]] of held-out rows, in [[nats]]: a thin grey line for each part, and over them
-the mean with one standard error. Parts share training rows, which makes their spread too small to be true; the error is
-Nadeau's and Bengio's, which allows for that: its square is $s^2 (1 / J + n_{\text{test}} / n_{\text{train}})$ over $J$
-parts. The ring marks the verdict: the *smallest* order whose mean is within one such error of the lowest, the error
-being that of the difference to the lowest, part by part (the one-standard-error rule). A gain below two of its errors,
-or below a hundredth of the loss for many times the parameters, is said to be *hardly* one. The dashed line is
-scikit-learn's gradient boosting on the same parts, which cuts numbers as it needs: where it is ahead, cells of cut
-columns are not the best model of this table. Below, on log scales, what an order costs: the parameters of a
-fit (its training rows hold fewer cells than the whole table, which the price beside the picture counts), and its
-seconds, the choice of [[alpha]] included.
+The large picture shows the [[log loss]] of held-out rows, in [[nats]]: a thin grey line for each fold, and over them
+the mean with one standard error. Folds overlap in training rows, so that the naive standard error is too small;
+[[Nadeau-Bengio|Nadeau's and Bengio's]] corrects for that: its square is
+$s^2 (1 / J + n_{\text{test}} / n_{\text{train}})$ over $J$ folds, $s^2$ being the variance of the differences. The
+ring marks the verdict: the *smallest* order whose mean is within one such error of the lowest, the error being that
+of the difference to the lowest, fold by fold (the [[one-standard-error rule]]). A gain below two of its standard
+errors, or below 1 % of the loss for many times the parameters, is *not clear*. The dashed line is scikit-learn's
+gradient boosting on the same folds, which cuts numbers as it needs: where it is better, cells of cut columns are not
+the best model of this table. Below, on log scales, what an order costs: the parameters of a fit (its training rows
+hold fewer cells than the whole table, which the price beside the picture counts), and its seconds, the choice of
+[[alpha]] included.
 
 *Reliability*: held-out rows in groups of equal size, by the probability the model gave to the class it predicted,
-against its observed accuracy. On the dashed diagonal a model means what it says; below it is too sure of itself, above
-it not sure enough. Bars are one standard error of a share."""
+against its observed accuracy. On the dashed diagonal a model is [[calibration|calibrated]]; below it is
+overconfident, above it underconfident. Bars are one standard error of the accuracy."""
 
 
 def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
@@ -143,7 +144,7 @@ for sentence in (verdict.sentence, *verdict.notes):
 class OrderPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
-    title, icon, group, slug = "Which order?", "stairs", "Judge", "order"
+    title, icon, group, slug = "Which order?", "stairs", "Evaluate", "order"
     spec_of, view_of, about = OrderSpec, OrderStudyView, ABOUT
     looks: ClassVar[Mapping[str, Any]] = {
         "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"min(420px, {_ROOM} - {_BELOW}px)")

@@ -138,7 +138,7 @@ print(study.verdict().sentence)
 class SelectionPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
-    title, icon, group, slug = "Selection", "filter_alt", "Understand", "selection"
+    title, icon, group, slug = "Selection", "filter_alt", "Explore", "selection"
     spec_of, view_of, about = SelectionSpec, SelectionView, ABOUT
     looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, "250px")}
     dragged = "keep"
