@@ -57,9 +57,10 @@ def settle(recipe: Recipe, n_columns: int, build: Build, stop: StopToken) -> tup
 def _order(recipe: Recipe, n_columns: int, build: Build, stop: StopToken) -> tuple[Recipe, str]:
     tried: list[tuple[Floats, Floats]] = []
     why = f"there are {n_columns} columns"
+    smoothing = recipe.params["smoothing"] or 1.0  # AnJE takes logarithms of counts, which others may not
     for order in range(1, min(n_columns, HIGHEST) + 1):
         try:
-            own = _losses(build(recipe.replace(family="anje", order=order)), stop)
+            own = _losses(build(recipe.replace(family="anje", order=order, smoothing=smoothing)), stop)
         except MemoryLimitError:
             if not tried:
                 raise

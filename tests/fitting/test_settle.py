@@ -101,6 +101,7 @@ def test_a_classifier_chooses_and_keeps_what_was_chosen(tmp_path):
     [
         ({"keep": 2.5}, "keep=2.5 is neither a share nor a number of tuples; .* above 1, such as 2, or 'auto'"),
         ({"keep": "auto", "selection": "cv"}, "chooses twice on the same rows"),
+        ({"keep": "auto", "alpha": "cv"}, "expected a number for one of them"),
         ({"keep": "most"}, "keep='most' is not a number; .*or 'auto'"),
         ({"order": "all"}, "order='all' is not a number; .*or 'auto'"),
     ],
@@ -117,3 +118,16 @@ def test_a_number_of_tuples_is_kept_as_it_is():
     assert "4 of tuples" in alrviz.Recipe("salr", keep=4).name
     level = settled(data, "hsalr", order=2, keep=3).levels
     assert [len(own.kept) for own in level] == [3, 3]
+
+
+def test_an_order_is_chosen_where_counts_are_not_smoothed():
+    """AnJE, whose log loss chooses, takes logarithms of counts; lr, which is fitted then, does not."""
+    data = alrviz.load_demo("led", 600)
+    model = alrviz.LRClassifier(order="auto", smoothing=0.0).fit(data.X, data.y)
+    assert model.cells_.order == 1
+
+
+def test_a_study_says_that_an_order_to_be_chosen_has_no_price():
+    study = alrviz.compare(alrviz.load_demo("led", 300), [alrviz.Recipe("alr", order="auto")], folds=2, n_jobs=1)
+    (line,) = (one for _, one in study.price().fits)
+    assert "is chosen once a run begins" in line.refused

@@ -78,6 +78,10 @@ class SelectiveALR(ALR):
                 f"unseen={params['unseen']!r} with unit='cell' takes cells that were not kept for ones that never "
                 "occurred; expected unseen='neutral'"
             )
+        if keep == "auto" and params["alpha"] == "cv":
+            raise RecipeError(
+                "keep='auto' with alpha='cv' would choose other tuples at each alpha; expected a number for one of them"
+            )
         if keep == "auto" and params["selection"] == "cv":
             raise RecipeError(
                 "keep='auto' with selection='cv' chooses twice on the same rows; expected a number for keep, or "

@@ -184,6 +184,14 @@ def price_of(
     return recipe.definition.price(PriceRequest(encoded, recipe, holdout, max_memory, stop, timed, prepared))
 
 
+def known_order(recipe: "Recipe") -> int:
+    """Return a recipe's order, 1 where it has none; `RecipeError` where rows are still to choose it."""
+    order = recipe.params.get("order", 1)
+    if order == "auto":
+        raise RecipeError("order='auto' is chosen once a run begins, and has no price before; expected a whole number")
+    return int(order)
+
+
 def price_cells(request: PriceRequest) -> Price:
     """Return the price of a recipe of a linear family, the cells that occur counted or estimated.
 
@@ -193,9 +201,7 @@ def price_cells(request: PriceRequest) -> Price:
     encoded, recipe, max_memory, prepared = request.encoded, request.recipe, request.max_memory, request.prepared
     shape = (encoded.levels, encoded.n_classes, encoded.n_rows, recipe)
     heldout, stop = request.n_heldout, request.stop
-    order = recipe.params["order"]
-    if order == "auto":
-        raise RecipeError("order='auto' is chosen once a run begins, and has no price before; expected a whole number")
+    order = known_order(recipe)
     check_order(encoded.n_columns, order)
     least = price(*shape, cells_seen=0, n_heldout=heldout, kept=(0, 0), max_memory=max_memory, timed=False)
     if least.refused:  # too many cells to look for, or the list of tuples alone is too long

@@ -139,9 +139,9 @@ def planned_price(prepared: "Prepared", recipe: Recipe, allowed: int | None, sto
     """Return the price of a recipe on rows that are prepared, as a fit will plan them; allowed: bytes, None for half
     of what is free.
     """
-    from alrviz.fitting.pricing.price import PLANNED, price_of
+    from alrviz.fitting.pricing.price import PLANNED, known_order, price_of
 
-    tuples = comb(prepared.encoded.n_columns, int(recipe.params.get("order", 1)))
+    tuples = comb(prepared.encoded.n_columns, known_order(recipe))
     made = prepared if tuples <= PLANNED else None  # planning a longer list is too slow for a price
     price = price_of(prepared.encoded, recipe, prepared.holdout, allowed, stop=stop, timed=True, prepared=made)
     if price.refused and made is None:  # an upper bound: where columns tell the same, a plan takes far less

@@ -106,8 +106,9 @@ def choose_tuples(
     if not chosen:
         has = f"the table has {columns} column{'' if columns == 1 else 's'}"
         raise RecipeError(f"orders={list(orders)} does not fit: {has}; expected some of 1, 2, 3 ...")
-    if not keeps:
-        raise RecipeError("keeps=[] does not fit; expected some shares above 0, 1 at most")
+    number = recipe.definition.params["keep"]
+    if not keeps or any(number.check("keep", keep) == "auto" or keep > 1 for keep in keeps):
+        raise RecipeError(f"keeps={list(keeps)} does not fit; expected some shares above 0, 1 at most")
     recipes = [recipe.replace(order=n, keep=float(keep)) for n in chosen for keep in sorted(set(keeps))]
     repeats = 1 if dataset.splitting.when is not None else repeats
     tasks = fold_tasks(dataset.hash, recipes, repeated_folds(repeats, folds, seed), seed)
