@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from alrviz import Recipe, load_demo, load_model, save_model
+from alrviz import Dataset, Recipe, load_demo, load_model, save_model
 from alrviz.errors import AlrvizError
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.families import FAMILIES
@@ -61,3 +61,16 @@ def test_a_family_of_other_tuples_than_lr_s_minimises_another_function_and_has_n
     if not like_lr:
         with pytest.raises(AlrvizError):
             learning_curve(data, [recipe])
+
+
+def test_tuples_that_are_never_counted_are_not_priced():
+    """Of 60 columns there are 5.5 million tuples of five; hsalr that keeps five a level counts some 300 at most."""
+    rows = np.random.default_rng(0).integers(0, 4, (300, 60)).astype(str)
+    data = Dataset.from_arrays(rows, np.where(rows[:, 0] == rows[:, 1], "a", "b"))
+    few, many = (short("hsalr", order=5, keep=keep) for keep in (5, 0.3))
+    encoded = prepare(data, few).encoded
+    assert price_of(encoded, few, max_memory=2**28).refused == ""
+    assert "keep fewer" in price_of(encoded, many, max_memory=2**28).refused
+    pairs = {family: price_of(encoded, short(family, keep=1.0)).bytes for family in ("salr", "hsalr")}
+    assert pairs["hsalr"] == pairs["salr"]
+    Run(data, few, max_memory=2**28).advance()

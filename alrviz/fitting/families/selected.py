@@ -13,7 +13,7 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.left_out import rows_for
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.pricing.price import Price, PriceRequest
+from alrviz.fitting.pricing.price import Price, PriceRequest, known_order
 from alrviz.models.cell_selection import CellLevel, cell_levels
 from alrviz.models.tuple_selection import SCORES, Counted, levels
 
@@ -103,19 +103,29 @@ class SelectiveALR(ALR):
         return last
 
     def price(self, request: PriceRequest) -> Price:
-        """As of alr, whose cells are counted, and keys of the rows for each tuple that may be kept."""
-        found, order = super().price(request), request.recipe.params["order"]
-        self._check_number(request.recipe.params, request.encoded.n_columns)
-        share, every = self._share(request.recipe.params), comb(request.encoded.n_columns, order)
-        tuples = ceil(share * every) if share <= 1 else min(int(share), every)
-        needed = found.bytes + 2 * tuples * (request.encoded.n_rows + request.n_heldout)
-        if found.refused or needed <= found.allowed:
-            return replace(found, bytes=needed)
-        refused = (
-            f"{tuples:,} tuples of order {order} need about {needed / 2**20:,.0f} MiB here and "
+        """As of alr, of the tuples that are counted at the level that takes most; and keys of the rows for each tuple
+        that may be kept.
+        """
+        params, columns, order = request.recipe.params, request.encoded.n_columns, known_order(request.recipe)
+        self._check_number(params, columns)
+        found, needed = super().price(request), dict[int, int]()
+        looked = self._looked(params, columns)
+        for level, tuples in looked.items():
+            lower = replace(request, recipe=request.recipe.replace(order=level))
+            every = found if level == order else super().price(lower)
+            keys = 2 * self._kept(params, tuples) * (request.encoded.n_rows + request.n_heldout)
+            needed[level] = ceil(every.bytes * tuples / comb(columns, level)) + keys
+        at, part = max(needed, key=lambda level: needed[level]), looked[order] / comb(columns, order)
+        own = replace(
+            found, parameters=ceil(found.parameters * part), cells_seen=ceil(found.cells_seen * part), bytes=needed[at]
+        )
+        if found.refused and part == 1.0:
+            return own
+        words = (
+            f"{looked[at]:,} tuples of order {at} need about {needed[at] / 2**20:,.0f} MiB here and "
             f"{found.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
         )
-        return replace(found, bytes=needed, refused=refused)
+        return replace(own, refused=words if needed[at] > found.allowed else "")
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """As of alr; a model without each tuple is not fitted where these are too many."""
@@ -129,9 +139,14 @@ class SelectiveALR(ALR):
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
         return ""
 
-    def _share(self, params: Mapping[str, Any]) -> float:
-        """The most of all tuples that rows are given keys for: a share, or their number; all may be chosen."""
-        return 1.0 if params["keep"] == "auto" else float(params["keep"])
+    def _looked(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
+        """By level, the most tuples that are counted there."""
+        return {params["order"]: comb(n_columns, params["order"])}
+
+    def _kept(self, params: Mapping[str, Any], looked: int) -> int:
+        """The most of so many tuples that rows are given keys for; of what is still to be chosen all."""
+        keep = 1.0 if params["keep"] == "auto" else params["keep"]
+        return ceil(keep * looked) if keep <= 1 else min(int(keep), looked)
 
 
 class HierarchicalSelectiveALR(SelectiveALR):
@@ -165,5 +180,9 @@ class HierarchicalSelectiveALR(SelectiveALR):
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
         return str(params["grow"])
 
-    def _share(self, params: Mapping[str, Any]) -> float:
-        return 1.0  # of few columns most tuples have a part that was kept
+    def _looked(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
+        looked = {1: n_columns}
+        for level in range(2, params["order"] + 1):
+            grown = self._kept(params, looked[level - 1]) * (n_columns - level + 1)
+            looked[level] = min(comb(n_columns, level), grown)
+        return looked
