@@ -260,7 +260,7 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
         state[looked[last.kept]] = 2
     tells = np.zeros(len(mi), bool) if search.tells is None or not known else search.tells
     best = [int(k) for k in np.argsort(-np.where(tells, gain, -np.inf), kind="stable")[:MISSED] if tells[k]]
-    every = search.all_tuples()
+    every = search.all_tuples() if known else np.empty((0, search.order), np.int32)
     high, low = (max(float(gain.max()), 0.0), float(gain.min())) if len(gain) else (1.0, 0.0)
     right = float(mi.max(initial=0.0)) or 1.0
     air = 0.1 * (high - low) or 1e-3

@@ -3,9 +3,10 @@
 import pytest
 
 from alrviz.explorer.pages.convergence.page import ConvergencePage
-from alrviz.explorer.pages.selection.page import SelectionPage
+from alrviz.explorer.pages.selection.page import SelectionPage, SelectionSpec
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets import study_page
+from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import opened
 from tests.explorer.pages import until_study as until
 
@@ -62,3 +63,8 @@ def test_each_order_up_to_the_highest_is_priced(page):
     page.menus["order"].value = 4
     until(page, lambda: page.known is not None)
     assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3", "n = 4"]
+
+
+def test_single_cells_of_another_page_are_searched_as_tuples():
+    (own,) = SelectionSpec.usable((Recipe("hsalr", order="auto", keep=0.3, unit="cell"),))
+    assert (own.params["unit"], own.params["order"]) == ("tuple", SelectionSpec.first[0].params["order"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import alrviz
+from alrviz.errors import MemoryLimitError
 from alrviz.fitting.families import counted
 from alrviz.stop import Stopped, StopToken
 from alrviz.studies.protocols.live_selection import LiveSelection
@@ -76,3 +77,12 @@ def test_it_ends_when_it_is_told_to():
     stop.stop()
     with pytest.raises(Stopped):
         list(LiveSelection(alrviz.load_demo("xor")).search(alrviz.Recipe("salr", order=2), stop))
+
+
+def test_tables_that_are_too_large_are_refused_before_they_are_counted(monkeypatch):
+    rows = np.random.default_rng(0).integers(0, 3, (2000, 70)).astype(str)
+    data = alrviz.Dataset.from_arrays(rows, np.where(rows[:, 0] == "0", "a", "b"))
+    monkeypatch.setattr(counted.InMemory, "tables", lambda *_: pytest.fail("counted"))
+    monkeypatch.setattr("alrviz.fitting.pricing.price.free_memory", lambda: 2**30)
+    with pytest.raises(MemoryLimitError, match="order 4 needs about"):
+        last(LiveSelection(data), alrviz.Recipe("salr", order=4))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.prepare import prepare
+from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cell_space import AllOrders, SomeCells, Tuples, ascending_tuples
 from alrviz.models.tuple_selection import SCORES, Level, excess_test, levels, predicted_gain
@@ -41,10 +42,9 @@ class Search:
     Attributes:
         columns: names of the columns.
         order: n.
+        score: what the scores are.
         levels: those that are complete.
         coming: the level whose tuples are being scored, nan those that are not yet; None between levels.
-        total: tuples that each size from 1 to n has, of which a level may look at fewer.
-        score: what the scores are.
         mi: (T,) mutual information of all tuples of n columns; None where these are too many, or not counted yet.
         gains: (T,) their predicted gains; None as well.
         tells: (T,) whether a tuple tells more than its parts, whatever chance does to so many: chi square, Bonferroni.
@@ -90,6 +90,7 @@ class LiveSelection:
     def __init__(self, dataset: "Dataset"):
         self._dataset = dataset
         self._counted: _Remembered | None = None
+        self._priced: Recipe | None = None
 
     def search(self, recipe: Recipe, stop: StopToken = NEVER) -> Iterator[Search]:
         """Yield what a search finds, as it finds it; a recipe that differs in its share alone is searched at once.
@@ -100,6 +101,12 @@ class LiveSelection:
         """
         prepared = prepare(self._dataset, recipe, stop=stop)
         params = recipe.params
+        # Of few tuples all are scored, whatever is kept: a hand that drags waits for no price.
+        counted_all = comb(prepared.encoded.n_columns, int(params["order"])) <= MOST
+        asked = recipe.replace(keep=1.0) if counted_all else recipe
+        if asked != self._priced:
+            require_memory(price_of(prepared.encoded, asked, prepared.holdout, stop=stop))
+            self._priced = asked
         request = FitRequest(prepared, recipe, params, lambda words: None, stop)
         if self._counted is None:
             self._counted = _Remembered(request)

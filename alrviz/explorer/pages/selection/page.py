@@ -102,10 +102,13 @@ print(study.verdict().sentence)
 
     @classmethod
     def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
-        """Return the first that selects tuples; the share is the view's."""
-        own = cls.first[0].params
-        found = [recipe.replace(keep=own["keep"]) for recipe in recipes if recipe.family in FAMILIES.values()]
-        auto = [recipe.replace(order=own["order"]) if recipe.params["order"] == "auto" else recipe for recipe in found]
+        """Return the first that selects, by tuples, which the pictures show; the share is the view's."""
+        own = {name: cls.first[0].params[name] for name in ("keep", "unit")}
+        found = [recipe.replace(**own) for recipe in recipes if recipe.family in FAMILIES.values()]
+        auto = [
+            recipe.replace(order=cls.first[0].params["order"]) if recipe.params["order"] == "auto" else recipe
+            for recipe in found
+        ]
         return tuple(auto)[:1]
 
     def orders(self) -> range:
