@@ -79,7 +79,7 @@ JUDGED = Choosable(tuple(FAMILIES), "Recipe", ("holdout",), True)
 _FIELDS = (
     Field("scale", "Scale"),
     Field("order", "Order n"),
-    Field("keep", "Fraction of tuples kept", step=0.05),
+    Field("keep", "Fraction or number of tuples kept", step=0.05),
     Field("selection", "Tuples scored by"),
     Field("unit", "What is chosen"),
     Field("grow", "Grow a tuple if"),
