@@ -25,7 +25,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         'Miller and Madow\'s correction, as plain MI favours tuples of many cells; "cv": by how much the log loss of '
         'a part of the training rows rises where a model, fitted to others of that part, lacks the tuple; "gain": by '
         "how much held-out log loss should fall beside a model of their parts, from its residuals: it sees exclusive "
-        "or, and keeps none that should raise it, but for the best.",
+        "or, keeps none that should raise it, but for the best, and has their parts in the model as well.",
     ),
     "unit": (
         '"tuple" or "cell"',

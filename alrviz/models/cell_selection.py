@@ -9,13 +9,13 @@ Where columns have many levels, whose tuples are all too large to be kept, the f
 cells are looked at that rows lie in and that have one kept part ("weak") or only kept ones ("strong").
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import SomeCells, Space, Tuples
+from alrviz.models.cell_space import SomeCells, Space, Tuples, TupleSpace
 from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Counted, Level, best, excess_test, grown
 from alrviz.passes.aligned_buffers import Floats
@@ -84,7 +84,7 @@ def cell_levels(
         if score == "gain":
             kept = kept[scores[kept] > 0] if (scores > 0).any() else best(scores, 1e-12)
         space, seen = tables.space, tables.seen
-        chosen = _listed(space, seen[kept])
+        chosen = listed(space, seen[kept])
         yield CellLevel(space.tuples[tables.tuple_of_seen], scores, kept, space.codes_of(seen), chosen)
         below = chosen
         if i < order:
@@ -96,8 +96,16 @@ def _wider(tuples: tuple[tuple[int, ...], ...], n_columns: int, strong: bool) ->
     return tuple(grown(tuples, n_columns, strong)) or tuple(grown(tuples, n_columns, False))
 
 
-def _listed(space: Space, cells: NDArray[np.int64]) -> SomeCells:
-    """Cells of a space as those of the tuples alone that have some."""
+def joined(parts: Sequence[SomeCells], levels: NDArray[np.int64]) -> SomeCells:
+    """Return cells of several sizes, small ones first, together; `levels` (a,) of the columns."""
+    tuples = tuple(columns for part in parts for columns in part.tuples)
+    first = np.cumsum([0, *(TupleSpace(levels, part.tuples).n_cells for part in parts)])
+    cells = [part.cells + begin for part, begin in zip(parts, first[:-1], strict=True)]
+    return SomeCells(tuples, tuples, np.concatenate(cells).tobytes())
+
+
+def listed(space: Space, cells: NDArray[np.int64]) -> SomeCells:
+    """Return cells of a space, ascending, as those of the tuples alone that have some."""
     of, number = np.unique(space.tuple_of(cells), return_inverse=True)
     first = np.append(0, np.cumsum(space.cards[of]))[:-1]
     tuples = tuple(map(tuple, space.tuples[of].tolist()))

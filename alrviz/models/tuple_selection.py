@@ -137,9 +137,11 @@ class Counted(Protocol):
 
     Attributes:
         hear: hears of each level that was scored.
+        levels: (a,) levels of each column.
     """
 
     hear: Callable[[Level], None]
+    levels: NDArray[np.int64]
 
     def tables(self, tuples: Tuples) -> Tables:
         """Return the counts of all tuples of an order, or of a list of them."""

@@ -79,7 +79,8 @@ def test_exclusive_or_is_found_by_its_gain_and_not_from_below_by_mutual_informat
     assert [5, 6] not in below
     gained = chosen(data, "salr", order=2, keep=1.0, selection="gain")
     assert [5, 6] in gained
-    assert len(gained) <= 9  # of 21: noise is above 0 in one of six
+    assert [j for j, k in gained if j == k] == list(range(7))  # the columns, beside which a pair gains
+    assert len(gained) <= 7 + 9  # of 21: noise is above 0 in one of six
 
 
 def test_the_gain_is_about_what_a_refit_gains():
@@ -143,6 +144,28 @@ def test_a_table_in_batches_has_the_tuples_of_the_one_in_memory(tmp_path, family
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-12, atol=1e-15)
     if family == "salr":
         assert [5, 6] in chosen(stream, family, max_iter=1, order=2, keep=0.05, selection="gain")
+
+
+@pytest.mark.parametrize("unit", ["tuple", "cell"])
+@pytest.mark.parametrize("family", ["salr", "hsalr"])
+def test_a_model_of_tuples_that_gain_beside_their_parts_has_the_parts(tmp_path, family, unit):
+    """Where the class is a sum over columns no triple gains beside pairs: without parts nothing would be left."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"c{j}": rng.integers(0, 3, 3000).astype(str) for j in range(5)})
+    told = X.astype(int).to_numpy() @ [3, 2, 2, 1, 0] + rng.normal(size=3000)
+    y = np.where(told > 8, "high", "low")
+    data = alrviz.Dataset.from_arrays(X, y)
+    run, alr = (
+        alrviz.Run(data, alrviz.Recipe(name, order=3, **more))
+        for name, more in ((family, {"selection": "gain", "keep": 1.0, "unit": unit}), ("alr", {}))
+    )
+    losses = [[step.extra["heldout_log_loss"] for step in own.steps()][-1] for own in (run, alr)]
+    assert losses[0] < losses[1]
+    assert 2 in map(len, run.model.space.members)
+    assert run.price.parameters >= run.model.phi.size
+    model = run.estimator()
+    alrviz.save_model(model, tmp_path / "m.zip")
+    np.testing.assert_array_equal(alrviz.load_model(tmp_path / "m.zip").predict_proba(X), model.predict_proba(X))
 
 
 def test_a_model_of_chosen_tuples_is_saved_and_explained(tmp_path):

@@ -28,7 +28,7 @@ class InMemory(Counted):
     """What selecting asks of rows in memory."""
 
     def __init__(self, request: FitRequest):
-        self._request, self.hear = request, request.hear
+        self._request, self.hear, self.levels = request, request.hear, request.prepared.encoded.levels
 
     def tables(self, tuples: Tuples) -> Tables:
         """Counts, kept with the rows."""
@@ -88,6 +88,7 @@ class OverPasses(Counted):
     def __init__(self, count: Callable[..., Streamed], trial: Trial, sample: Trial, request: StreamRequest):
         # of tuples; and, True, without D_CV
         self._count, self._trials, self._request, self.hear = count, (trial, sample), request, request.hear
+        self.levels = request.coded.levels
 
     def tables(self, tuples: Tuples) -> Tables:
         """Counts, in a pass."""

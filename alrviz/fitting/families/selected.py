@@ -4,7 +4,7 @@ salr    all tuples of n columns are scored by counts, and a share of them is kep
 hsalr   the columns are scored, a share is kept; tuples of two grow from these, are scored, a share is kept; and so on
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil, comb
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,7 +14,8 @@ from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.left_out import rows_for
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.pricing.price import Price, PriceRequest, known_order
-from alrviz.models.cell_selection import CellLevel, cell_levels
+from alrviz.models.cell_selection import CellLevel, cell_levels, joined, listed
+from alrviz.models.cell_space import AllOrders
 from alrviz.models.tuple_selection import SCORES, Counted, levels
 
 if TYPE_CHECKING:
@@ -94,13 +95,24 @@ class SelectiveALR(ALR):
             )
 
     def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> "Tuples":
-        """Those of the highest scores."""
-        asked = (counted, n_columns, params["order"], params["selection"], params["keep"], self._hierarchy(params))
-        last: Tuples = ()
-        for level in cell_levels(*asked) if params["unit"] == "cell" else levels(*asked):
+        """Those of the highest scores; and, where these are gains beside their parts, the parts too."""
+        by_cell, hierarchy, order = params["unit"] == "cell", self._hierarchy(params), params["order"]
+        asked = (counted, n_columns, order, params["selection"], params["keep"], hierarchy)
+        found: list[Any] = []
+        for level in cell_levels(*asked) if by_cell else levels(*asked):
             counted.hear(level)
-            last = level.cells if isinstance(level, CellLevel) else level.chosen
-        return last
+            found.append(level.cells if isinstance(level, CellLevel) else level.chosen)
+        gains = params["selection"] == "gain" and order > 1
+        if gains and not hierarchy:
+            of = counted.tables(order - 1)
+            found.insert(0, listed(of.space, of.seen) if by_cell else tuple(map(tuple, of.space.members)))
+        own = found if gains else found[-1:]
+        return joined(own, counted.levels) if by_cell else tuple(columns for part in own for columns in part)
+
+    def counted(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
+        """As of alr; of lower orders too, where the parts of tuples are in the model."""
+        found = super().counted(params, n_columns)
+        return (AllOrders(params["order"]),) if found and params["selection"] == "gain" else found
 
     def price(self, request: PriceRequest) -> Price:
         """As of alr, of the tuples that are counted at the level that takes most; and keys of the rows for each tuple
@@ -116,6 +128,9 @@ class SelectiveALR(ALR):
             keys = 2 * self._kept(params, tuples) * (request.encoded.n_rows + request.n_heldout)
             needed[level] = ceil(every.bytes * tuples / comb(columns, level)) + keys
         at, part = max(needed, key=lambda level: needed[level]), looked[order] / comb(columns, order)
+        if params["selection"] == "gain" and order > 1:  # the parts are in the model
+            part, parts = 1.0, sum(looked[level] for level in looked if level < order) or comb(columns, order - 1)
+            needed[at] += 2 * parts * (request.encoded.n_rows + request.n_heldout)
         own = replace(
             found, parameters=ceil(found.parameters * part), cells_seen=ceil(found.cells_seen * part), bytes=needed[at]
         )
