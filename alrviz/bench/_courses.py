@@ -1,6 +1,6 @@
 """Courses: F over seconds of one fit, ours and those of peers on explicit crosses, and when each came close enough.
 
-    F(phi) = sum over rows of -log p(y|x) + alpha ||phi||^2,  class weights b included
+    F(phi) = sum over rows of -log p(y|x) + alpha ||phi||^2,  intercepts b included
 
 Peers get the one-hot of all tuples as a sparse matrix with a constant column in place of the intercept, and start at
 zero like ours. scikit-learn minimises F / N with C = 1 / (2 alpha); with two classes it has one vector beta where we

@@ -37,8 +37,9 @@ class CellClassifier(RunClassifier):
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return what each tuple of columns adds to each class score of each row.
 
-        One line per row and tuple, first the class weights; a column per class. The sums over a row's lines are its
-        scores. It takes N x tuples x C numbers: meant for some rows, refused with a `MemoryLimitError` for too many.
+        One line per row and tuple, first the intercepts ("class weights"); a column per class. The sums
+        over a row's lines are its scores. It takes N x tuples x C numbers: meant for some rows, refused with a
+        `MemoryLimitError` for too many.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)

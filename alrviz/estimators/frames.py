@@ -28,7 +28,7 @@ def contribution_frame(
 ) -> pd.DataFrame:
     """Return contributions to the scores, a line per (row, tuple), a column per class; rows None: numbered.
 
-    Of an `AverageModel` the lines are its networks' own scores, and there are no class weights.
+    Of an `AverageModel` the lines are its networks' own scores, and there are no intercepts.
 
     Raises:
         MemoryLimitError: if they would take more than `max_memory` (None: half of what is free).

@@ -57,9 +57,9 @@ class NetworkReading(RecipeClassifier):
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return what each column, given its parents, adds to each class score of each row.
 
-        One line per row and tuple (the parents and the column, which comes last), first the class weights; a column
-        per class. The sums over a row's lines are its scores. Meant for some rows, refused with a `MemoryLimitError`
-        for too many.
+        One line per row and tuple (the parents and the column, which comes last), first the intercepts ("class
+        weights"); a column per class. The sums over a row's lines are its scores. Meant for some rows, refused with a
+        `MemoryLimitError` for too many.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
@@ -203,7 +203,7 @@ class AnDEClassifier(CountedClassifier):
 
         One line per row and tuple of parents, a column per class; -inf where no training row has the parents' cell.
         A row's scores are the log of the mean of the exponentials of its other lines (naive Bayes where there are
-        none). n = 0 is one network: its lines are what each column adds, first the class weights. Meant for some rows,
+        none). n = 0 is one network: its lines are what each column adds, first the intercepts. Meant for some rows,
         refused with a `MemoryLimitError` for too many.
         """
         check_is_fitted(self)

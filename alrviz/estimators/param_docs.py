@@ -9,7 +9,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "alpha": (
         'float from 0, or "cv"',
-        "Weight of the penalty alpha ||. - center||^2; 0 for none: then often no finite optimum exists. "
+        "Strength of the penalty alpha ||. - center||^2; 0 for none: then often no finite optimum exists (separation). "
         '"cv" chooses it by held-out log loss of three folds of the training rows (of one where they are over 20,000); '
         "`alpha_` says which, `alphas_` what was tried.",
     ),
@@ -34,13 +34,13 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "grow": ('"weak" or "strong"', "Whether a tuple needs one part that was kept, or all."),
     "penalty": ('"phi" or "w"', "What the penalty measures: phi, the same for every family, or the weights w."),
-    "center": ("", "The model that the penalty shrinks toward, and that a large alpha gives: {models}."),
+    "center": ("", "The point that the penalty shrinks toward, which a large alpha gives: {models}."),
     "start": ("", "The model that the first step starts from: {models}."),
     "scale": ("", "Units of the weights: {units}."),
     "share": (
         '"cell-class", "cell", "tuple" or "all"',
         "What has a weight of its own: each cell and class; or each cell, each tuple, or all cells together, the same "
-        "for every class. Class weights are one a class whatever is shared. Where phi = w (lr) a weight that classes "
+        "for every class. Intercepts are one per class whatever is shared. Where phi = w (lr) a weight that classes "
         "share moves no probability: sharing is meant for weights that multiply log theta.",
     ),
     "objective": (
@@ -53,11 +53,11 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "L-BFGS, conjugate gradients, gradient descent or trust region Newton, with the exact search along each line; "
         "SciPy's L-BFGS-B; or steps by single rows, whose length is searched first "
         '("averaged" is for tables read in batches alone). '
-        '"auto" is "lbfgsb" between bounds, else "tron" with a penalty and "lbfgs" without one, or in units that are '
+        '"auto" is "lbfgsb" with bounds, else "tron" with a penalty and "lbfgs" without one, or in units that are '
         'anew at every step. Where `max_memory` leaves no room for 3 corrections of "tron", "lbfgs" is next, then '
         '"cg", or "gd" in such units.',
     ),
-    "bounds": ("None or (0, 1)", 'Between which every weight stays, class weights included; only "lbfgsb" keeps them.'),
+    "bounds": ("None or (0, 1)", 'Between which every weight stays, intercepts included; only "lbfgsb" keeps them.'),
     "max_iter": (
         "int from 0",
         "Steps after which the fit ends with a `ConvergenceWarning`; 0 leaves the start as it is.",
@@ -67,7 +67,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "The fit ends when the objective falls by less than this share of itself over 5 steps and its slopes are below "
         "sqrt(tol) per row.",
     ),
-    "verbose": ("bool", "Whether `fit` tells its steps and log loss in a line on stderr."),
+    "verbose": ("bool", "Whether `fit` prints its steps and log loss in a line on stderr."),
     "memory": ("int from 1", "Corrections that L-BFGS keeps, and tron in its start and inner loops."),
     "class_weight": (
         'None, "balanced" or dict',
@@ -87,8 +87,8 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "structure": (
         '"nb", "tan" or dict',
-        "Which columns a column depends on beside the class: none, one other (the tree that TAN finds), or those given "
-        "by name, {child: parent} or {child: [parents]}.",
+        "Which columns a column depends on besides the class: none, one other column (the tree that TAN finds), or "
+        "those given by name, {child: parent} or {child: [parents]}.",
     ),
     "cross_tuning": (
         "bool",
@@ -98,7 +98,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "k": ("int from 0", "How many other columns a column depends on at most. 0 is naive Bayes."),
     "selective": (
         "bool",
-        "Whether fewer columns and parents are taken where the training rows are scored better so, each by the others.",
+        "Whether columns and the number of parents are chosen by leave-one-out RMSE of the training rows.",
     ),
     "n": ("0, 1 or 2", "How many columns are the parents of all others. 0 is naive Bayes."),
     "n_estimators": ("int from 1", "Number of trees."),
@@ -149,13 +149,13 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "cells_": ("CellSpace", "All tuples and cells; S of the cells were seen in training."),
     "tables_": ("Tables", "Which cells were seen (`seen`), and their counts per class."),
     "phi_": ("ndarray (S, C)", "What each seen cell adds to each class score."),
-    "intercept_": ("ndarray (C,)", "b, what every row gets."),
+    "intercept_": ("ndarray (C,)", "b, the intercepts: the part of the scores that is the same for every row."),
     "weights_": (
         "ndarray (S + 1, C) or (owners + C, 1)",
-        "The free parameters w, by owner: one row per seen cell and last that of the class weights; with `share` one "
-        "per cell, per tuple or for all, and last the C class weights. None where nothing is free.",
+        "The free parameters w, by owner: one row per seen cell and last that of the intercepts; with `share` one "
+        "per cell, per tuple or for all, and last the C intercepts. None where nothing is free.",
     ),
-    "log_theta_": ("ndarray (S, C)", "Logarithm of each seen cell's smoothed share of its class."),
+    "log_theta_": ("ndarray (S, C)", "Logarithm of the smoothed estimate of P(cell | class) of each seen cell."),
     "n_iter_": ("int", "Steps taken."),
     "trace_": ("Trace", "One `Step` per iteration; `trace_.frame()` is a DataFrame."),
     "outcome_": ("Outcome", "Why the fit ended: a code and a sentence."),
@@ -245,7 +245,7 @@ OWN: dict[str, tuple[dict[str, tuple[str, str]], dict[str, tuple[str, str]]]] = 
                 "log p(level | parents' levels, class), of all levels under parents seen.",
             ),
             "intercept_": ("ndarray (C,)", "b, the log of the class node's table but for a constant."),
-            "weights_": ("ndarray (S + 1, C)", "The free parameters w, those of the class weights last."),
+            "weights_": ("ndarray (S + 1, C)", "The free parameters w, those of the intercepts last."),
             **{name: ATTRIBUTES[name] for name in ("n_iter_", "trace_", "outcome_", "choice_")},
         },
     ),

@@ -1,6 +1,6 @@
 """Test, then train: every row is judged by what the rows before it have taught, then it teaches.
 
-    z_k      = b_k + sum over the row's cells c of  s[c, k] w[c, k],   kept as phi = s w, and of class weights as b
+    z_k      = b_k + sum over the row's cells c of  s[c, k] w[c, k],   kept as phi = s w, and of intercepts as b
     s        = 1 (lr); log theta of all rows, given (alr, two passes); log theta of the rows so far (alr, a single pass)
     learn    a step of the row's loss -log p_y by w: w -= eta s (p_k - 1[k = y]); phi stays where s changes
     count    nothing is learned: phi is gamma log theta of the rows so far, b their log pi (AnJE)
@@ -10,7 +10,7 @@
 eta is eta0 / (1 + t / 100) after t rows (sgd), or eta0 / (1e-9 + sqrt(G)), G the slopes' sum of squares (adagrad).
 
 Conventions: cells (n, T) rows of the cell table of R rows, of which the first `outside` are no cells; phi, squares,
-counts and fixed (R, C), the class weights behind them in a row of their own (R + 1, C); class_counts (C,); cards (T,).
+counts and fixed (R, C), the intercepts behind them in a row of their own (R + 1, C); class_counts (C,); cards (T,).
 """
 
 from math import exp, log, sqrt

@@ -1,6 +1,6 @@
 """How free weights become phi: the only thing in which the linear families differ.
 
-    phi = scale * w[owner],  one row per seen cell, then one row for the class weights b
+    phi = scale * w[owner],  one row per seen cell, then one row for the intercepts b
 
     lr        scale 1                                alr       scale log theta, for b log pi
     alrj      scale gamma log theta, for b log pi    adaptive  scale 1: its metric belongs to the solver's steps
@@ -8,12 +8,12 @@
               with the penalty on phi, 2 alpha is added under the root
 
     share           one free weight for each                          free weights
-    "cell-class"    cell and class; there is no owner to look up      (S + 1, C), the last row the class weights
-    "cell"          cell [WANBIA-C, related work: its (3)]            (S + C, 1), the last C the class weights
+    "cell-class"    cell and class; there is no owner to look up      (S + 1, C), the last row the intercepts
+    "cell"          cell [WANBIA-C, related work: its (3)]            (S + C, 1), the last C the intercepts
     "tuple"         tuple that has a seen cell (2)                    (tuples + C, 1)
     "all"           all cells together (1)                            (1 + C, 1)
 
-The class weights are one a class whatever is shared: pi_y^w_y stands apart in the paper's formula too.
+The intercepts are one per class whatever is shared: pi_y^w_y stands apart in the paper's formula too.
 
 A center or a start names a model, that is a phi; in w it is phi / scale:
     0 or "zero"  phi = 0       1 or "one"  w = 1 (alr, alrj)       "anje"  phi = gamma log theta, b = log pi
@@ -45,7 +45,7 @@ class Parameterisation:
 
     Attributes:
         family: "lr", "alr", "alrj", "diagonal" or "adaptive": what the scale was made of.
-        scale: (S + 1, C); the last row belongs to the class weights.
+        scale: (S + 1, C); the last row belongs to the intercepts.
         tables: the counts behind it.
         owner: (S + 1, C) numbers of free weights; None where each has its own.
     """
@@ -77,14 +77,14 @@ class Parameterisation:
         return self.scale * (w if self.owner is None else w[:, 0][self.owner])
 
     def spread(self, w: Floats, rows: Floats, n_jobs: int = 1) -> Floats:
-        """Write phi of the cells to `rows` (S, W), or the change of it, and return that of the class weights (C,)."""
+        """Write phi of the cells to `rows` (S, W), or the change of it, and return that of the intercepts (C,)."""
         each = w if self.owner is None else w[:, 0][self.owner]
         vectors.spread(self.scale, each, rows, n_jobs)
         last: Floats = self.scale[-1] * each[-1]
         return last
 
     def slopes(self, rows: Floats, last: Floats, out: Floats, n_jobs: int = 1) -> Floats:
-        """Return dF/dw of dF/dphi, `rows` (S, W) of the cells and `last` (C,) of the class weights.
+        """Return dF/dw of dF/dphi, `rows` (S, W) of the cells and `last` (C,) of the intercepts.
 
         `out` (S + 1, C) is room for it; it is used up where weights are shared.
         """

@@ -21,7 +21,7 @@ class Learner:
         n_classes: C.
         cards: (T,) possible cells of each tuple.
         smoothing, gamma: m, and AnJE's factor.
-        fixed: (n_rows + 1, C) scale of "fixed", the class weights' last; None for the others.
+        fixed: (n_rows + 1, C) scale of "fixed", the intercepts' last; None for the others.
         eta0, adaptive: step length, and whether AdaGrad's.
     """
 

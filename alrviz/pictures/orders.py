@@ -25,7 +25,7 @@ from alrviz.studies.statistics.measures import loss_text
 
 MUTED = 0.7  # opacity of reliability curves that are not marked
 _ROOM = 0.45  # of an order, left of the first and right of the last
-COSTS: Mapping[str, str] = {"parameters": "parameters (log)", "train_seconds": "seconds a fit (log)"}
+COSTS: Mapping[str, str] = {"parameters": "parameters (log)", "train_seconds": "seconds per fit (log)"}
 
 
 def orders(

@@ -39,7 +39,7 @@ LINED = 24  # tuples of a level whose lines to their parts are drawn
 MANY = 150  # tuples, of more than which marks are small
 MISSED = 3  # tuples that are named in the picture of gains
 SHARES: Mapping[str, str] = {
-    "log_loss": "held-out log loss", "parameters": "parameters (log)", "train_seconds": "seconds a fit (log)",
+    "log_loss": "held-out log loss", "parameters": "parameters (log)", "train_seconds": "seconds per fit (log)",
 }  # fmt: skip
 
 

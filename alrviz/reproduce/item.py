@@ -35,4 +35,5 @@ class Item:
 def verdicts(table: pd.DataFrame) -> str:
     """Return how many lines agree, differ, have no data, in words."""
     counts = table["verdict"].value_counts() if "verdict" in table else {}
-    return ", ".join(f"{counts.get(word, 0)} {word}" for word in ("agrees", "differs", "no data"))
+    words = {"agrees": "agree", "differs": "differ", "no data": "no data"}
+    return ", ".join(f"{counts.get(word, 0)} {shown}" for word, shown in words.items())

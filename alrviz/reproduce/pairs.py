@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.reproduce.compare import COLUMNS
+from alrviz.reproduce.item import verdicts
 from alrviz.reproduce.sets import BIG_SETS
 from alrviz.studies.statistics.significance import WinDrawLoss, geometric_mean_ratio, sign_test, win_draw_loss
 
@@ -225,9 +226,7 @@ def seen(table: pd.DataFrame) -> str:
         for row in table.to_dict("records")
         if row["ours"] != "" and row["verdict"]
     ]
-    counts = table["verdict"].value_counts()
-    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("agrees", "differs", "no data"))
-    return "; ".join([*parts[:6], told]) if parts else told
+    return "; ".join([*parts[:6], verdicts(table)])
 
 
 def points(pairs: Iterable[Pair], figures: pd.DataFrame) -> pd.DataFrame:

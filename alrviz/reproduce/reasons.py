@@ -26,7 +26,7 @@ _REASONS: tuple[tuple[str, str, str], ...] = (
         "c1",
         "",
         "MDL leaves columns of waveform uncut: their theta is 1, alr cannot move their cells; lr, which spreads its "
-        "class weights over them, pays less penalty; the alr agree among themselves",
+        "intercepts over them, pays less penalty; the alr agree among themselves",
     ),
     (
         "c8",

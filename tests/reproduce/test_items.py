@@ -100,7 +100,7 @@ def test_who_comes_out_on_top():
     table = rows(lr=[(90, 95), (70, 70)], dlr=[(91, 94), (70, 75)], dlr_h=[(92, 90), (71, 75)])
     assert best_of(table) == (
         "dlr best or level on 1 of 2 sets (paper 0); dlr-h best or level on 1 of 2 sets (paper 2); "
-        "0 agrees, 6 differs, 0 no data"
+        "0 agree, 6 differ, 0 no data"
     )
 
 

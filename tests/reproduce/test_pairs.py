@@ -85,7 +85,7 @@ def test_lines_tell_the_papers_count_ours_and_a_printed_p_that_is_wrong():
         "not computed yet: no set has every fit of both",
     ]
     assert table["sets"].tolist() == [3, 3, 0]
-    assert seen(table) == "error of a vs b (all sets) 2/0/1, p 1, mean ratio 0.721; 0 agrees, 0 differs, 2 no data"
+    assert seen(table) == "error of a vs b (all sets) 2/0/1, p 1, mean ratio 0.721; 0 agree, 0 differ, 2 no data"
 
 
 def test_a_pair_that_differs_tells_how_it_stands_on_larger_sets():

@@ -92,7 +92,9 @@ def costs_html(costs: Costs, what: str = "recipe", about: str = "about ", number
         seconds = seconds_text(float(f"{one.seconds:.1g}"))  # a guess has no more digits
         texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{about}{seconds}")
         rows.append([safe(one.name, 60), *(cell("td", text) for text in texts)])
-    return html_table([what, *(cell("th", one) for one in ("parameters", "memory", "one fit"))], rows)
+    return html_table(
+        [what, *(cell("th", one) for one in ("parameters", "memory", "one fit" if about else "one fit, about"))], rows
+    )
 
 
 def time_line(costs: Costs) -> str:

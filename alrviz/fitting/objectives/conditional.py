@@ -105,7 +105,7 @@ class ConditionalObjective:
         return point.objective
 
     def phi_norm(self, w: Floats) -> float:
-        """Return the length of phi, class weights included."""
+        """Return the length of phi, intercepts included."""
         phi = self.tables.phi(w[:-1])
         return float(np.sqrt((phi * phi).sum() + (w[-1] ** 2).sum()))
 

@@ -5,7 +5,7 @@
     dloss/dphi[c, k] = sum over rows in cell c of the residual (p_k - 1[k = y] for nll: see kernels/scores.py)
     dF/dw = sum over the owner's places of scale * dloss/dphi + 2 alpha q (w - center)
 
-Shapes: phi is (S + 1, C): one row per seen cell, the last one for the class weights; w, its gradient and every
+Shapes: phi is (S + 1, C): one row per seen cell, the last one for the intercepts; w, its gradient and every
 direction are so too, unless weights are shared (see models/parameterisation.py).
 """
 
@@ -46,7 +46,7 @@ class CellWeights:
         return self.parameterisation.tables
 
     def phi_norm(self, w: Floats) -> float:
-        """Return the length of phi, class weights included."""
+        """Return the length of phi, intercepts included."""
         phi = self.parameterisation.phi(w)
         return math.sqrt(float((phi * phi).sum()))
 
@@ -95,7 +95,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         center: 0, 1 or "anje".
         unseen: phi of cells that no training row has, for scores on other rows; None for 0.
         loss: what is summed over the rows.
-        bounds: between which every w stays, class weights included; None for anywhere.
+        bounds: between which every w stays, intercepts included; None for anywhere.
         stop: asked between the parts of every pass.
     """
 
@@ -194,7 +194,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         return SingleRows(self.rows, cover.blocks, len(self._outside), of.scale, of.owner, self.loss)
 
     def _expanded(self, w: Floats, rows: Rows, change: bool) -> tuple[Floats, Floats]:
-        """The stacked table of phi, and phi of the class weights; a change of phi is 0 outside the seen cells."""
+        """The stacked table of phi, and phi of the intercepts; a change of phi is 0 outside the seen cells."""
         outside = len(self._outside)
         self._cells[:outside] = 0.0 if change else self._outside
         last = self.parameterisation.spread(w, self._seen_cells, rows.n_jobs)

@@ -66,7 +66,7 @@ class Objective(ABC):
         n_jobs: threads.
         alpha: weight of the penalty, at least 0.
         loss: what is summed over the rows.
-        bounds: between which every w stays, class weights included; None for anywhere.
+        bounds: between which every w stays, intercepts included; None for anywhere.
         stop: asked between the parts of every pass.
     """
 

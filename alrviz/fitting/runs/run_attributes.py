@@ -105,7 +105,7 @@ class RunAttributes:
 
     @property
     def scale(self) -> Floats | None:
-        """scale (S + 1, C) of phi = scale * w[owner], once prepared; the last row belongs to the class weights."""
+        """scale (S + 1, C) of phi = scale * w[owner], once prepared; the last row belongs to the intercepts."""
         return self._fit.objective.scale if self._fit else None
 
     @property

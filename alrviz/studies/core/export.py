@@ -49,7 +49,7 @@ def study_csv(study: "Study", frame: pd.DataFrame | None = None) -> str:
 def weights_csv(model: Any, about: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
     """Return a fitted model's cells as CSV, a line each: columns, levels, then each quantity by class.
 
-    The class weights stand in the first line. `model` is a classifier of cells (its `to_frame`).
+    The intercepts ("class weights") stand in the first line. `model` is a classifier of cells (its `to_frame`).
     """
     frame = model.to_frame()
     first = {("phi", label): b for label, b in zip(model.classes_.tolist(), model.intercept_.tolist(), strict=True)}

@@ -175,7 +175,7 @@ class DensityRatioView(NotebookViewer):
         what = "w&nbsp;&phi;(x), filled, and &phi;(x), dashed" if self.weighted and two else (
             "w&nbsp;&phi;(x)" if self.weighted else "&phi;(x)"
         )  # fmt: skip
-        whom = f"above 0 speaks for {safe(scene.classes[1], 40)}" if two else "a line a class"
+        whom = f"above 0 speaks for {safe(scene.classes[1], 40)}" if two else "one line per class"
         hidden = len(scene.columns) - len(self.cells)
         some = f"; {len(self.cells)} of {len(scene.columns)} columns shown" if hidden else ""
         note = f" <b>{safe(scene.note, 80)}</b>" if scene.note else ""

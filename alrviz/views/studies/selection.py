@@ -352,7 +352,7 @@ def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame)
 
 
 _HEADS = ("n", "kept", "folds", "log loss", "± <abbr title='standard error'>se</abbr>", "error rate", "parameters",
-          "seconds a fit")  # fmt: skip
+          "seconds per fit")  # fmt: skip
 
 
 def numbers_html(lines: pd.DataFrame) -> str:

@@ -14,7 +14,7 @@ from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit, fit_reference
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-BEST = "Bayes-optimal classifier"  # what the truth of a demo set is called
+BEST = "Bayes-optimal"  # what the truth of a demo set is called
 
 
 def truth_of(session: Session, dataset: "Dataset") -> Callable[[pd.DataFrame], np.ndarray] | None:
