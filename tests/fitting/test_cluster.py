@@ -111,11 +111,11 @@ class Held(ClusterChunks):
     """Chunks of which a task waits in every pass."""
 
     folder: Path
-    passes = 0
+    turn = 0
 
     def over(self, work, combine, n_jobs, stop):
-        self.passes += 1
-        folder = self.folder / str(self.passes)
+        self.turn += 1
+        folder = self.folder / str(self.turn)
         folder.mkdir()
         return super().over(partial(once_held, work, folder), combine, n_jobs, stop)
 
