@@ -47,15 +47,15 @@ def opened(folder: Path | None, name: str, hands: int, cache: Path) -> Stream:
     return open_table(found, "class", cache=cache)
 
 
-def losses(stream: Stream, recipe: Recipe, passes: int, threads: int | None) -> tuple[str, list[float], float]:
-    """Return which solver ran, held-out log losses after 1 to `passes` passes, and seconds of its steps."""
+def losses(stream: Stream, recipe: Recipe, passes: int, threads: int | None) -> Row:
+    """Return rows, which learner ran, seconds of its steps, and held-out log losses after 1 to `passes` passes."""
     run = Run(stream, recipe, n_jobs=threads)
     steps = list(run.steps())
-    found = []
+    found: Row = {"rows": int(run.trace.rows), "learner": run.solver, "seconds": steps[-1].seconds}
     for budget in range(1, passes + 1):
         within = [step for step in steps if 0 < step.passes - run.passes_before <= budget]
-        found.append(within[-1].extra["heldout_log_loss"] if within else float("nan"))
-    return run.solver, found, steps[-1].seconds
+        found[f"pass {budget}"] = within[-1].extra["heldout_log_loss"] if within else float("nan")
+    return found
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,15 +80,13 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
                 recipe = Recipe(family, order=order, max_iter=options.passes, tol=0.0, holdout=0.1)
                 recipe = recipe if alpha is None else recipe.replace(alpha=alpha)
                 case = f"{name}, {family} n={order}{', no penalty' if alpha == 0.0 else ''}"
-                chosen = Run(stream, recipe.replace(max_iter=0), n_jobs=options.threads)
-                chosen.advance()
                 own: list[Row] = []
-                for learner in LEARNERS:
-                    _, found, taken = losses(stream, recipe.replace(solver=learner), options.passes, options.threads)
-                    by_pass = {f"pass {k + 1}": loss for k, loss in enumerate(found)}
-                    own.append({"case": case, "rows": int(chosen.trace.rows), "learner": learner,
-                                "auto": learner == chosen.solver, "seconds": taken, **by_pass})  # fmt: skip
+                while left := [name for name in LEARNERS if name not in {row["learner"] for row in own}]:
+                    learner = left[0] if own else "auto"  # one of the others
+                    run = losses(stream, recipe.replace(solver=learner), options.passes, options.threads)
+                    own.append({"case": case, "auto": not own, **run})
                     yield own[-1]
+                own.sort(key=lambda row: LEARNERS.index(row["learner"]))
                 rows += own
                 _show(own, options.passes)
     _wins(rows, options.passes)

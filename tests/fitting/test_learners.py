@@ -19,6 +19,7 @@ from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.streamed import LENGTHS, CodedRows, StreamPoint, Trial
 from alrviz.fitting.solvers import streamed
 from alrviz.fitting.solvers.newton import minimise
+from alrviz.fitting.solvers.state import SolverState, line_search_step
 from alrviz.fitting.solvers.step import STEP_LIMIT
 from alrviz.fitting.solvers.streamed import StreamAdaGrad, lowest
 from alrviz.models.parameterisation import parameterise
@@ -56,6 +57,19 @@ def test_one_pass_along_a_line_tells_f_there_and_the_gradient_at_the_guess(cells
     assert own.passes.made == before + 2
     line.at(20.0)
     assert own.passes.made == before + 3, "beyond what is known a pass looks"
+
+
+@pytest.mark.parametrize("far", [1.0, 30.0, 1e3, 1e5])
+def test_no_step_raises_f_however_far_the_guess(far):
+    """Between 0 and the nearest length F may turn: what lies there is not made up from the ends."""
+    codes, y = rows()
+    own = objective(counted(codes, y, 2, "dense"), "alr", codes, y, alpha=0.0)
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        state = SolverState(0, own.value_grad(0.1 * rng.normal(size=own.scale.shape)), 1, 1.0)
+        steep = -state.point.gradient / np.abs(state.point.gradient).max()
+        new, falls = line_search_step(own, state, far * (steep + 0.2 * rng.normal(size=steep.shape)), 1.0)
+        assert new.point.objective < state.point.objective if falls else new.point is state.point
 
 
 def test_products_with_a_sample_of_all_rows_are_exact_and_cells_it_lacks_are_bent_by_the_diagonal():

@@ -235,19 +235,31 @@ class StreamLine(Line):
         )
 
     def move(self, t: float) -> Point:
-        """Return the point at t: no pass where the gradient there was taken along."""
+        """Return the point at t: no pass where the gradient there was taken along. Where F proves higher there than at
+        0, which interpolation hid, it is the point at the length where F is known to be lowest.
+        """
         if self._ready is not None and self._ready[0] == t:
             return self._ready[1]
-        return self.objective.value_grad(self.start.w + t * self.direction)
+        point = self.objective.value_grad(self.start.w + t * self.direction)
+        if not point.objective <= self.value:
+            best = min(self._known, key=lambda length: self.at(length)[0])
+            if best not in (t, 0.0):
+                return self.objective.value_grad(self.start.w + best * self.direction)
+        return point
 
     def _loss(self, t: float) -> Floats:
         """Loss, slope and curvature at t, interpolated between the nearest lengths."""
-        if t not in self._known and not (self._known and min(self._known) <= t <= max(self._known)):
+        if t not in self._known and not self._between(t):
             self._look(t or 1.0)  # steepest descent asks for 0 first
         if t in self._known:
             return self._known[t]
         low, high = next((a, b) for a, b in pairwise(sorted(self._known)) if a <= t <= b)
         return _between(t, low, high, self._known[low], self._known[high])
+
+    def _between(self, t: float) -> bool:
+        """Whether t lies between lengths that are known; a first one where the loss is higher is too far from 0."""
+        least = min((length for length in self._known if length), default=0.0)
+        return 0.0 < t <= max(self._known, default=0.0) and (t > least or self._known[least][0] <= self._known[0.0][0])
 
     def _look(self, t: float) -> None:
         """Make a pass around t."""

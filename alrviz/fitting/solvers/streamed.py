@@ -41,8 +41,7 @@ _OVER, _OVER_ALL = 1, 3
 # Of the exact fit to a sample: steps at most, and those without a lower loss on further rows after which it ends.
 _MOST, _PATIENCE = 60, 10
 _FEW = 10_000  # rows of a sample that is passed over PASSES times
-# eta of the inner loop of tron, whose turns cost no pass here; and a first radius that no step reaches.
-_LOOSE, _ANYWHERE = 0.1, 1e100
+_LOOSE = 0.1  # eta of the inner loop of tron, whose turns cost no pass here
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +160,8 @@ class FullPasses(Solver):
         carry: Any = ()
         if newton:
             inverse = inverted(objective.hessian_diagonal(point))
-            carry = Region(_ANYWHERE, math.sqrt(dot(point.gradient, point.gradient * inverse)))
+            size = math.sqrt(dot(point.gradient, point.gradient * inverse))
+            carry = Region(size, size)
         return SolverState(0, point, 1, objective.spent + 1.0, carry=carry)
 
     def advance(self, objective: StreamObjective, state: SolverState) -> SolverState:
