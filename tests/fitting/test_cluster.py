@@ -186,15 +186,16 @@ def test_tasks_are_runs_of_chunks_as_long_as_a_second(client, coded, monkeypatch
     assert shards(1e-6) == [number]
 
 
-def test_a_run_on_a_cluster_is_the_run_of_one_process(client, tmp_path):
+@pytest.mark.parametrize("solver", ["averaged", "tron", "lbfgs"])
+def test_a_run_on_a_cluster_is_the_run_of_one_process(client, tmp_path, solver):
     stream = open_table(written(tmp_path, messy(), "parquet"), "class", cache=tmp_path / "codes")
-    recipe = alrviz.Recipe("alr", order=2, max_iter=3, holdout=0.2)
+    recipe = alrviz.Recipe("alr", order=2, max_iter=3, holdout=0.2, solver=solver)
     runs = [alrviz.Run(stream, recipe, scheduler=where) for where in (None, client, client.scheduler.address)]
     steps = [[(step.objective, step.nll, step.extra["heldout_log_loss"]) for step in run.steps()] for run in runs]
     assert steps[0] == steps[1] == steps[2]
     for run in runs[1:]:
         np.testing.assert_array_equal(run.model.phi, runs[0].model.phi)
-        assert any("are taken on this machine" in note for note in run.notes)
+        assert any("are taken on this machine" in note for note in run.notes) == (solver == "averaged")
     assert client.status == "running"  # who brings a client keeps it
     assert not any("machine" in note for note in runs[0].notes)
 

@@ -87,9 +87,14 @@ class RunAttributes:
         the settings that were chosen ("auto").
         """
         notes = [*(self._coded.notes if self._coded else []), *self._settled]
-        if self._scheduler is not None and self.price and self.price.choice and self.price.choice.solver == "adagrad":
+        if (
+            self._scheduler is not None
+            and self.price
+            and self.price.choice
+            and self.price.choice.solver in ("adagrad", "averaged")
+        ):
             notes.append(
-                "AdaGrad's steps, row by row, are taken on this machine; what is summed over rows, on the cluster"
+                "steps that are taken row by row are taken on this machine; what is summed over rows, on the cluster"
             )
         return notes
 
