@@ -20,6 +20,7 @@ import secrets
 import sys
 import threading
 import time
+import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -53,17 +54,7 @@ PATH = "explorer"  # the page's path under `panel serve apps/explorer.py`, so th
 LOCAL = ("127.0.0.1", "localhost")
 PATIENCE = 120.0  # seconds for an answer: a first page on a slow disk imports everything
 # Options of `fit` that are settings of recipes.
-_SETTINGS = (
-    "solver",
-    "alpha",
-    "penalty",
-    "center",
-    "start",
-    "keep",
-    "selection",
-    "unit",
-    "grow",
-)  # of `fit`, and of recipes
+_SETTINGS = ("solver", "alpha", "penalty", "center", "start", "keep", "selection", "unit", "grow")
 SAVE_EVERY = 10.0  # seconds between two savings of figures that are still coming
 
 # What a sentence tells a caller of Python to pass, and the option that says it here.
@@ -333,7 +324,7 @@ def _written(parts: Iterator[pd.DataFrame], out: Path | None) -> tuple[int, int]
             sys.stdout.write(predictions_csv(part, header=not rows))
             rows += len(part)
         return rows, strange
-    draft, writer = out.with_name(f"{out.name}.part"), None
+    draft, writer = out.with_name(f"{out.name}.{uuid.uuid4().hex}.part"), None
     try:
         with ExitStack() as ending:
             for part in parts:
@@ -406,7 +397,10 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     try:
         for step in run.steps():
             if step.index == 0 and run.price is not None:
-                said.line(*run.notes, f"{run.price.parameters:,} parameters of {run.price.cells_seen:,} cells")
+                said.line(
+                    *map(with_options, run.notes),
+                    f"{run.price.parameters:,} parameters of {run.price.cells_seen:,} cells",
+                )
                 said.line(*([run.price.choice.reason] if run.price.choice and "solver" not in given else []))
             said.line(_of_pass(run, step, options.passes))
     except KeyboardInterrupt:

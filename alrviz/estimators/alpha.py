@@ -92,6 +92,7 @@ def _fitted(
     fold: Prepared, recipe: Recipe, max_memory: int | None, start: Any, stop: StopToken
 ) -> tuple[Any, float] | None:
     """The model and its held-out log loss; None where the fit diverged or failed."""
+    start = None if recipe.definition.cells_depend_on_alpha(recipe.params) else start
     run = Run.on(fold, recipe, max_memory=max_memory, start=start)
     try:
         for _ in run.steps():

@@ -56,7 +56,8 @@ def settle(recipe: Recipe, n_columns: int, build: Build, stop: StopToken) -> tup
 
 def _order(recipe: Recipe, n_columns: int, build: Build, stop: StopToken) -> tuple[Recipe, str]:
     tried: list[tuple[Floats, Floats]] = []
-    why = f"there are {n_columns} columns"
+    plural = "" if n_columns == 1 else "s"
+    why = f"the table has {n_columns} column{plural}" if n_columns <= HIGHEST else f"{HIGHEST} is the highest order"
     smoothing = recipe.params["smoothing"] or 1.0  # AnJE takes logarithms of counts, which others may not
     for order in range(1, min(n_columns, HIGHEST) + 1):
         try:
@@ -71,8 +72,10 @@ def _order(recipe: Recipe, n_columns: int, build: Build, stop: StopToken) -> tup
             break
         tried.append(own)
     listed = ", ".join(f"{_mean(own):.4f} at {order}" for order, own in enumerate(tried, 1))
+    smoothed = "" if recipe.params["smoothing"] else ", smoothed by 1,"
     return recipe.replace(order=len(tried)), (
-        f"order={len(tried)} was chosen by AnJE's log loss on {_rows(tried[0]):,} training rows set apart: {listed}; "
+        f"order={len(tried)} was chosen by AnJE's log loss{smoothed} on {_rows(tried[0]):,} training rows set apart: "
+        f"{listed}; "
         f"{why}"
     )
 

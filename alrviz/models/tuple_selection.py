@@ -125,12 +125,6 @@ class Level:
         """The columns of the tuples that were kept."""
         return tuple(map(tuple, self.tuples[self.kept].tolist()))
 
-    def grown_from(self, below: "Level") -> list[tuple[int, int]]:
-        """Return the pairs (j, i): kept tuple j of the level below is a part of tuple i of this one."""
-        known = dict(zip(below.chosen, below.kept.tolist(), strict=True))
-        parts = ((part, i) for i, of in enumerate(self.tuples.tolist()) for part in combinations(of, len(of) - 1))
-        return [(known[part], i) for part, i in parts if part in known]
-
 
 class Counted(Protocol):
     """What selecting asks of the rows.

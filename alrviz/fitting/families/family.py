@@ -170,6 +170,10 @@ class Family:
         listed = {name: value if isinstance(value, tuple) else (value,) for name, value in self.paper.items()}
         return {name: params[name] if params[name] in ran else ran[0] for name, ran in listed.items()}
 
+    def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
+        """Return whether another alpha may have other cells, so that no fit starts from another's weights."""
+        return False
+
     def objective_key(self, recipe: "Recipe") -> Hashable:
         """Return what is equal for two recipes that minimise the same function over the same cells on the same rows."""
         return recipe.to_json()

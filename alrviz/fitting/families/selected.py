@@ -114,6 +114,10 @@ class SelectiveALR(ALR):
         found = super().counted(params, n_columns)
         return (AllOrders(params["order"]),) if found and params["selection"] == "gain" else found
 
+    def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
+        """Scores by fits are of fits with the same penalty."""
+        return params["selection"] not in SCORES
+
     def price(self, request: PriceRequest) -> Price:
         """As of alr, of the tuples that are counted at the level that takes most; and keys of the rows for each tuple
         that may be kept.

@@ -59,7 +59,8 @@ class AlphaPathFit:
         self._classes, self._n_train = len(table.classes), len(made.train)
 
     def fit(self, recipe: Recipe, start: LinearModel | None, max_memory: int | None, stop: StopToken) -> AlphaPoint:
-        """Fit a recipe from a model of the same rows and order, or from its own start."""
+        """Fit a recipe from a model of the same rows and order, or from its own start where cells may be others."""
+        start = None if recipe.definition.cells_depend_on_alpha(recipe.params) else start
         run = Run.on(self.prepared, recipe, max_memory=max_memory, start=start)
         for _ in run.steps():
             stop.check()
