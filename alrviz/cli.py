@@ -35,6 +35,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError, LostColumnsWarning, nearest
+from alrviz.memory import free_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from alrviz.data.dataset import Dataset
     from alrviz.data.options import ReadOptions
+    from alrviz.data.stream.table import Stream
     from alrviz.explorer.server.tables import Upload
     from alrviz.fitting.runs.run import Run
     from alrviz.fitting.solvers.step import Step
@@ -113,6 +115,10 @@ def _parser() -> argparse.ArgumentParser:
     explore.add_argument(
         "--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed, or asked)"
     )
+    explore.add_argument(
+        "--batches", action="store_true", help="do not read the table whole: pages show a sample, Convergence can race "
+        "all rows (a folder, a pattern in quotes, or what memory does not hold is opened so anyway)",
+    )  # fmt: skip
     explore.add_argument("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
     _add_read_options(explore)
     explore.add_argument("--port", type=_port, help=f"the port to serve on (default: {PORT}, or the next that is free)")
@@ -553,9 +559,30 @@ def _require_file(file: Path) -> None:
         raise _Refused(f"there is no file {str(file)[:300]!r}{hint}")
 
 
-def _read(options: argparse.Namespace) -> Dataset | Upload:
-    """The file's table; the file itself where nobody can guess its class: the page asks."""
+def _in_batches(file: Path, options: argparse.Namespace) -> bool:
+    """Whether a table is not read whole: that was asked for, it is several files, or memory would not hold it."""
+    if (
+        options.batches
+        or os.path.isdir(file)
+        or (not os.path.exists(file) and any(sign in file.name for sign in "*?["))
+    ):
+        return True
+    times = 3 if file.suffix.lower() in (".csv", ".tsv", ".txt") else 12  # in memory, beside what is packed in a file
+    return os.path.isfile(file) and os.path.getsize(file) * times > free_memory() // 2
+
+
+def _read(options: argparse.Namespace) -> Dataset | Upload | Stream:
+    """The file's table; the file itself where nobody can guess its class: the page asks. Of what memory does not hold
+    only a sample is read.
+    """
     file = options.file.expanduser()
+    if _in_batches(file, options):
+        from alrviz.data.stream.table import open_table
+
+        told = _Progress()
+        stream = open_table(str(file), options.target, options=_read_options(options), progress=told.rows)
+        told.line(f"{stream!r}: pages show a sample of {stream.sample.n_rows:,} rows", *stream.notes)
+        return stream
     _require_file(file)
     from alrviz.data.read import read_columns
     from alrviz.explorer.server.tables import Upload

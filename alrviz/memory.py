@@ -28,6 +28,14 @@ def free_memory() -> int:
     return max(min([free, *(limit - used for limit, used in _groups())]), 0)
 
 
+def used_memory() -> int:
+    """Return the bytes of memory that this process has, 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
 def total_memory() -> int:
     """Return the bytes that this process may have of the machine's, as far as the system tells."""
     try:

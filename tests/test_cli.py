@@ -17,6 +17,9 @@ import pytest
 
 import alrviz
 from alrviz import cli
+from alrviz.data.dataset import Dataset
+from alrviz.data.demos import load_demo
+from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.registry import Registry
 from alrviz.explorer.session.session import Session
@@ -94,9 +97,9 @@ def test_a_missing_file_names_its_neighbour(tmp_path, capsys):
     assert "did you mean 'adult.csv'?" in error
 
 
-def test_a_folder_is_no_file(tmp_path, capsys):
+def test_a_folder_without_tables_is_refused(tmp_path, capsys):
     assert cli.main(["explore", str(tmp_path)]) == 2
-    assert "there is no file" in capsys.readouterr().err
+    assert str(tmp_path) in capsys.readouterr().err
 
 
 def test_explore_reads_as_it_is_told(tmp_path):
@@ -119,6 +122,25 @@ def test_explore_reads_as_it_is_told(tmp_path):
     assert made["dataset"].hash == dataset.hash
     with pytest.raises(SystemExit):
         cli.main(["explore", str(file), "--header", "many"])
+
+
+def test_explore_reads_in_batches_what_memory_does_not_hold_or_is_told_to(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
+    tmp_path = tmp_path / "parts"
+    tmp_path.mkdir()
+    for part in (1, 2):
+        load_demo("led", 300, seed=part).frame.to_csv(tmp_path / f"part-{part}.csv", index=False)
+
+    def opened(*arguments):
+        return cli._read(cli._parser().parse_args(["explore", *map(str, arguments), "--class", "class"]))
+
+    assert opened(tmp_path / "part-1.csv").n_rows == 300
+    assert isinstance(opened(tmp_path / "part-1.csv"), Dataset)
+    for path in (tmp_path, tmp_path / "part-*.csv"):
+        assert (type(opened(path)), opened(path).n_rows) == (Stream, 600)
+    assert isinstance(opened(tmp_path / "part-1.csv", "--batches"), Stream)
+    monkeypatch.setattr(cli, "free_memory", lambda: 20_000)
+    assert isinstance(opened(tmp_path / "part-1.csv"), Stream)
 
 
 @pytest.mark.parametrize("command", ["explore", "predict"])

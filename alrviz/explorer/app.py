@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from panel.viewable import Viewable
 
     from alrviz.data.dataset import Dataset
+    from alrviz.data.stream.table import Stream
     from alrviz.explorer.server.tables import Upload
 
 _log = logging.getLogger(__name__)
@@ -38,11 +39,12 @@ def preload() -> None:
     READERS.warm()
 
 
-def application(dataset: "Dataset | Upload | None" = None, path: "Path | None" = None) -> "Viewable":
+def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path | None" = None) -> "Viewable":
     """Return the page of the visitor whose request is being answered, ready for `.servable()`.
 
     Args:
-        dataset: a table to open with, instead of the first demo set; a file whose class is to be chosen on the page.
+        dataset: a table to open with, instead of the first demo set; a file whose class is to be chosen on the page; a
+            table larger than memory, of which pages show a sample and Convergence can race all rows.
         path: of the file it was read from: the scripts of "copy as Python" read it there.
     """
     import panel as pn

@@ -3,11 +3,12 @@
 Pure data: a question gives recipes and says which controls have an effect on it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from alrviz.errors import RecipeError
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 
@@ -18,7 +19,25 @@ STEPS = 1000
 ALPHAS = (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 PULL = 0.1  # alpha where a question needs a penalty and none was chosen
 
+_COLUMNS = 9  # of a table for which no order is too high
+MOST_PASSES = 10  # over a table larger than memory: [sALR]'s promise
 Racers = tuple[tuple[str, dict[str, Any]], ...]
+
+
+def over_passes(recipes: Sequence[Recipe]) -> tuple[Recipe, ...]:
+    """Return the racers as they are fitted to a table that is read in batches: in few passes, by a solver for these."""
+    return tuple(_over_passes(recipe) for recipe in recipes)
+
+
+def _over_passes(recipe: Recipe) -> Recipe:
+    if not recipe.definition.streams or "max_iter" not in recipe.params:
+        return recipe
+    few = recipe.replace(max_iter=min(recipe.params["max_iter"], MOST_PASSES))
+    try:
+        few.definition.check_stream(few.params, _COLUMNS)
+    except RecipeError:
+        few = few.replace(solver="auto")
+    return few
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ from `own(slug)` when it is made, and sets while it is shown; another page has i
 
 import time
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import param
 
 from alrviz import __version__
+from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.jobs import Job, StudyJob
 from alrviz.explorer.server.registry import Entry, Registry
 from alrviz.explorer.server.tables import FileLink, Upload
@@ -64,13 +65,15 @@ class Session(TableLoading):
         self,
         owner: str | None = None,
         registry: Registry | None = None,
-        served: "Dataset | Upload | None" = None,
+        served: "Dataset | Upload | Stream | None" = None,
         served_from: str = "",
         **params: object,
     ):
         super().__init__(owner, registry, **params)
-        # What the server was started with, if it was: a table, or a file whose class is to be chosen.
-        self.served = None if isinstance(served, Upload) else served
+        # What the server was started with, if it was: a table, or a file whose class is to be chosen. Of a table larger
+        # than memory all pages show a sample.
+        self._stream = served if isinstance(served, Stream) else None
+        self.served = served.sample if isinstance(served, Stream) else None if isinstance(served, Upload) else served
         self._opened_with = served if isinstance(served, Upload) else None
         self.served_from = served_from  # the path of its file, if that is known
         self.lost = ""  # the race that a link asks for and that is none of this process; the store may have it
@@ -92,7 +95,7 @@ class Session(TableLoading):
         self.source = Source(kinds=dict(state.kinds), split=state.split)
         self._find_race(state)
         self._open_table(state)
-        self.told = told
+        self.told = told or self.sample_note
 
     def _find_race(self, state: State) -> None:
         """Show the race of a link; of one that is none of this process the store may know."""
@@ -157,6 +160,29 @@ class Session(TableLoading):
     def link(self) -> str:
         """The query of the link to what is shown."""
         return write_link(self.state)
+
+    @property
+    def stream(self) -> Stream | None:
+        """The table larger than memory that `dataset` is a sample of, with its target and kinds; None for others."""
+        stream, sample = self._stream, self.dataset
+        if stream is None or sample is None or sample.table is not stream.sample.table:
+            return None
+        return stream if sample is stream.sample else replace(stream, sample=sample)
+
+    @property
+    def sample_note(self) -> str:
+        """Why pages show a sample of the table that the server was started with; "" where that is in memory."""
+        if self._stream is None:
+            return ""
+        return (
+            f"Pages show a sample, {self._stream.sample.n_rows:,} of {self._stream.n_rows:,} rows, as they fit many "
+            "models or draw rows; on Convergence the menu Rows has all of them raced."
+        )
+
+    @property
+    def raced(self) -> "Dataset | Stream | None":
+        """What races are about: the table, or all rows of what it is a sample of."""
+        return (self.stream if self.whole else None) or self.dataset
 
     def about(self) -> dict[str, object]:
         """Where the numbers of the table shown come from: version, data set, its hash, the seed; {} without one."""

@@ -172,6 +172,10 @@ class State:
     recipes: tuple[Recipe, ...] = link(
         (), "The racers.", _read_racers, write_recipes, key="racers", of=SESSION, parts="~"
     )
+    whole: str = link(
+        "", 'Which rows of a table larger than memory races read: "all", "" for its sample.',
+        lambda text: "all" if text == "all" else "", key="on", of=SESSION,
+    )  # fmt: skip
     tab: str = link("", "Slug of the tab of a page that has tabs.", of=PAGE)
     axes: tuple[int, ...] = link(
         (), "Positions of the two columns of a map, across and up; () for the page's own.", _read_axes,

@@ -194,9 +194,11 @@ class Frame:
                 f"<b>{len(drawn):,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet{begun}</span>"
             )
             return
+        stream = self.session.stream
+        of = "" if stream is None else f" of {stream.n_rows:,}"
         self._about.object = (
             f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis; max-width:440px'>"
-            f"<b>{safe(dataset.name, 40)}</b> <span class='quiet'>&nbsp;{dataset.n_rows:,} rows · "
+            f"<b>{safe(dataset.name, 40)}</b> <span class='quiet'>&nbsp;{dataset.n_rows:,}{of} rows · "
             f"{dataset.X.shape[1]:,} columns · {dataset.n_classes:,} classes</span></div>"
         )
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bokeh.server.contexts import BokehSessionContext
 
     from alrviz.data.dataset import Dataset
+    from alrviz.data.stream.table import Stream
     from alrviz.explorer.server.tables import Upload
 
 
@@ -207,7 +208,7 @@ class Shell:
             location.search = link
 
 
-def build(page_classes: Sequence[Any], dataset: "Dataset | Upload | None" = None, path: str = "") -> Shell:
+def build(page_classes: Sequence[Any], dataset: "Dataset | Upload | Stream | None" = None, path: str = "") -> Shell:
     """Return the shell of the visitor whose request is being answered."""
     request = getattr(getattr(pn.state.curdoc, "session_context", None), "request", None)
     owner, new = visitor_ids.owner_of(pn.state.cookies if request is not None else {})

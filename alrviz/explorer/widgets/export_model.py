@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from alrviz.data.dataset import Dataset
+    from alrviz.data.stream.table import Stream
     from alrviz.estimators.recipes import RecipeClassifier
 
 # Numbers of a model (seen cells x classes, or votes) that are written while a visitor waits: in a third of a second.
@@ -238,9 +239,12 @@ def _classifier_of(run: Any) -> "RecipeClassifier":
     return of_run(run)
 
 
-def _fitted_on(run: Any, dataset: "Dataset") -> str:
+def _fitted_on(run: Any, dataset: "Dataset | Stream") -> str:
     """How many rows a model has learned from, and why not all."""
-    rows = run.rows if isinstance(run, ExportableModel) else len(run.encoded.y)
+    if isinstance(run, ExportableModel):
+        rows = run.rows
+    else:
+        rows = round(run.trace.rows) if run.encoded is None else len(run.encoded.y)
     rest = dataset.n_rows - rows
     return (
         f"{rows:,} of {dataset.n_rows:,} rows ({rest:,} are held out to judge it)" if rest > 0 else f"all {rows:,} rows"

@@ -1,10 +1,14 @@
 """What the racers will cost on this table: parameters, memory, time, and who is refused; known before a race starts."""
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from math import comb
 from typing import TYPE_CHECKING
 
 import panel as pn
 
+from alrviz.data.stream.cache import CHUNK
+from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.shell.theme import PANE_CSS
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 _SAID = "as the recipe says"
 _SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
+VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`bench stream`)
 AT_ONCE = 6.0  # seconds: a race priced below them starts by itself when a page opens or an example is chosen
 
 
@@ -78,7 +83,7 @@ class PriceLine:
         reasons = [price.choice.reason if price.choice is not None else "" for _, price in self.found]
         return ["" if reason.endswith(_SAID) else reason for reason in reasons]
 
-    def ask(self, dataset: "Dataset", recipes: tuple[Recipe, ...]) -> bool:
+    def ask(self, dataset: "Dataset | Stream", recipes: tuple[Recipe, ...]) -> bool:
         """Price the racers on this table; returns whether that was not asked already.
 
         What was refused is priced again: memory may be free by now.
@@ -120,7 +125,7 @@ class PriceLine:
         return min(available_threads(), self._tasks.session.registry.limits.threads or available_threads())
 
     def start(
-        self, dataset: "Dataset", recipes: tuple[Recipe, ...], adopt: "Callable[..., ManagedRace]"
+        self, dataset: "Dataset | Stream", recipes: tuple[Recipe, ...], adopt: "Callable[..., ManagedRace]"
     ) -> "ManagedRace | None":
         """Return the race that Run starts, at this price, as `adopt` (of the session) hands it back; None without one.
 
@@ -138,7 +143,8 @@ class PriceLine:
         try:
             if self.refused:
                 raise AlrvizError(self.refused)
-            made = race(dataset, recipes, n_jobs=self._threads, prices=[price for _, price in self.found])
+            prices = () if isinstance(dataset, Stream) else [price for _, price in self.found]  # a pass has its own
+            made = race(dataset, recipes, n_jobs=self._threads, prices=prices)
             return adopt(made, bytes=self.bytes, threads=self._threads)
         except AlrvizError as error:  # refused, or more than the server can ever hold
             self._tasks.failed("price", error)
@@ -162,18 +168,33 @@ class PriceLine:
 
 
 def priced(
-    dataset: "Dataset",
+    dataset: "Dataset | Stream",
     recipes: tuple[Recipe, ...],
     stop: StopToken,
     tell: Callable[[str], None] = lambda doing: None,
     n_jobs: int | None = None,
 ) -> "list[tuple[str, Price]]":
-    """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done."""
+    """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done.
+
+    Of a table larger than memory: parameters and tables by its sample, the seconds of a pass by its rows.
+    """
     from alrviz.fitting.parallel_compile import CompileProcess
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.pricing.price import price_of
+    from alrviz.fitting.runs.run import Run
     from alrviz.fitting.warm import warm_covers
 
+    if isinstance(dataset, Stream):
+        for recipe in recipes:
+            Run(dataset, recipe)  # refuses what is not fitted in passes
+        found, columns = [], dataset.sample.X.shape[1]
+        chunks = 4 * CHUNK * (2 * columns + 12)  # that are read ahead, and gone over
+        for recipe, (name, price) in zip(recipes, priced(dataset.sample, recipes, stop, tell, n_jobs), strict=True):
+            order, keep = recipe.params["order"], recipe.params.get("keep", 1.0)
+            tuples = comb(columns, order if isinstance(order, int) else columns) * (keep if keep != "auto" else 1.0)
+            seconds = dataset.n_rows * tuples * max(2, dataset.sample.n_classes) / VISITED
+            found.append((name, replace(price, seconds_per_pass=seconds, bytes=price.bytes + chunks)))
+        return found
     found, beside = [], None
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         tell("preparing: encoding")

@@ -47,11 +47,19 @@ class TableOrigin:
     served_from: str
 
 
-def dataset_code(session: "Session") -> str:
-    """Python that makes the table of a session, split as it is."""
+def dataset_code(session: "Session", whole: bool = False) -> str:
+    """Python that makes the table of a session, split as it is; `whole`: all rows of one larger than memory, in which
+    races may read them.
+    """
     kinds = session.state.kinds
     origin = TableOrigin(session.dataset, session.upload, session.demo, session.seed, kinds, session.served_from)
-    return table_code(origin)
+    stream = session.stream
+    if stream is None:
+        return table_code(origin)
+    read = _options_code(stream.sample.table.asked)
+    where = f"  # {stream.n_rows:,} rows, {stream.sample.n_rows:,} of them in the sample"
+    made = f"dataset = alrviz.open_table({session.served_from!r}, {stream.target!r}{read})"
+    return made + ("" if whole else ".sample") + where + _kinds_code(origin, retarget=False)
 
 
 def table_code(origin: TableOrigin) -> str:
@@ -75,11 +83,15 @@ def _made_code(origin: TableOrigin) -> str:
     else:
         name, note = origin.upload.name, "a file that was dropped: give its folder too"
         options = origin.upload.options
-    given = {} if options is None else {k: v for k, v in vars_of(options).items() if v is not None}
-    read = f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in given.items())})" if given else ""
+    read = _options_code(options)
     where = f"  # {note}; {dataset.n_rows:,} rows; hash {dataset.hash[:16]}"
     target = f", target={dataset.target!r}" + (", quartiles=True" if dataset.quartiles else "")
     return f"dataset = alrviz.read_table({name!r}{target}{read}){where}" + _kinds_code(origin, retarget=False)
+
+
+def _options_code(options: "ReadOptions | None") -> str:
+    given = {} if options is None else {k: v for k, v in vars_of(options).items() if v is not None}
+    return f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in given.items())})" if given else ""
 
 
 def vars_of(options: "ReadOptions") -> dict[str, object]:
@@ -110,7 +122,7 @@ def script(session: "Session", recipes: Sequence[Recipe], version: str) -> str:
     return f"""# alrviz {version}
 import alrviz
 
-{dataset_code(session)}
+{dataset_code(session, whole=bool(session.whole))}
 recipes = [
     {made},
 ]

@@ -350,6 +350,8 @@ class StudyPage:
         """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
         self.known = known
         remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in known.remarks]
+        if self.session.stream is not None:
+            remarks.insert(0, safe(self.session.sample_note, 600))
         self.note.param.update(object=f"<p class='quiet'>{' '.join(remarks)}</p>", visible=bool(remarks))
         say(self.time, self.price_line(known))
         say(self.prices, self.prices_html(known))

@@ -447,7 +447,7 @@ class Run(RunAttributes, Driven):
         return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, price), lambda what: None, self._stop))
 
     def _tell_rows(self, what: str, rows: int) -> None:
-        self.activity = what
+        self.activity = f"{what}: {rows:,} rows"
         self._progress(what, rows)
 
     def _tell(self, activity: str) -> None:

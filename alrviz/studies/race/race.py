@@ -141,7 +141,7 @@ def race(
         prices: of the racers on so many threads, where they were priced beforehand; () to price them at the start.
 
     Raises:
-        RecipeError: without any recipe.
+        RecipeError: without any recipe; of families that are not fitted in passes, where the table is read in batches.
         TableError: of what is no data set.
 
     >>> import alrviz

@@ -17,6 +17,10 @@ from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.explorer.widgets.menus import FILE, order_buttons, pill, select, tables_menu
 from alrviz.views.core.panes import Updating
 
+WHOLE = (
+    "All rows are read from their files, coded once, and fitted in 10 passes at most; the sample is in memory, and "
+    "fitted in as many as it takes"
+)
 WIDTH, WIDE = 216, 324  # px of the menu of questions
 
 
@@ -33,16 +37,17 @@ class RaceMenus:
         self._setting = Updating()
         self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, WIDTH)
         self.data = select("Data", {}, 160)
+        self.whole = select("Rows", {}, 176, description=WHOLE)
         self.order = order_buttons()
         self.alpha = select("alpha", {f"{a:g}": a for a in ALPHAS}, 92, description=explain("alpha"))
-        for name in ("question", "data", "order", "alpha"):
+        for name in ("question", "data", "whole", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
         try_it.css_classes = ["alrviz-hint"]
         examples = pn.Row(try_it, *(pill(example, tried) for example in EXAMPLES), margin=0)
         # Beside a bar that scrolls, or in a window less wide, the examples have a line of their own.
         self.panel = pn.Row(
-            self.question, self.data, self.order, self.alpha, pn.HSpacer(), examples,
+            self.question, self.data, self.whole, self.order, self.alpha, pn.HSpacer(), examples,
             sizing_mode="stretch_width", margin=(0, 0, 8, 0), styles={"flex-wrap": "wrap", "row-gap": "6px"},
             css_classes=["alrviz-first"],
         )  # fmt: skip
@@ -62,6 +67,11 @@ class RaceMenus:
             self.question.description = asked.why if asked is not None else "Racers as you set them"
             self.data.options = tables
             self.data.value = FILE if FILE in tables.values() else (session.demo or session.asked or (FIRST_DEMO,))[0]
+            stream = session.stream
+            self.whole.visible = stream is not None
+            if stream is not None and session.dataset is not None:
+                rows = {f"sample: {session.dataset.n_rows:,}": "", f"all {stream.n_rows:,}": "all"}
+                self.whole.param.update(options=rows, value=session.whole)
             has = {name for recipe in choice.recipes for name in ("order", "alpha") if name in recipe.params}
             self.order.visible = "order" in has and (asked is None or asked.orders)
             self.question.width = WIDTH if self.order.visible else WIDE  # a long one has the room that is left

@@ -12,13 +12,14 @@ import panel as pn
 from panel.viewable import Viewable
 
 from alrviz import __version__
+from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.convergence.controls import RaceMenus
 from alrviz.explorer.pages.convergence.dialogs import RaceDialogs
 from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
 from alrviz.explorer.pages.convergence.settings import RaceSettings
-from alrviz.explorer.pages.convergence.words import ABOUT
-from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example
+from alrviz.explorer.pages.convergence.words import ABOUT, passes_text
+from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example, over_passes
 from alrviz.explorer.server.registry import Entry
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.page_tasks import PageTasks
@@ -133,7 +134,7 @@ class ConvergencePage:
         return asked and self.choice.is_first
 
     def _layout(self) -> Viewable:
-        python = text_button("Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.recipes, __version__))
+        python = text_button("Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.racers, __version__))
         share = text_button("Share", "share", _SHARE, self._share)
         told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"margin-left": "auto"})
         second = pn.FlexBox(
@@ -160,6 +161,11 @@ class ConvergencePage:
         """The racers that are set."""
         return self.choice.recipes
 
+    @property
+    def racers(self) -> tuple[Recipe, ...]:
+        """As they race: over all rows of a table larger than memory by passes."""
+        return over_passes(self.recipes) if isinstance(self.session.raced, Stream) else self.recipes
+
     # ---- showing -----------------------------------------------------------------------------------------------
 
     def _show_controls(self) -> None:
@@ -176,10 +182,10 @@ class ConvergencePage:
 
     def _check_outdated(self) -> None:
         """Mark the picture when it is not the one of the settings."""
-        race, dataset = self.race_view.race, self.session.dataset
+        race, dataset = self.race_view.race, self.session.raced
         if race is None or dataset is None:
             return
-        self.race_view.outdated = tuple(race.recipes) != self.recipes or race.dataset.hash != dataset.hash
+        self.race_view.outdated = tuple(race.recipes) != self.racers or race.dataset.hash != dataset.hash
 
     def _set(self) -> None:
         """Show what was chosen, also in the address; the first screen's is the shortest."""
@@ -199,6 +205,10 @@ class ConvergencePage:
     # ---- controls ----------------------------------------------------------------------------------------------
 
     def _chosen(self, name: str, value: Any) -> None:
+        if name == "whole":
+            self.session.whole = value
+            self._show_controls()
+            return
         if name == "data":
             if value and value != FILE:
                 self.session.load_demo(value)
@@ -299,8 +309,8 @@ class ConvergencePage:
 
     def _ask_price(self) -> None:
         """Price what is set; a press that waits for the price of something else is given up."""
-        dataset = self.session.dataset
-        if dataset is not None and self.pricing.ask(dataset, self.recipes):
+        dataset = self.session.raced
+        if dataset is not None and self.pricing.ask(dataset, self.racers):
             self.race_view.give_up()
 
     def _price_arrived(self) -> None:
@@ -324,10 +334,10 @@ class ConvergencePage:
 
         Where the price is not known yet, the press is repeated when it arrives.
         """
-        session, dataset = self.session, self.session.dataset
+        session, dataset = self.session, self.session.raced
         if dataset is None:
             return None
-        race = self.pricing.start(dataset, self.recipes, self._adopt)
+        race = self.pricing.start(dataset, self.racers, self._adopt)
         if race is not None:
             session.keep_race()
         return race
@@ -366,8 +376,17 @@ class ConvergencePage:
         waiting = self.tasks.poll()
         moving = self.race_view.pump()
         self._attend()
+        self._tell_passes()
         coming = self.model.pump(self.race_view.race)
         return moving or waiting or coming
+
+    def _tell_passes(self) -> None:
+        """While all rows of a table larger than memory are gone over: how fast, and what memory the process has."""
+        race = self.race_view.race
+        if race is None or race.phase != "running" or not isinstance(getattr(race, "dataset", None), Stream):
+            return
+        if words := passes_text(race.runs):
+            self.pricing.say(words)
 
     def on_shown(self) -> None:
         """Turn to a table that came meanwhile; race, where another page asked for it and it was not raced yet."""

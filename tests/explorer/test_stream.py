@@ -1,0 +1,119 @@
+"""A table larger than memory in the explorer: pages show its sample, Convergence races all of its rows."""
+
+import contextlib
+import io
+
+import pytest
+
+import alrviz
+from alrviz.explorer.pages.convergence.page import ConvergencePage
+from alrviz.explorer.pages.order.page import OrderPage
+from alrviz.explorer.recipes.questions import over_passes
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import read_link
+from alrviz.explorer.widgets.scripts import script
+from alrviz.fitting.recipe import Recipe
+from tests.explorer.pages import OWNER, until
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+    monkeypatch.setattr("alrviz.data.stream.table.SAMPLE", 500)
+    path = tmp_path / "led.parquet"
+    alrviz.load_demo("led").frame.to_parquet(path)
+    return path
+
+
+def session_of(file, link=""):
+    stream = alrviz.open_table(file)
+    session = Session(OWNER, Registry(ServerLimits(), timer=False), stream, str(file))
+    session.apply(read_link(link))
+    return session
+
+
+def opened(page_class, file, link):
+    page = page_class(session_of(file, link))
+    page.view()
+    return page
+
+
+def test_pages_show_the_sample_and_say_so(file):
+    session = session_of(file)
+    assert session.dataset is session.stream.sample
+    assert session.dataset.n_rows == 500
+    assert session.raced is session.dataset
+    assert "a sample, 500 of 3,000 rows" in session.told
+    page = opened(OrderPage, file, "?page=order&of=anje&folds=5")
+    until(page, lambda: page.known is not None)
+    assert "500 of 3,000 rows" in page.note.object
+    assert page.known.study.dataset.n_rows == 500
+    page.close()
+
+
+def test_a_changed_kind_holds_for_all_rows_and_another_table_has_none(file):
+    session = session_of(file)
+    name = session.dataset.columns[0].name
+    session.set_kinds({name: "ignore"})
+    while session.loading is not None:
+        session.pump()
+    assert session.stream.kinds[name] == "ignore"
+    assert session.stream.n_rows == 3000
+    session.load_demo("xor")
+    while session.loading is not None:
+        session.pump()
+    session.whole = "all"
+    assert session.stream is None
+    assert session.raced is session.dataset
+
+
+def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
+    page = opened(ConvergencePage, file, "?racers=alr_o1_vadagrad~lr_o1_vadagrad&on=all")
+    page.drawer()
+    assert page.controls.whole.visible
+    assert page.controls.whole.value == "all"
+    until(page, lambda: page.pricing.known)
+    page.race_view.press_run()
+    until(page, lambda: page.race_view.race is not None and page.race_view.race.ended)
+    race = page.race_view.race.race
+    assert race.dataset.n_rows == 3000
+    assert {recipe.params["max_iter"] for recipe in race.recipes} == {10}
+    assert race.runs[0].trace.rows > 2000
+    assert not page.race_view.outdated
+    page.pump()
+    assert "2,087 of 3,000 rows" in page.model.told.object
+    zipped = io.BytesIO(page.model._zip())
+    rows = alrviz.load_demo("led").X
+    assert (alrviz.load_model(zipped).predict(rows) == alrviz.load_demo("led").y).mean() > 0.7
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(script(page.session, page.racers, "x"), "script", "exec"), {})
+    assert f"NLL {race.runs[0].trace[-1].nll / race.runs[0].trace.rows:.6f} per row" in said.getvalue()
+    page.controls.whole.value = ""
+    assert page.race_view.outdated, "the sample is another table"
+    assert "on=all" not in page.session.link
+    page.race_view.press_stop()
+    page.close()
+
+
+def test_a_family_that_is_not_fitted_in_passes_is_refused_in_words(file):
+    page = opened(ConvergencePage, file, "?racers=dlr&on=all")
+    until(page, lambda: page.session.problem is not None)
+    assert "dlr is not fitted to a table that is read in batches" in str(page.session.problem)
+    page.close()
+
+
+def test_a_solver_that_needs_all_rows_at_once_gives_way():
+    sgd, tron = (over_passes([Recipe("lr", order=1, solver=solver)])[0] for solver in ("sgd", "tron"))
+    assert (sgd.params["solver"], tron.params["solver"]) == ("auto", "tron")
+
+
+def test_a_pass_is_priced_by_all_rows(file):
+    page = opened(ConvergencePage, file, "?racers=alr_o1&on=all")
+    until(page, lambda: page.pricing.known)
+    seconds = page.pricing.found[0][1].seconds_per_pass
+    assert seconds == pytest.approx(3000 * 7 * 10 / 3.5e8)
+    assert page.racers == (Recipe("alr", order=1, max_iter=10),)
+    page.close()
