@@ -90,7 +90,7 @@ def added(parts: Sequence[Parts]) -> Parts:
 
 
 def union(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return what is in any of some sorted arrays, sorted."""
+    """Return what is in any of some sorted arrays (S,), each once, sorted (S,)."""
     return reduce(np.union1d, parts)
 
 

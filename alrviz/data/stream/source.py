@@ -96,8 +96,8 @@ class Source:
     def batches(
         self, stop: StopToken = NEVER, wanted: Callable[[int, int], NDArray[np.intp]] | None = None
     ) -> Iterator[Batch]:
-        """Yield all rows; of each batch's columns only those rows that are `wanted`, of its first row's number and how
-        many it has, if that is said.
+        """Yield all rows, batch by batch. `wanted`, of the number of a batch's first row and how many it has, says
+        which of them (m,) its columns are to have; None for all.
 
         Raises:
             TableError: a file is damaged, cut short, or has other columns than the first.
