@@ -46,7 +46,7 @@ from .estimators.model_file import (
     load_model as load_model,
     save_model as save_model,
 )
-from .estimators.predictions import predict_table as predict_table
+from .estimators.predict_table import predict_table as predict_table
 from .fitting.recipe import (
     Recipe as Recipe,
     paper_mode as paper_mode,
@@ -76,6 +76,6 @@ from .views import (
     RaceView as RaceView,
     SelectionView as SelectionView,
 )
-from .views.replay.replay import save_replay as save_replay
+from .views.replay.export_html import save_replay as save_replay
 
 __version__: str

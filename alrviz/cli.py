@@ -303,7 +303,7 @@ def _predict(options: argparse.Namespace) -> int:
 
 def _predictions(options: argparse.Namespace, notes: list[str]) -> Iterator[pd.DataFrame]:
     from alrviz.estimators.model_file import load_model
-    from alrviz.estimators.predictions import predict_batches
+    from alrviz.estimators.predict_table import predict_batches
 
     keep = "all" if options.keep_all else options.keep
     try:
@@ -322,7 +322,7 @@ def _written(parts: Iterator[pd.DataFrame], out: Path | None) -> tuple[int, int]
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from alrviz.estimators.predictions import predictions_csv
+    from alrviz.estimators.predict_table import predictions_csv
 
     rows = strange = 0
     if out is None:

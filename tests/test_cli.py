@@ -21,7 +21,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.explorer.widgets.scripts import dataset_code
@@ -315,7 +315,7 @@ def test_predict_says_which_file_it_may_not_read(tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied", "model.zip")
 
-    monkeypatch.setattr("alrviz.estimators.predictions.predict_and_tell", refuse)
+    monkeypatch.setattr("alrviz.estimators.predict_table.predict_and_tell", refuse)
     alrviz.save_model(alrviz.NaiveBayesClassifier().fit([[1], [2]], [0, 1]), tmp_path / "model.zip")
     assert cli.main(["predict", str(tmp_path / "model.zip"), str(tmp_path / "model.zip")]) == 2
     assert capsys.readouterr().err == "alrviz: 'model.zip' cannot be read: Permission denied\n"
@@ -365,7 +365,7 @@ def test_large_files_are_predicted_in_batches_as_small_ones_are_at_once(tmp_path
     monkeypatch.setattr("alrviz.data.stream.new_rows.LARGE", 0)
     monkeypatch.setattr("alrviz.data.stream.source.BLOCK", 2**13)
     monkeypatch.setattr("alrviz.data.stream.source.BATCH", 500)
-    monkeypatch.setattr("alrviz.estimators.predictions.predict_and_tell", None)
+    monkeypatch.setattr("alrviz.estimators.predict_table.predict_and_tell", None)
     assert cli.main([*given, str(tmp_path / "parts.csv")]) == 0
     parts = capsys.readouterr()
     assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()

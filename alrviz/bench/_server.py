@@ -204,7 +204,7 @@ class _Desk:
     def shared(self, pace: float) -> tuple[str, str]:
         """Make a long race of two racers, a step of both every `pace` seconds; return its id and its link's secret."""
         from alrviz.data.demos import load_demo
-        from alrviz.explorer.server.registry import process_registry
+        from alrviz.explorer.server.run_registry import process_registry
         from alrviz.studies.race.race import race
 
         plain = Recipe("lr", order=2, alpha=0, tol=0.0, max_iter=100_000)
@@ -240,7 +240,7 @@ class _Desk:
         """Return the page with a view of a race that has not begun."""
         import panel as pn
 
-        from alrviz.explorer.server.process import hush, settle
+        from alrviz.explorer.server.process_tuning import hush, settle
         from alrviz.views.race.race_view import RaceView
 
         pn.extension(notifications=False)

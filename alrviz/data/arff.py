@@ -22,11 +22,11 @@ import pandas as pd
 import pyarrow as pa
 
 from alrviz.data.charset import to_utf8
+from alrviz.data.column_names import clean_names
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
 from alrviz.data.interpret import RawTable, Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
-from alrviz.data.names import clean_names
 from alrviz.data.numbers import digits_note, force_numbers, merges, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer

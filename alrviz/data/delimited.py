@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from alrviz.data.charset import to_utf8
+from alrviz.data.column_names import clean_names
 from alrviz.data.interpret import KnownNames, RawTable
 from alrviz.data.layout import (
     HEAD_ROWS,
@@ -28,7 +29,6 @@ from alrviz.data.layout import (
     names_less_one,
 )
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
-from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
 from alrviz.data.options import DELIMITERS, ReadOptions
 from alrviz.data.reading import MOST_TITLES

@@ -27,10 +27,10 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
+from alrviz.data.column_names import clean_names
 from alrviz.data.interpret import KnownNames, RawTable
 from alrviz.data.layout import HEAD_ROWS, QUANTITY, count_footer, count_names, count_titles, joined_names, left_out
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
-from alrviz.data.names import clean_names
 from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
 from alrviz.data.reading import number_text

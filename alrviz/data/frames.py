@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
+from alrviz.data.column_names import clean_names
 from alrviz.data.columns import as_float, float_loss
 from alrviz.data.dates import parse_dates
 from alrviz.data.interpret import (
@@ -30,7 +31,6 @@ from alrviz.data.interpret import (
 )
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.missing import without_numbers
-from alrviz.data.names import clean_names
 from alrviz.data.numbers import short
 from alrviz.data.options import CERTAIN, ReadOptions
 from alrviz.data.reading import number_text

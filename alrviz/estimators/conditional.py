@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import threads
+from alrviz.estimators.docstrings import documented
 from alrviz.estimators.networks import NetworkReading
 from alrviz.estimators.recipes import RunClassifier
-from alrviz.estimators.text import documented
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import STEP_LIMIT
 from alrviz.models.networks import NetworkModel

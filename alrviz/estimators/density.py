@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_table
+from alrviz.estimators.docstrings import documented
 from alrviz.estimators.frames import normalised
 from alrviz.estimators.recipes import RunClassifier
-from alrviz.estimators.text import documented
 from alrviz.fitting.families.density import feature_columns
 from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel

@@ -5,8 +5,8 @@ from types import UnionType
 from typing import Any
 
 from alrviz.estimators.base import CellClassifier
+from alrviz.estimators.docstrings import documented
 from alrviz.estimators.linear import LinearClassifier
-from alrviz.estimators.text import documented
 from alrviz.fitting.families.cells import CellFamily
 from alrviz.fitting.families.param import Param
 

@@ -9,7 +9,7 @@ from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.estimators.alpha import choose_alpha
 from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.checks import threads
-from alrviz.estimators.text import documented
+from alrviz.estimators.docstrings import documented
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken

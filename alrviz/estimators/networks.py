@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.estimators.checks import check_table, threads
+from alrviz.estimators.docstrings import documented
 from alrviz.estimators.frames import cell_frame, contribution_frame, normalised, tuple_variances
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
-from alrviz.estimators.text import documented
 from alrviz.fitting.families.networks import LearnedNetwork, learn
 from alrviz.fitting.prepare import Prepared, require_learnable
 from alrviz.fitting.pricing.price import price_of, require_memory

@@ -30,8 +30,8 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from alrviz.estimators.checks import threads
+from alrviz.estimators.docstrings import documented
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
-from alrviz.estimators.text import documented
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe

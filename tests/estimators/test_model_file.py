@@ -39,7 +39,7 @@ from alrviz import (
 )
 from alrviz.errors import ModelFileError, TableError
 from alrviz.estimators import recipes
-from alrviz.estimators.predictions import of_run, predictions_csv
+from alrviz.estimators.predict_table import of_run, predictions_csv
 from tests.estimators.model_files import about_of, file_of
 from tests.estimators.tables import drawn, mixed
 

@@ -10,7 +10,7 @@ import pytest
 from alrviz import load_model
 from alrviz.explorer.pages.boundaries import dlr_tab
 from alrviz.explorer.pages.boundaries.words import dlr_script, loss_words
-from alrviz.explorer.server import process
+from alrviz.explorer.server import process_tuning
 from alrviz.views.density import density_ratio
 from tests.explorer.maps import open_page, said, settled, until
 
@@ -226,13 +226,13 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
 
 def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
     tab, player = page.tab, page.tab.part.player
-    monkeypatch.setattr(process, "HAND", 60.0)
+    monkeypatch.setattr(process_tuning, "HAND", 60.0)
     monkeypatch.setattr(player.player, "playing", True)
-    process.hand_moved()
+    process_tuning.hand_moved()
     assert tab.hand.goes_first
     tab.hand.settled -= 1.1 * dlr_tab.SLOW  # but not for ever
     assert not tab.hand.goes_first
-    monkeypatch.setattr(process, "HAND", 0.0)
+    monkeypatch.setattr(process_tuning, "HAND", 0.0)
     tab.hand.settled += 1.1 * dlr_tab.SLOW
     assert not tab.hand.goes_first
 

@@ -16,7 +16,7 @@ from alrviz.explorer.pages.convergence.words import ABOUT, WHY
 from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State, read_link

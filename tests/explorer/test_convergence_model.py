@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from alrviz import load_model
-from alrviz.estimators import predictions
+from alrviz.estimators import predict_table
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.explorer.widgets import export_model
 from alrviz.fitting.recipe import Recipe
@@ -96,7 +96,7 @@ def test_new_rows_are_predicted(page):
 
 
 def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(page, monkeypatch):
-    inside, go, original = threading.Event(), threading.Event(), predictions.of_run
+    inside, go, original = threading.Event(), threading.Event(), predict_table.of_run
 
     def slow(run):
         inside.set()
@@ -105,7 +105,7 @@ def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(p
 
     of(page, 1)
     model, _ = of(page, 0)
-    monkeypatch.setattr(predictions, "of_run", slow)
+    monkeypatch.setattr(predict_table, "of_run", slow)
     send(model.strip, page.session.dataset.X.to_csv(index=False).encode(), name="rows.csv")
     until(page, inside.is_set)
     task = page.tasks._tasks["predict"]

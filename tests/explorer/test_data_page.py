@@ -20,7 +20,7 @@ from alrviz.explorer.pages.data.columns_grid import _CONFIGURATION, columns_fram
 from alrviz.explorer.pages.data.page import DataPage
 from alrviz.explorer.pages.data.read_options import missing_text, missing_tokens
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.explorer.shell.notices import problem_html

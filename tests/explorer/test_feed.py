@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.web.race_feed import STEPS, RaceFeed
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import Outcome
 from alrviz.pictures.replay import COLUMNS, content
 from alrviz.views.core.trace_reader import RaceReader
-from alrviz.views.replay.replay import race_film
+from alrviz.views.replay.export_html import race_film
 from tests.races import ByHand
 
 

@@ -7,7 +7,7 @@ from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.order.page import OrderPage, OrderSpec, racers_of
 from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.managed_jobs import ManagedStudy
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link

@@ -4,7 +4,7 @@ import pytest
 
 from alrviz.explorer.recipes.recipe_fields import JUDGED, Choosable
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.fitting.families import FAMILIES

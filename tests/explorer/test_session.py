@@ -9,7 +9,7 @@ import pytest
 from alrviz.data.read import ReadOptions, read_columns
 from alrviz.errors import TableError
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.tables import FileLink, Upload
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State

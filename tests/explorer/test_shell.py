@@ -14,7 +14,7 @@ from panel.util import edit_readonly
 import alrviz
 from alrviz.errors import TableError
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.shell import shell as shells
@@ -215,7 +215,7 @@ def test_a_dropped_file_leads_to_the_data_page(shell):
 def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
     now = [10.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr("alrviz.explorer.server.process.settle", lambda context: None)
+    monkeypatch.setattr("alrviz.explorer.server.process_tuning.settle", lambda context: None)
     session = shell.session
     session.hold()
     session.load_demo("xor")

@@ -13,7 +13,7 @@ from tornado.testing import bind_unused_port
 from tornado.web import Application
 
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.web import spectators
 from alrviz.explorer.web.spectators import routes
 from alrviz.fitting.recipe import Recipe

@@ -10,7 +10,7 @@ from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.order.page import OrderPage
 from alrviz.explorer.recipes.questions import over_passes
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets.scripts import script

@@ -15,7 +15,7 @@ from alrviz.explorer.pages.order.page import OrderPage
 from alrviz.explorer.pages.path.page import PathPage
 from alrviz.explorer.pages.selection.page import SelectionPage
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import Registry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import PROPERTIES
 from alrviz.explorer.shell.glossary import rich

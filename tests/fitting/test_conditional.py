@@ -17,7 +17,7 @@ from alrviz.fitting.prepare import Prepared, prepare
 from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.fitting.solvers.brent import BrentGradients, lowest
+from alrviz.fitting.solvers.cg_brent import BrentGradients, lowest
 from alrviz.fitting.solvers.cross_tuned import PATIENCE, fold_of_rows
 from alrviz.models.linear import log_softmax
 from alrviz.models.structures import Structure, naive

@@ -27,9 +27,9 @@ import alrviz
 from alrviz import views
 from alrviz.errors import AlrvizError
 from alrviz.pictures.convergence import min_max
-from alrviz.views.core import kernel_lock, live_figure, notebook, notebook_link
+from alrviz.views.core import kernel_lock, live_figure, notebook, notebook_comm
 from alrviz.views.core.notebook import EXEC, NotebookViewer
-from alrviz.views.core.notebook_link import ESM, Link, packed
+from alrviz.views.core.notebook_comm import ESM, Link, packed
 from tests.conftest import wait_until
 
 
@@ -81,9 +81,9 @@ def kernel(monkeypatch):
     monkeypatch.setattr(notebook._Output, "all", {})
     monkeypatch.setattr(notebook._Output, "listening", False)
     monkeypatch.setattr(notebook._Output, "in_cell", False)
-    monkeypatch.setattr(notebook_link, "links", set())
+    monkeypatch.setattr(notebook_comm, "links", set())
     monkeypatch.setattr(kernel_lock, "_ends", [])
-    monkeypatch.setattr(notebook_link.Comm, "_handle_msg", notebook_link.Comm._handle_msg)
+    monkeypatch.setattr(notebook_comm.Comm, "_handle_msg", notebook_comm.Comm._handle_msg)
     return made
 
 
@@ -321,8 +321,8 @@ def test_a_message_that_is_never_answered_holds_back_nothing_for_long(kernel, mo
         with kernel_lock.turn():
             view.sentence.object = word
     assert page.texts() == ["one"]
-    monkeypatch.setattr(notebook_link, "LATE", 0.0)
-    notebook_link.flush()
+    monkeypatch.setattr(notebook_comm, "LATE", 0.0)
+    notebook_comm.flush()
     assert page.texts() == ["one", "two"]
 
 
@@ -334,7 +334,7 @@ def test_what_the_page_changes_reaches_the_view_and_does_not_come_back(kernel):
     page = opened(kernel, view)
     page.say(ready=True)
     page.say(done=True)
-    ((link),) = notebook_link.links
+    ((link),) = notebook_comm.links
     model, _ = view.transport.slider._models[link._root.ref["id"]]
     event = {"kind": "ModelChanged", "model": {"id": model.data.id}, "attr": "value", "new": 3}
     page.say(patch=json.dumps({"events": [event]}))
@@ -365,7 +365,7 @@ def test_a_page_that_has_gone_leaves_nothing_behind(kernel):
     view = views.RaceView(small_race())
     page = opened(kernel, view)
     page.say(bye=True)
-    assert not notebook_link.links
+    assert not notebook_comm.links
     assert dict(pn.state._views) == before
     assert not view.picture.pane._models
 
@@ -399,7 +399,7 @@ def test_what_pages_load_comes_packed_from_this_machine(kernel, name):
 
 
 def test_the_rules_of_material_are_text_that_moves_with_a_view():
-    assert re.findall(r"this\.isSpeedy=[^,]+", notebook_link.resource(ESM)) == ["this.isSpeedy=!1"]
+    assert re.findall(r"this\.isSpeedy=[^,]+", notebook_comm.resource(ESM)) == ["this.isSpeedy=!1"]
 
 
 def test_threads_take_turns(kernel):
@@ -478,7 +478,7 @@ def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
     assert kernel.published[-1].update
     assert kernel.published[-1].data["text/plain"] != shown.data["text/plain"]
     page.say(bye=True)
-    assert not notebook_link.links
+    assert not notebook_comm.links
 
 
 def test_layouts_without_views_are_shown_as_panel_does(kernel):

@@ -14,7 +14,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.decision_map import certainty
 from alrviz.studies.maps.decision_map import decision_map
 from alrviz.studies.maps.run_classifier import model_at
-from alrviz.views.replay.replay import replay
+from alrviz.views.replay.export_html import replay
 from tests.races import ROWS, ByHand
 from tests.views.raced import finished, view_of
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.jobs import StudyJob
-from alrviz.explorer.server.registry import Entry, Registry
+from alrviz.explorer.server.run_registry import Entry, Registry
 from alrviz.fitting.store import Store, default_store
 from alrviz.home import home
 from alrviz.studies.core.study import Study

@@ -21,7 +21,7 @@ import param
 from alrviz import __version__
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.jobs import Job, StudyJob
-from alrviz.explorer.server.registry import Entry, Registry
+from alrviz.explorer.server.run_registry import Entry, Registry
 from alrviz.explorer.server.tables import FileLink, Upload
 from alrviz.explorer.session.managed_jobs import ManagedRace, ManagedStudy, find_study, kept_where
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack

@@ -15,7 +15,7 @@ import param
 
 from alrviz.errors import TableError, nearest
 from alrviz.explorer.server.limits import TABLES
-from alrviz.explorer.server.registry import Registry, process_registry
+from alrviz.explorer.server.run_registry import Registry, process_registry
 from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
 from alrviz.explorer.server.visitor_ids import new_id

@@ -18,7 +18,7 @@ from tornado.ioloop import IOLoop
 
 from alrviz.data.demos import demo_names
 from alrviz.explorer.page import Page
-from alrviz.explorer.server import process, visitor_ids
+from alrviz.explorer.server import process_tuning, visitor_ids
 from alrviz.explorer.session.link_errors import Choices, checked
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import HELD, State, read_link
@@ -167,7 +167,7 @@ class Shell:
         self._there = self._there or time.monotonic()
         if time.monotonic() - self._there >= DRAWN:
             if server_session() is not None:  # not of a visitor who has gone meanwhile, nor in a notebook
-                process.settle(pn.state.curdoc.session_context)
+                process_tuning.settle(pn.state.curdoc.session_context)
             self.session.page_drawn()
 
     def close(self) -> None:
@@ -218,8 +218,8 @@ def build(page_classes: Sequence[Any], dataset: "Dataset | Upload | Stream | Non
     if address := getattr(getattr(request, "_request", None), "remote_ip", ""):
         session.registry.seen_at(owner, address)
     if request is not None:
-        process.hush()
-        process.own_styles(pn.state.curdoc)
+        process_tuning.hush()
+        process_tuning.own_styles(pn.state.curdoc)
         session.hold()
     dark = (pn.state.cookies.get(theme.THEME_COOKIE) if request is not None else "") == "dark"
     pn.config.theme = "dark" if dark else "default"
@@ -242,4 +242,4 @@ def opened(search: str, page_classes: Sequence[Any]) -> tuple[State, str]:
 
 def _gone(shell: Shell, context: "BokehSessionContext") -> None:
     shell.close()
-    process.left(context, shell, IOLoop.current().call_later)
+    process_tuning.left(context, shell, IOLoop.current().call_later)

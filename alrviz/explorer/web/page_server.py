@@ -34,7 +34,7 @@ from tornado.web import RequestHandler, authenticated
 
 from alrviz.explorer.server import visitor_ids
 from alrviz.explorer.server.page_queue import PageQueue
-from alrviz.explorer.server.registry import process_registry
+from alrviz.explorer.server.run_registry import process_registry
 from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.connection import HEADER, NEW, WORDS
 

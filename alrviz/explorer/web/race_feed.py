@@ -6,12 +6,12 @@ before its owner's screen has shown it: nobody is told more than that screen has
 can guess before it knows.
 """
 
-from alrviz.explorer.server.registry import Entry, Registry
+from alrviz.explorer.server.run_registry import Entry, Registry
 from alrviz.explorer.session.managed_jobs import ManagedRace
 from alrviz.pictures.replay_delta import ReplayDelta
 from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
-from alrviz.views.replay.replay import race_film
+from alrviz.views.replay.export_html import race_film
 
 STEPS = 500  # steps of a long race that are told, about; a phone draws all of them several times a second
 GONE = b'{"gone":true}\n'

@@ -18,7 +18,7 @@ from typing import Any
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
 from tornado.web import authenticated
 
-from alrviz.explorer.server.registry import Registry, process_registry
+from alrviz.explorer.server.run_registry import Registry, process_registry
 from alrviz.explorer.server.visitor_ids import is_id
 from alrviz.explorer.web.race_feed import RaceFeed
 from alrviz.pictures.replay import live_html

@@ -200,7 +200,7 @@ class ExportModel:
         run, model = self._run, self._model  # now: another racer may be chosen while the thread works
 
         def work(stop: StopToken) -> "tuple[pd.DataFrame, str, tuple[str, ...]]":
-            from alrviz.estimators.predictions import predict_and_tell, predictions_csv
+            from alrviz.estimators.predict_table import predict_and_tell, predictions_csv
 
             fitted = _classifier_of(run) if model is None else model
             found, notes = predict_and_tell(fitted, data, limits=limits, stop=stop)
@@ -234,7 +234,7 @@ def _classifier_of(run: Any) -> "RecipeClassifier":
         fitted: RecipeClassifier = run.classifier
         fitted.reading_ = reading_of(run.dataset, fitted.encoder_)
         return fitted
-    from alrviz.estimators.predictions import of_run
+    from alrviz.estimators.predict_table import of_run
 
     return of_run(run)
 

@@ -16,7 +16,7 @@ from alrviz.fitting.families.param import Param
 from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price, ShapePrice
-from alrviz.fitting.solvers.brent import BrentGradients
+from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, fold_of_rows
 from alrviz.fitting.warm import warm_networks

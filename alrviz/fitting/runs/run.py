@@ -274,7 +274,7 @@ class Run(RunAttributes, Driven):
             AlrvizError: there is no step yet, the run has diverged or failed, or was made of encoded rows.
         """
         # By name: a run hands itself to the floor above, which knows what a model keeps of it.
-        made: RecipeClassifier = import_module("alrviz.estimators.predictions").of_run(self)
+        made: RecipeClassifier = import_module("alrviz.estimators.predict_table").of_run(self)
         return made
 
     @property

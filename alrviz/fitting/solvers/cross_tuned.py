@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.fitting.solvers.brent import BrentGradients
+from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.state import Solver, SolverState, stalled
 from alrviz.passes.aligned_buffers import Floats
 

@@ -1,4 +1,4 @@
-// The page's side of a view in a notebook; the kernel's is notebook_link.py, which fills in what is between % signs.
+// The page's side of a view in a notebook; the kernel's is notebook_comm.py, which fills in what is between % signs.
 (() => {
   const KEY = "%KEY%", VERSION = "%VERSION%", ESM = "%ESM%";
   let place = document.currentScript.previousElementSibling;

@@ -1,6 +1,6 @@
 """What every view has in common: it can be shown in a notebook, kept in its file, and saved as a page.
 
-An output holds a view's picture, its words, and a script that asks the kernel for the view itself (notebook_link.py).
+An output holds a view's picture, its words, and a script that asks the kernel for the view itself (notebook_comm.py).
 The picture is renewed when what moved has come to rest and after a cell, so that whoever opens the file later, without
 a kernel, sees what was seen last. Every method, and every parameter that is set, takes a turn (kernel_lock.py): a
 method may be what watches a parameter, which a widget of another layout sets on a thread of its own.
@@ -32,7 +32,7 @@ from panel.viewable import Viewer
 from alrviz.errors import AlrvizError
 from alrviz.pictures.still import still
 from alrviz.views.core.kernel_lock import in_kernel, turn, when_turns_end
-from alrviz.views.core.notebook_link import ESM, at_home, flush, listen, resource, script, watched
+from alrviz.views.core.notebook_comm import ESM, at_home, flush, listen, resource, script, watched
 from alrviz.views.core.pump import Pump
 from alrviz.views.core.state_sync import add_to_page
 

@@ -19,7 +19,7 @@ from alrviz.views.core.style import CSS
 from alrviz.views.core.trace_reader import Racer
 from alrviz.views.core.transport import Transport
 from alrviz.views.race.player import Player
-from alrviz.views.replay.replay import replay
+from alrviz.views.replay.export_html import replay
 
 _SLOW = 3  # ticks between two moves of the slider while a run is followed
 

@@ -35,7 +35,7 @@ from alrviz.views.core.panes import Updating, as_high, choice, html, say
 from alrviz.views.core.saving import SaveButton, csv_button, file_button
 from alrviz.views.core.style import ICONS
 from alrviz.views.core.transport import SLIDER_FOCUS
-from alrviz.views.replay.replay import replay
+from alrviz.views.replay.export_html import replay
 from alrviz.views.studies.path_follower import PathFollower
 from alrviz.views.studies.path_words import fitted_html, numbers_html, sentence_html
 from alrviz.views.studies.study_view import StudyView

@@ -23,7 +23,7 @@ from alrviz.explorer.pages.boundaries.peers import PeerFit
 from alrviz.explorer.pages.boundaries.pictures import Pictures
 from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script
 from alrviz.explorer.recipes.questions import Example
-from alrviz.explorer.server import process
+from alrviz.explorer.server import process_tuning
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
@@ -100,7 +100,7 @@ class DraggedBandwidth:
         tab, moment, player = self._tab, self._tab.moment, self._tab.part.player
         if moment is None or moment.run is None or tab.part.outdated:
             return
-        process.hand_moved()
+        process_tuning.hand_moved()
         if player.player.playing:
             player.scrub(player.head)
         log_h = log_bandwidths(moment.scene, moment.density.log_h, column, h)
@@ -121,7 +121,7 @@ class DraggedBandwidth:
     @property
     def goes_first(self) -> bool:
         """Whether a film leaves out a picture for somebody's hand."""
-        return process.hand_moving() and time.monotonic() - self.settled < SLOW
+        return process_tuning.hand_moving() and time.monotonic() - self.settled < SLOW
 
 
 QUICK = 20  # ms between two looks while a hand moves something: the page's own tick is too slow for that

@@ -20,7 +20,7 @@ from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.pages.convergence.words import ABOUT, passes_text
 from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example, over_passes
-from alrviz.explorer.server.registry import Entry
+from alrviz.explorer.server.run_registry import Entry
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session

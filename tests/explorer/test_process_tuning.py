@@ -17,7 +17,7 @@ from panel.io.server import get_server
 from tornado.websocket import WebSocketClosedError
 
 from alrviz.explorer import application
-from alrviz.explorer.server import process
+from alrviz.explorer.server import process_tuning
 from alrviz.explorer.shell.shell import Shell
 
 VISITORS = 3
@@ -26,9 +26,9 @@ VISITORS = 3
 @pytest.fixture
 def unsettled(monkeypatch):
     interval = sys.getswitchinterval()
-    monkeypatch.setattr(process, "_settled", False)
-    monkeypatch.setattr(process, "_frozen_page", False)
-    monkeypatch.setattr(process, "_leaving", weakref.WeakSet())
+    monkeypatch.setattr(process_tuning, "_settled", False)
+    monkeypatch.setattr(process_tuning, "_frozen_page", False)
+    monkeypatch.setattr(process_tuning, "_leaving", weakref.WeakSet())
     yield
     sys.setswitchinterval(interval)
     gc.unfreeze()
@@ -46,12 +46,12 @@ def event_loop():
 
 @pytest.mark.usefixtures("unsettled")
 def test_a_process_that_serves_pages_no_longer_looks_through_what_it_imported():
-    process.settle(object())
+    process_tuning.settle(object())
     assert gc.get_freeze_count() > 10_000
-    assert sys.getswitchinterval() == pytest.approx(process.SWITCH)
+    assert sys.getswitchinterval() == pytest.approx(process_tuning.SWITCH)
     frozen = gc.get_freeze_count()
     leftover = [[] for _ in range(100)]
-    process.settle(object())
+    process_tuning.settle(object())
     assert gc.get_freeze_count() <= frozen, "frozen again: what visitors leave would stay for ever"
     assert len(leftover) == 100
 
@@ -67,19 +67,19 @@ def test_a_message_to_a_browser_that_has_gone_leaves_no_traceback(caplog):
         await asyncio.sleep(0)
         assert task.done()
 
-    process.hush()
+    process_tuning.hush()
     for error in (WebSocketClosedError(), ValueError("of our own")):
         asyncio.get_event_loop().run_until_complete(unawaited(error))
         gc.collect()
     assert "of our own" in caplog.text
     assert "WebSocketClosedError" not in caplog.text
-    logging.getLogger("asyncio").removeFilter(process._concerns)
+    logging.getLogger("asyncio").removeFilter(process_tuning._concerns)
 
 
 @pytest.mark.usefixtures("unsettled")
 def test_a_notebook_keeps_its_own_settings():
     before = sys.getswitchinterval(), gc.get_freeze_count()
-    process.settle(None)
+    process_tuning.settle(None)
     assert (sys.getswitchinterval(), gc.get_freeze_count()) == before
 
 
@@ -94,9 +94,9 @@ def test_the_page_frozen_with_the_imports_is_freed_when_nobody_is_there():
     context = SimpleNamespace(server_context=server)
 
     def leave(page):
-        process.left(context, page, lambda seconds, call: calls.append(call))
+        process_tuning.left(context, page, lambda seconds, call: calls.append(call))
 
-    process.settle(object())
+    process_tuning.settle(object())
     leave(page)
     held = [page]
     del page
@@ -120,7 +120,7 @@ def test_the_page_frozen_with_the_imports_is_freed_when_nobody_is_there():
 def test_nothing_keeps_the_pages_of_visitors_who_have_gone(monkeypatch):
     """Only the first page is built for whoever asks; who looks at one has a session. None is sent to another server."""
     pages = []
-    monkeypatch.setattr(process, "AFTER", 0.5)
+    monkeypatch.setattr(process_tuning, "AFTER", 0.5)
     made = Shell.__init__
 
     def remembered(self, *given, **named):
@@ -152,7 +152,7 @@ def test_nothing_keeps_the_pages_of_visitors_who_have_gone(monkeypatch):
                 sheets.extend(sheet.url for sheet in late.document.select({"type": ImportedStyleSheet}))
                 late.close()
             end = time.monotonic() + 60
-            while (server.get_sessions("/explorer") or process._frozen_page) and time.monotonic() < end:
+            while (server.get_sessions("/explorer") or process_tuning._frozen_page) and time.monotonic() < end:
                 time.sleep(0.1)
             while any(page() is not None for page in pages) and time.monotonic() < end:
                 time.sleep(0.1)  # the loop goes on: it holds the last tick of each page

@@ -7,7 +7,7 @@ import pytest
 
 from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.registry import CapReached, Registry
+from alrviz.explorer.server.run_registry import CapReached, Registry
 from alrviz.explorer.server.visitor_ids import LOCAL
 from alrviz.explorer.session.managed_jobs import ManagedRace
 from alrviz.explorer.session.session import Session
