@@ -25,7 +25,7 @@ from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import PRIOR, RELIABILITY, StudyTask, fold_tasks
 from alrviz.studies.statistics.measures import loss_text, pooled_reliability
-from alrviz.studies.statistics.significance import corrected_error
+from alrviz.studies.statistics.significance import corrected_error, simplest_within_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +183,7 @@ def summary(study: Study) -> "pd.DataFrame":
             "folds": len(losses),
             "log_loss": float(losses[order].mean()),
             "error": float(mine.error.mean()) if "error" in mine else float("nan"),
-            "se": _error(losses[order], tested, trained),
+            "se": corrected_error(losses[order], tested, trained),
             "parameters": float(mine.parameters.mean()),
             "train_seconds": float(mine.train_seconds.mean()),
         }
@@ -191,17 +191,11 @@ def summary(study: Study) -> "pd.DataFrame":
             fall = losses[losses.columns[place - 1]] - losses[order]
             line |= {
                 "gain": float(fall.mean()),
-                "gain_se": _error(fall, tested, trained),
+                "gain_se": corrected_error(fall, tested, trained),
                 "wins": int((fall > 0).sum()),
             }
         lines.append(line)
     return pd.DataFrame(lines)
-
-
-def _error(differences: "pd.Series", tested: float, trained: float) -> float:
-    if len(differences) < 2:
-        return float("nan")
-    return corrected_error(differences.to_numpy(), tested, trained)
 
 
 def _verdict(study: Study) -> OrderVerdict:
@@ -213,10 +207,7 @@ def _verdict(study: Study) -> OrderVerdict:
     means = losses.mean()
     best = means.idxmin()
     ratio = study.frame()[["test_rows", "train_rows"]].mean()
-    for order in losses.columns:
-        behind = losses[order] - losses[best]
-        if behind.mean() <= _error(behind, ratio.test_rows, ratio.train_rows):
-            break
+    order = simplest_within_error(losses, ratio.test_rows, ratio.train_rows)
     by_order = lines.set_index("order")
     clear = _clear(by_order, int(order))
     sentence = _sentence(by_order, int(order), int(best), clear) + lost

@@ -18,7 +18,7 @@ from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import fold_tasks
 from alrviz.studies.protocols.choose_order import cuts_note
 from alrviz.studies.statistics.measures import loss_text
-from alrviz.studies.statistics.significance import corrected_error
+from alrviz.studies.statistics.significance import corrected_error, simplest_within_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,13 +131,6 @@ def _losses(study: Study) -> "pd.DataFrame":
     return table if len(table) else pd.DataFrame()
 
 
-def _error(study: Study, differences: "pd.Series") -> float:
-    if len(differences) < 2:
-        return float("nan")
-    rows = study.frame()[["test_rows", "train_rows"]].mean()
-    return corrected_error(differences.to_numpy(), rows.test_rows, rows.train_rows)
-
-
 def summary(study: Study) -> "pd.DataFrame":
     """Return a line for each order and share with folds that all have."""
     import pandas as pd
@@ -148,7 +141,8 @@ def summary(study: Study) -> "pd.DataFrame":
         params = study.recipes[racer].params
         lines.append({
             "racer": racer, "order": params["order"], "kept": params["keep"], "folds": len(losses),
-            "log_loss": float(losses[racer].mean()), "se": _error(study, losses[racer]),
+            "log_loss": float(losses[racer].mean()),
+            "se": corrected_error(losses[racer], mine.test_rows.mean(), mine.train_rows.mean()),
             "error": float(mine.error.mean()), "parameters": float(mine.parameters.mean()),
             "train_seconds": float(mine.train_seconds.mean()),
         })  # fmt: skip
@@ -160,11 +154,8 @@ def _verdict(study: Study) -> TupleVerdict:
     if len(losses) < 2:
         return TupleVerdict(None, "not enough folds yet to say")
     by = lines.set_index("racer").sort_values("parameters", kind="stable")
-    best = by.log_loss.idxmin()
-    for racer in by.index:
-        behind = losses[racer] - losses[best]
-        if behind.mean() <= _error(study, behind) or racer == best:
-            break
+    best, rows = by.log_loss.idxmin(), study.frame()[["test_rows", "train_rows"]].mean()
+    racer = simplest_within_error(losses[list(by.index)], rows.test_rows, rows.train_rows)
     here, lowest, recipe = by.loc[racer], by.loc[best], study.recipes[racer]
     sentence = (
         f"n = {here.order:.0f} with {_share(here)} has the held-out log loss {loss_text(here.log_loss)} ± "

@@ -8,12 +8,15 @@ geometric mean    exp(mean log(a / b)) over data sets, for measures and seconds 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from alrviz.passes.aligned_buffers import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,26 @@ def sign_test(wins: int, losses: int) -> float:
 
 
 def corrected_error(differences: ArrayLike, tested: float, trained: float) -> float:
-    """Return Nadeau's and Bengio's standard error of the mean of fold differences (J,), J at least 2.
+    """Return Nadeau's and Bengio's standard error of the mean of fold differences (J,); NaN of fewer than two.
 
     `tested` and `trained` are the rows of one fold, their means where folds differ.
     """
     d = np.asarray(differences, float)
+    if len(d) < 2:
+        return float("nan")
     return float(np.sqrt(d.var(ddof=1) * (1 / len(d) + tested / trained)))
+
+
+def simplest_within_error(losses: "pd.DataFrame", tested: float, trained: float) -> Any:
+    """Return the one-standard-error rule's choice: the first column of `losses` (folds, models), simplest first, whose
+    mean is above the lowest by no more than the standard error of their difference.
+    """
+    best = losses.mean().idxmin()
+    for model in losses.columns:
+        behind = losses[model] - losses[best]
+        if model == best or behind.mean() <= corrected_error(behind, tested, trained):
+            return model
+    return best
 
 
 def geometric_mean_ratio(a: ArrayLike, b: ArrayLike) -> float:
