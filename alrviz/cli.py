@@ -471,7 +471,7 @@ class _Progress:
 def _reproduce(options: argparse.Namespace) -> int:
     if find_spec("alrviz.reproduce") is None:
         raise _Refused("this is the library alone; reproduce is run from a checkout of alrviz: pip install -e .")
-    from alrviz.reproduce.items import STUDIES, chosen_items
+    from alrviz.reproduce.items import ITEMS, STUDIES, chosen_items
     from alrviz.reproduce.pictures import write_report
     from alrviz.reproduce.sets import default_folder
     from alrviz.reproduce.settings import Settings
@@ -490,7 +490,7 @@ def _reproduce(options: argparse.Namespace) -> int:
         found, missing, tables = found + figures, missing + lacking, tables | made
     if options.report:
         told = [item for item in items if item.name in tables]
-        write_report(told, tables, options.out, options.report, options.quick, options.kept)
+        write_report(told, tables, options.out, options.report, options.quick, options.kept, list(ITEMS))
         print(f"\nthe report is {options.report}")
     if not found and missing:
         raise _Refused(f"none of the sets is in {folder}; each line above says where to get one")

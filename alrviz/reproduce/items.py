@@ -23,14 +23,23 @@ from alrviz.reproduce.limit_studies import LIMIT_STUDIES, limit_rows
 from alrviz.reproduce.methods import METHODS
 from alrviz.reproduce.over_sets import set_rows
 from alrviz.reproduce.pair_items import PAIR_CLAIMS
-from alrviz.reproduce.racers import BIG, MAIN, TABLES_FITTED, VALIDATED, VALIDATED_2, VARIANTS
+from alrviz.reproduce.racers import BIG, MAIN, TABLES_FITTED, TUPLES_CHOSEN, VALIDATED, VALIDATED_2, VARIANTS
 from alrviz.reproduce.racers import PULLS as PULLED_RACERS
 from alrviz.reproduce.races import Races, fitted_as_printed, race_rows
 from alrviz.reproduce.reasons import reason_of
-from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS, MIXED_SETS, NUMERIC_SETS, BenchmarkSet
+from alrviz.reproduce.selected_items import SELECTED
+from alrviz.reproduce.sets import (
+    BIG_SETS,
+    LITTLE_SETS,
+    MIXED_SETS,
+    NOT_HELD,
+    NUMERIC_SETS,
+    SELECTION_SETS,
+    BenchmarkSet,
+)
 from alrviz.reproduce.settings import Settings
 from alrviz.reproduce.splits import split_rows
-from alrviz.reproduce.tables import demo, planted
+from alrviz.reproduce.tables import MadeTable, demo, planted
 from alrviz.reproduce.toy import toy_rows
 
 # [ALR] 7.3: 0-1 loss of lr and alr on the sets where they part; its phoneme is nettalk.
@@ -105,6 +114,7 @@ def sets_of(names: str) -> tuple[BenchmarkSet, ...]:
 LOCALIZATION = BenchmarkSet(
     "localization-first16k", "localization", ("localization-first16k",), "https://archive.ics.uci.edu/dataset/196"
 )
+POKER_HANDS = demo("poker-hand", 1_000_000)
 PLANTED = planted(3, 50_000)
 PLANTED_CURVES = (Curves(PLANTED, stepwise(_CELLS, (1, 2, 3))),)
 CROSSING = (Curves(LOCALIZATION, stepwise(("lr",), (1, 2, 3)), repeats=5),)
@@ -201,6 +211,19 @@ def _validated(settings: Settings) -> Progress:
     return set_rows(VALIDATED_SETS, VALIDATED, settings, 2)
 
 
+def _selected(settings: Settings) -> Progress:
+    """2 x 2-fold, what is cheap first; what is too much work is left out and says so."""
+    if settings.quick:
+        return set_rows(SELECTION_SETS[:2], TUPLES_CHOSEN[2], settings, 1)
+    few, some = (*SELECTION_SETS[:-4], LOCALIZATION), SELECTION_SETS[-4:-2]
+    many: tuple[BenchmarkSet | MadeTable, ...] = (*SELECTION_SETS[-2:], POKER_HANDS, *NOT_HELD)
+    stages = ((few, 2), (few, 3), (some, 2), (some, 3), (few, 4), (some, 4), (many, 2), (many, 3))
+    return chain.from_iterable(
+        set_rows(sets, TUPLES_CHOSEN[order], settings, 2, most_work=1e10 if order == 2 else 2e9)
+        for sets, order in stages
+    )
+
+
 def _tuned(settings: Settings) -> Progress:
     return chain(limit_rows("elr-optimum", settings), _over(TUNED, TABLES_FITTED, settings, ROUNDS))
 
@@ -222,6 +245,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
     {
         "sets": _sets,
         "validated": _validated,
+        "selected": _selected,
         "sets-variants": partial(_over, LITTLE_SETS, VARIANTS),
         "pulls": partial(_over, REGULARISED, PULLED_RACERS),
         "tuned": _tuned,
@@ -241,7 +265,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
 )
 _PAIRED = {claim.name: paired(claim) for claim in PAIR_CLAIMS}
 _PAIRED["c16"] = both(_PAIRED["c16"])
-_PAPERS = ("alr", "wanbia", "dlr", "elr", "c")
+_PAPERS = ("alr", "wanbia", "salr", "dlr", "elr", "c")
 _KINDS = ("t", "f", "")
 
 
@@ -254,7 +278,7 @@ def _place(item: Item) -> tuple[int, int, float]:
     return _PAPERS.index(paper), _KINDS.index(kind), float(rest.lstrip("tf"))
 
 
-_ALL = (*_PAIRED.values(), *RACES, *CURVES, *PULLS, ELR_ITEM, PARTED_ITEM, *TOY, *DLR_TABLES, *CLAIMS)
+_ALL = (*_PAIRED.values(), *RACES, *CURVES, *PULLS, ELR_ITEM, PARTED_ITEM, *TOY, *DLR_TABLES, *SELECTED, *CLAIMS)
 ITEMS: Mapping[str, Item] = MappingProxyType({item.name: item for item in sorted(_ALL, key=_place)})
 
 

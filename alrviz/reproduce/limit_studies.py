@@ -9,6 +9,7 @@ import numpy as np
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.estimators.density import DLRClassifier
+from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.reproduce.identities import away, no_step, one_optimum, polynomial, same_tables
@@ -38,6 +39,28 @@ def poker(rows: int) -> list[Row]:
              found[3][name] / found[2][name], 1.0, above=True)
         for name in ("log loss", "0-1 loss")
     ]  # fmt: skip
+
+
+# -- hidden pairs ----------------------------------------------------------------------------------------------------
+
+
+def hidden_pair(seed: int) -> list[Row]:
+    """Return who finds the two bits that tell only together, keeping a quarter of the pairs, and what that is worth.
+
+    hsalr grows by mutual information from columns, salr looks at all pairs by their gain; 20,000 new rows.
+    """
+    train, new = load_demo("hidden-pair", seed=seed), load_demo("hidden-pair", 20_000, seed=seed + 1000)
+    pair = {list(train.X).index(name) for name in ("bit_7", "bit_11")}
+    about, wrong, rows = f"hidden-pair ({seed})", {}, []
+    for family, score, finds in (("hsalr", "mi", False), ("salr", "gain", True)):
+        model = make_estimator(Recipe(family, order=2, keep=0.25, selection=score), n_jobs=1).fit(train.X, train.y)
+        name = f"{family}2 {score}"
+        kept = any(set(columns) == pair for columns in model.cells_.tuples)
+        wrong[name] = 100.0 * (1.0 - model.score(new.X, new.y))
+        rows.append(limit_row(about, name, f"pairs of the two that {name} keeps", float(kept), 0.0, above=finds))
+    words = ", ".join(f"{name} {value:.1f} %" for name, value in wrong.items())
+    first, second = wrong.values()
+    return [*rows, limit_row(about, words, "0-1 loss of the first less the second, points", first - second, 0.0, True)]
 
 
 # -- C14, C15: DLR ----------------------------------------------------------------------------------------------------
@@ -127,6 +150,9 @@ def _made(kind: str, quick: bool) -> Iterator[tuple[str, Callable[..., list[Row]
     seeds = range(3 if quick else 10)
     if kind == "poker":
         yield "poker-hand", poker, (20_000 if quick else 600_000,)
+    elif kind == "hidden-pair":
+        for seed in seeds:
+            yield f"hidden-pair ({seed})", hidden_pair, (seed,)
     elif kind == "density":
         yield "w = 1", density_bayes, ()
         for name in ("four-gaussians", "age-curve"):
@@ -154,5 +180,5 @@ def limit_rows(kind: str, settings: Settings) -> Progress:
 
 LIMIT_STUDIES = {
     name: partial(limit_rows, name)
-    for name in ("optimum", "tables", "no-step", "polynomial", "poker", "density", "settles")
+    for name in ("optimum", "tables", "no-step", "polynomial", "poker", "hidden-pair", "density", "settles")
 }

@@ -17,6 +17,7 @@ from alrviz.reproduce.kept import Progress, Row
 from alrviz.reproduce.racers import RACERS
 from alrviz.reproduce.sets import BenchmarkSet
 from alrviz.reproduce.settings import OWNER, Settings
+from alrviz.reproduce.tables import MadeTable
 from alrviz.studies.core.checkpoint import Checkpoint
 from alrviz.studies.protocols.bias_variance import Errors, bias_variance
 from alrviz.studies.protocols.compare import fits_each
@@ -33,7 +34,7 @@ PARTS = ("bias", "variance", "bias_unbiased", "variance_unbiased")
 
 
 def set_rows(
-    sets: Sequence[BenchmarkSet],
+    sets: Sequence[BenchmarkSet | MadeTable],
     racers: Sequence[str],
     settings: Settings,
     rounds: int = 5,

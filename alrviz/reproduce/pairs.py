@@ -6,6 +6,8 @@ A *pair* says which measure of which two methods is compared, on which sets, and
     "less"           agrees when the first is smaller on more sets than it is larger
     "mean less"      agrees when the geometric mean of first over second is below 1
     "like"           agrees when the sign test has p > .05, or that mean is within 5 % of 1
+    "surely"         agrees when the first is below `factor` times the second on more sets than above it and the sign
+                     test has p <= .05, differs when it is so the other way round; else it cannot be told
 
 On fewer than ENOUGH sets the sign test tells nothing, so that what it would decide is "no data".
 
@@ -31,7 +33,7 @@ LARGE = 400  # rows from which a set is told apart where few sets were reached: 
 SURE = 0.05
 FEW = 3  # sets: with fewer they are told by name
 ENOUGH = 6  # sets: with fewer the sign test is never beyond chance, whichever way all of them point
-_COUNTED = ("n_iter", "train_seconds", "classify_seconds", "to_goal")
+_COUNTED = ("n_iter", "parameters", "train_seconds", "classify_seconds", "to_goal")
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Pair:
 
     printed: the paper's wins, draws and losses. group: "little", "big", or None for all sets. wrong: what is to be
     said of a printed p that is not the exact one. beside: whether it is ours beside the paper's, without a verdict.
+    factor: what the second is multiplied by before the two are compared.
     """
 
     measure: str
@@ -50,6 +53,7 @@ class Pair:
     group: str | None = None
     wrong: str = ""
     beside: bool = False
+    factor: float = 1.0
 
     @property
     def words(self) -> str:
@@ -83,7 +87,7 @@ def found(pair: Pair, figures: pd.DataFrame) -> Found:
     values = values.reindex(columns=[pair.a, pair.b]).dropna()
     a, b = values[pair.a].to_numpy(float), values[pair.b].to_numpy(float)
     digits = None if pair.measure in _COUNTED else DIGITS
-    wins, ratio = win_draw_loss(a, b, digits), geometric_mean_ratio(a, b)
+    wins, ratio = win_draw_loss(a, pair.factor * b, digits), geometric_mean_ratio(a, b)
     return Found(list(values.index), a, b, wins, ratio, _sizes(values, own, digits))
 
 
@@ -109,7 +113,7 @@ def _sizes(values: pd.DataFrame, figures: pd.DataFrame, digits: int | None) -> s
 
 
 def verdict(pair: Pair, what: Found) -> str:
-    """Return "agrees", "differs" or "no data"; nothing for a pair that stands beside.
+    """Return "agrees", "differs", "no data" or "cannot be told"; nothing for a pair that stands beside.
 
     >>> ours = Found(["one"], np.array([1.0]), np.array([2.0]), WinDrawLoss(1, 0, 0, 1.0), 0.5)
     >>> verdict(Pair("error", "alr2", "lr2"), ours), verdict(Pair("error", "alr2", "lr2", printed=(62, 3, 11)), ours)
@@ -118,6 +122,9 @@ def verdict(pair: Pair, what: Found) -> str:
     if pair.beside:
         return ""
     few, close = len(what.sets) < ENOUGH, 1 / LIKE <= what.ratio <= LIKE
+    if what.sets and pair.expect == "surely":
+        decided = what.wins.p <= SURE
+        return ("agrees" if what.wins.wins > what.wins.losses else "differs") if decided else "cannot be told"
     if not what.sets or (few and (pair.printed is not None or (pair.expect == "like" and not close))):
         return "no data"
     ours = what.wins
@@ -182,9 +189,9 @@ def _told(pair: Pair) -> str:
     if pair.beside:
         return ""
     if pair.printed is None:
-        return {"less": "first is less", "mean less": "first is less in the mean", "like": "about the same"}[
-            pair.expect
-        ]
+        times = "" if pair.factor == 1 else f" than {pair.factor:g} times the second"
+        said = {"less": "first is less", "mean less": "first is less in the mean", "like": "about the same"}
+        return (said | {"surely": f"first is less{times}, p <= {SURE:g}"})[pair.expect]
     wins, draws, losses = pair.printed
     return f"{wins}/{draws}/{losses}, p {_p(sign_test(wins, losses))}"
 

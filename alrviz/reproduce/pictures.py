@@ -75,11 +75,16 @@ def write_report(
     file: Path,
     quick: bool = False,
     kept: bool = False,
+    order: Sequence[str] = (),
 ) -> None:
-    """Write the report of items that `save` has written to `out`, with their pictures in a folder beside it."""
+    """Write the report of items that `save` has written to `out`, with their pictures in a folder beside it.
+
+    What the file has of other items stays; `order`: of all items that there are.
+    """
     pictures = file.parent / "images" / file.stem
     pictures.mkdir(parents=True, exist_ok=True)
     for item in items:
         (pictures / f"{item.name}.svg").write_bytes((out / f"{item.name}.svg").read_bytes())
     found = [Reproduced(item, tables[item.name]) for item in items]
-    file.write_text(report(found, f"images/{file.stem}", quick, kept), encoding="utf-8")
+    before = file.read_text(encoding="utf-8") if file.is_file() else ""
+    file.write_text(report(found, f"images/{file.stem}", quick, kept, before, order), encoding="utf-8")

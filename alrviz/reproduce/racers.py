@@ -41,6 +41,31 @@ def _tables_fitted(structure: str, tuned: bool) -> Recipe:
     return Recipe("elr", structure=structure, cross_tuning=tuned)
 
 
+# [sALR] 5: the shares of tuples that it keeps; it learns in five passes of AdaGrad.
+SHARES, GROWN_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 0.9), (0.6, 0.8, 0.9)
+
+
+def chosen(family: str, order: int, score: str, share: float) -> str:
+    """Return the name of a racer that keeps a share of the tuples of the highest scores."""
+    return f"{family}{order} {score} {share:g}"
+
+
+def _chosen(order: int) -> dict[str, Recipe]:
+    """[sALR]'s racers of an order: all tuples, shares of them by each score, and grown from below."""
+    found = {
+        f"alr{order} adagrad": _paper("alr", order, solver="adagrad", max_iter=5),
+        f"skdb{order - 1}": Recipe("kdb", k=order - 1, selective=True),
+    }
+    kept = [("salr", "mi", SHARES), ("hsalr", "mi", GROWN_SHARES), ("salr", "cv", SHARES)]
+    for family, score, shares in (*kept, ("salr", "mi-mm", (0.6,)), ("salr", "gain", (0.6,))):
+        for share in shares:
+            found[chosen(family, order, score, share)] = _paper(family, order, selection=score, keep=share)
+    cells = _paper("hsalr", order, keep=0.9, unseen="neutral").replace(unit="cell")
+    return found | {f"hsalr{order} cells 0.9": cells}
+
+
+_CHOSEN_TUPLES = {order: _chosen(order) for order in (2, 3, 4)}
+
 RACERS: Mapping[str, Recipe] = MappingProxyType(
     {
         **{f"{family}{order} paper": _paper(family, order) for order in ORDERS for family in ("lr", "alr", "anje")},
@@ -67,6 +92,11 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
         "tan": Recipe("tan"),
         **{f"elr {structure}": _tables_fitted(structure, True) for structure in ("nb", "tan")},
         **{f"elr {structure} to the end": _tables_fitted(structure, False) for structure in ("nb", "tan")},
+        **_CHOSEN_TUPLES[2],
+        **_CHOSEN_TUPLES[3],
+        **_CHOSEN_TUPLES[4],
+        "anje4 paper": _paper("anje", 4),
+        "alr1 adagrad": _paper("alr", 1, solver="adagrad", max_iter=5),
     }
 )
 _VARIANTS = ("alrj", "from anje", "from nb", "diagonal", "cg")
@@ -76,10 +106,16 @@ VALIDATED_2 = tuple(name for name in VALIDATED if "2" in name)
 _OTHER_FITS = tuple(name for name in RACERS if any(word in name for word in _VARIANTS))
 _PAPER_ONES = ("lr1 paper", "alr1 paper", "anje1 paper")
 _OTHERS = ("alpha", "elr", "nb", "tan")
+# By order: what [sALR] sets beside one another; with the lowest, what has no tuples to choose.
+TUPLES_CHOSEN: Mapping[int, tuple[str, ...]] = {
+    order: (*(("nb", "alr1 adagrad", "rf") if order == 2 else ()), f"anje{order} paper", *names)
+    for order, names in _CHOSEN_TUPLES.items()
+}
+_LATER = {*_CHOSEN, "anje4 paper", "alr1 adagrad", *(name for names in _CHOSEN_TUPLES.values() for name in names)}
 MAIN = tuple(
     name
     for name in RACERS
-    if name not in _OTHER_FITS and name not in _CHOSEN and not any(word in name.split() for word in _OTHERS)
+    if name not in _OTHER_FITS and name not in _LATER and not any(word in name.split() for word in _OTHERS)
 )
 # Beside the fits that they are compared with.
 VARIANTS = ("lr1 paper", "alr1 paper", "alr2 paper", "alr3 paper", *_OTHER_FITS)

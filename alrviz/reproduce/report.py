@@ -1,5 +1,6 @@
 """The report: what was said, what we see and every line of every item, as one Markdown page with its pictures."""
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ _SHOWN = ("lr", "dlr", "dlr-h")
 _SOURCES = {
     "alr": "[ALR] ALR^n: accelerated higher-order logistic regression (Machine Learning 104, 2016)",
     "wanbia": "[WANBIA-C] Naive-Bayes inspired effective pre-conditioner for logistic regression (ICDM 2014)",
+    "salr": "[sALR] Efficient and effective accelerated hierarchical higher-order logistic regression (SDM 2018)",
     "dlr": "[DLR] Density based logistic regression (KDD 2013)",
     "elr": "[ELR] Structural extension to logistic regression (Machine Learning 59, 2005)",
     "c": "Claims on data that anyone can repeat",
@@ -31,47 +33,70 @@ class Reproduced:
     def counts(self) -> Mapping[str, int]:
         """How many lines agree, differ, have no data."""
         found = self.table["verdict"].value_counts() if len(self.table) else {}
-        return {word: int(found.get(word, 0)) for word in ("agrees", "differs", "no data")}
+        told = {word: int(found.get(word, 0)) for word in ("agrees", "differs", "no data")}
+        return told | {"no data": told["no data"] + int(found.get("cannot be told", 0))}
 
 
-def report(found: Sequence[Reproduced], pictures: str, quick: bool = False, kept: bool = False) -> str:
-    """Return the page; `pictures`: the folder of SVGs beside it, as the page writes it; `kept`: of earlier sittings."""
+def report(
+    found: Sequence[Reproduced],
+    pictures: str,
+    quick: bool = False,
+    kept: bool = False,
+    before: str = "",
+    order: Sequence[str] = (),
+) -> str:
+    """Return the page; `pictures`: the folder of SVGs beside it, as the page writes it; `kept`: of earlier sittings.
+
+    before: the page so far, whose other items stay as they are. order: of all items that there are, by name.
+    """
     lines = [_HEAD, ""]
     if quick:
         lines += ["This is the quick report: small sets, few splits.", ""]
     if kept:
         lines += ["Written by `--kept`: what earlier sittings measured. What they have not reached is *no data*.", ""]
     lines += ["| item | what | agrees | differs | no data | sets |", "|---|---|---|---|---|---|"]
+    rows, sections = _parts(before)
     for one in found:
         counts, name = one.counts, one.item.name
         told = " | ".join(str(counts[word]) for word in counts)
-        lines.append(
+        rows[name] = (
             f"| [{name}](#{_anchor(name)}) | {_cell(_bare(one.item.title))} | {told} | {_most_sets(one.table)} |"
         )
+        sections[name] = "\n".join(_section(one, pictures))
+    names = [name for name in order if name in sections] or list(sections)
+    lines += [rows[name] for name in names]
     paper = ""
-    for one in found:
-        begin = one.item.name.partition("-")[0].rstrip("0123456789")
+    for name in names:
+        begin = name.partition("-")[0].rstrip("0123456789")
         if begin != paper:
             paper = begin
             lines += ["", f"# {_SOURCES.get(begin, begin)}"]
-        lines += ["", *_section(one, pictures)]
+        lines += ["", sections[name]]
     return "\n".join(lines) + "\n"
+
+
+def _parts(page: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the lines of a page's overview and its sections, by item."""
+    rows = dict(re.findall(r"^(?=\| \[(.+?)\]\(#)(\|.*)$", page, re.MULTILINE))
+    sections = dict(re.findall(r"^(?=## (\S+)$)(.*?)\s*(?=^##? |\Z)", page, re.MULTILINE | re.DOTALL))
+    return rows, {name: text for name, text in sections.items() if name in rows}
 
 
 _HEAD = """# The papers' tables, figures and claims, reproduced
 
 `alrviz reproduce --data DIR --report docs/reproduction.md` measures all of it and writes this page; `--list` names the
-items, `NAME ...` takes some of them, ctrl-C ends it and the same command goes on (`--kept` writes what there is).
-Each item is also a CSV and a picture in `--out`.
+items, `NAME ...` takes some of them and leaves the others of the page as they are, ctrl-C ends it and the same command
+goes on (`--kept` writes what there is). Each item is also a CSV and a picture in `--out`.
 
 Verdicts: a win-draw-loss *agrees* where the same side wins as in the paper and both are, or both are not, beyond p =
 .05 of the exact two-tailed sign test; a printed mean where ours is within two standard errors and a rounding; a claim
-in words where what it says holds on most sets, or in the geometric mean. A set counts when every fit on it is done, and
-a sign test with six sets: else there is *no data*. Figures of ours alone are *not in the paper*. "paper" behind
-a method's name is paper mode
-(from zero, no penalty, L-BFGS-B to 10,000 iterations, unseen cells by the m-estimate); without it our defaults. W-D-L
-counts sets on which the first method has the lower figure, equal to four digits, the higher; *ratio* is the geometric
-mean of first over second. Sets are taken the cheapest first, 5 x 2-fold (2 x 2-fold for variants, once 2-fold for big
+in words where what it says holds on most sets, or in the geometric mean. Of a claim with "p <= .05" the sign test over
+sets decides: it agrees or differs beyond chance, else it *cannot be told* (with *no data* in the list below). A set
+counts when every fit on it is done, and a sign test with six sets: else there is *no data*. Figures of ours alone are
+*not in the paper*. "paper" behind a method's name is paper mode (from zero, no penalty, L-BFGS-B to 10,000 iterations,
+unseen cells by the m-estimate); without it our defaults; salr, hsalr and adagrad learn as in [sALR], in five passes of AdaGrad. W-D-L counts sets on which the
+first method has the lower figure, equal to four digits, the higher; *ratio* is the geometric mean of first over second.
+Sets are taken the cheapest first, 5 x 2-fold (2 x 2-fold for variants and [sALR], once 2-fold for big
 sets): the column *sets* says how many were reached. Seconds were taken beside other work on two cores."""
 
 

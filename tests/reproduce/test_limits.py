@@ -75,6 +75,15 @@ def test_elr_ends_where_lr_does():
     assert one["ours"] <= one["limit"]
 
 
+def test_a_hidden_pair_is_missed_from_below_and_found_by_its_gain():
+    missed, found, worth = limit_studies.hidden_pair(0)
+    assert (missed["method"], missed["ours"]) == ("hsalr2 mi", 0.0)
+    assert (found["method"], found["ours"]) == ("salr2 gain", 1.0)
+    assert worth["ours"] > 5.0
+    lines = limits.limit_lines("salr-4", pd.DataFrame([missed | {"ours": 1.0}, found | {"ours": 0.0}]))
+    assert lines["verdict"].tolist() == ["differs", "differs"]
+
+
 def test_every_claim_of_a_kind_says_what_it_is_about():
     for kind in limit_studies.LIMIT_STUDIES:
         said = [words for words, _, _ in limit_studies._made(kind, quick=True)]

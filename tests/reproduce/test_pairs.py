@@ -59,6 +59,25 @@ def test_words_agree_by_counts_or_by_the_mean(expect, values, expected):
     assert verdict(pair, found(pair, figures(*values))) == expected
 
 
+@pytest.mark.parametrize(
+    ("factor", "values", "expected"),
+    [
+        (1.0, LESS, "agrees"),
+        (1.0, MORE, "differs"),
+        (1.0, SOME, "cannot be told"),  # 5 of 9
+        (1.0, ([0.1] * 5, [0.2] * 5), "cannot be told"),  # no five sets are beyond chance
+        (1.0, SAME, "cannot be told"),
+        (0.4, LESS, "differs"),  # less, but not so much less
+        (1.05, ([0.104] * 9, [0.1] * 9), "agrees"),  # more, but not by a twentieth
+        (1.05, ([0.106] * 9, [0.1] * 9), "differs"),
+        (1.0, ([], []), "no data"),
+    ],
+)
+def test_a_claim_is_decided_by_a_sign_test_of_a_rule_that_can_fail_either_way(factor, values, expected):
+    pair = Pair("error", "a", "b", "surely", factor=factor)
+    assert verdict(pair, found(pair, figures(*values))) == expected
+
+
 def test_a_set_counts_where_both_were_measured_and_of_its_group():
     table = figures([0.1, float("nan"), 0.3], [0.2, 0.2, 0.3])
     what = found(Pair("error", "a", "b"), table)

@@ -44,3 +44,21 @@ def test_of_long_tables_the_papers_own_methods_are_shown():
     assert page.count("| set ") == 18
     assert "| set 0 | error, lr |  |  | 3, 100 splits | agrees |  |" in page
     assert "27 lines in all (27 agree, 0 differ, 0 no data): `dlr-t1.csv`" in page
+
+
+def test_a_page_keeps_the_items_that_are_not_drawn_anew():
+    line = {"set": "all sets", "ours": "2/0/1", "verdict": "agrees", "method": "a"}
+    names = ["wanbia-t2", "c6", "c10"]
+    page = report([found(name, line) for name in names], "images/x", order=list(ITEMS))
+    assert report([], "images/x", before=page, order=list(ITEMS)) == page
+    anew = report([found("c6", line | {"ours": "9/9/9"})], "images/x", before=page, order=list(ITEMS))
+    assert anew.replace("9/9/9", "2/0/1") == page
+    assert 3 * anew.count("9/9/9") == page.count("2/0/1")
+    more = report([found("salr-f3", line)], "images/x", before=page, order=list(ITEMS))
+    assert [text.split()[0] for text in more.split("\n## ")[1:]] == ["wanbia-t2", "salr-f3", "c6", "c10"]
+    assert "# [sALR]" in more
+
+
+def test_what_cannot_be_told_is_counted_with_no_data():
+    lines = [{"verdict": word, "method": "a"} for word in ("agrees", "cannot be told", "no data")]
+    assert found("c12", *lines).counts == {"agrees": 1, "differs": 0, "no data": 2}

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from alrviz.errors import TableError
-from alrviz.reproduce.sets import MIXED_SETS, NUMERIC_SETS, default_folder
+from alrviz.reproduce.sets import MIXED_SETS, NUMERIC_SETS, BenchmarkSet, default_folder
 from tests.reproduce.folders import ABSENT, BOTH, RING, filled, ring
 
 
@@ -34,3 +34,12 @@ def test_every_set_of_the_tables_names_a_page_and_its_own_name_once():
     assert len({one.name for one in sets}) == len(sets)
     assert all(one.where.startswith("https://") for one in sets)
     assert default_folder().name == "sets"
+
+
+def test_columns_of_0_and_1_that_are_one_column_are_joined(tmp_path):
+    table = pd.DataFrame({"height": [1.5, 2.5, 3.5], "soil_a": [0, 1, 0], "soil_b": [1, 0, 1], "class": list("xyx")})
+    table.to_csv(tmp_path / "land.csv", index=False)
+    dataset = BenchmarkSet("land", "Land", ("land",), "https://example.org", joined=("soil",)).read(tmp_path)
+    assert dataset.kinds == {"height": "numeric", "soil": "categorical"}
+    assert dataset.X["soil"].tolist() == ["soil_b", "soil_a", "soil_b"]
+    assert dataset.y.tolist() == list("xyx")
