@@ -94,10 +94,11 @@ in words where what it says holds on most sets, or in the geometric mean. Of a c
 sets decides: it agrees or differs beyond chance, else it *cannot be told* (with *no data* in the list below). A set
 counts when every fit on it is done, and a sign test with six sets: else there is *no data*. Figures of ours alone are
 *not in the paper*. "paper" behind a method's name is paper mode (from zero, no penalty, L-BFGS-B to 10,000 iterations,
-unseen cells by the m-estimate); without it our defaults; salr, hsalr and adagrad learn as in [sALR], in five passes of AdaGrad. W-D-L counts sets on which the
-first method has the lower figure, equal to four digits, the higher; *ratio* is the geometric mean of first over second.
-Sets are taken the cheapest first, 5 x 2-fold (2 x 2-fold for variants and [sALR], once 2-fold for big
-sets): the column *sets* says how many were reached. Seconds were taken beside other work on two cores."""
+unseen cells by the m-estimate); without it our defaults; salr, hsalr and adagrad learn as in [sALR], in five passes of
+AdaGrad. W-D-L counts sets on which the first method has the lower figure, equal to four digits, the higher; *ratio* is
+the geometric mean of first over second. Sets are taken the cheapest first, 5 x 2-fold (2 x 2-fold for variants and
+[sALR], once 2-fold for big sets): the column *sets* says how many were reached.
+Seconds were taken beside other work on two cores."""
 
 
 def _section(one: Reproduced, pictures: str) -> list[str]:
