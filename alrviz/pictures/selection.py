@@ -149,7 +149,7 @@ def tuples(
         heads[at] = (
             blocks.head(at, len(level.kept), len(level.tuples), heads[at]) if complete else f"{heads[at]}: scoring …"
         )
-    ends = np.array(edges, float).reshape(-1, 4).T
+    ends = np.array(edges, np.float32).reshape(-1, 4).T
     return Picture(
         draw=partial(_draw_tuples, label=label, dark=dark),
         x=(0.0, 1.0), y=(0.0, 1.0), labels=("", ""), key=(levels, label, dark),
@@ -167,10 +167,12 @@ def _nodes(search: Search, parts: Sequence[Any]) -> Data:
     for x, y, size, rank, which, level in parts:
         scores = np.full(len(x), np.nan) if level is None else level.scores[which]
         for name, values in zip(columns, (x, y, size, rank, scores), strict=True):
-            columns[name].append(np.asarray(values, float))
+            columns[name].append(np.asarray(values, np.float32))  # half as much to send while a hand drags
         told = [] if level is None else [search.name(level.tuples[k]) for k in which[:TOLD]]
         words += told + [""] * (len(x) - len(told))
-    return {name: np.concatenate([*values, np.empty(0)]) for name, values in columns.items()} | {"name": words}
+    return {name: np.concatenate([*values, np.empty(0, np.float32)]) for name, values in columns.items()} | {
+        "name": words
+    }
 
 
 def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
