@@ -51,6 +51,13 @@ def test_what_is_priced_is_no_less_than_what_is_fitted(name, data):
         assert run.price.parameters == run.model.phi.size + run.model.bias.size
 
 
+@pytest.mark.parametrize("name", ["salr", "hsalr"])
+def test_parts_that_are_in_the_model_are_priced(name, data):
+    run = Run(data, short(name, selection="gain", keep=1.0))
+    assert [*run.steps()]
+    assert run.price.parameters >= run.model.phi.size
+
+
 @pytest.mark.parametrize("name", CELLS)
 def test_a_family_of_other_tuples_than_lr_s_minimises_another_function_and_has_no_learning_curve(name, data):
     family, recipe = FAMILIES[name], short(name, alpha=0.0)
@@ -69,7 +76,8 @@ def test_tuples_that_are_never_counted_are_not_priced():
     data = Dataset.from_arrays(rows, np.where(rows[:, 0] == rows[:, 1], "a", "b"))
     few, many = (short("hsalr", order=5, keep=keep) for keep in (5, 0.3))
     encoded = prepare(data, few).encoded
-    assert price_of(encoded, few, max_memory=2**28).refused == ""
+    for selection in ("mi", "gain"):
+        assert price_of(encoded, few.replace(selection=selection), max_memory=2**28).refused == ""
     assert "keep fewer" in price_of(encoded, many, max_memory=2**28).refused
     pairs = {family: price_of(encoded, short(family, keep=1.0)).bytes for family in ("salr", "hsalr")}
     assert pairs["hsalr"] == pairs["salr"]

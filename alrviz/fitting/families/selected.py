@@ -120,25 +120,22 @@ class SelectiveALR(ALR):
 
     def price(self, request: PriceRequest) -> Price:
         """As of alr, of the tuples that are counted at the level that takes most; and keys of the rows for each tuple
-        that may be kept.
+        that may be kept. Chosen by their gain beside their parts, they have the parts in the model.
         """
         params, columns, order = request.recipe.params, request.encoded.n_columns, known_order(request.recipe)
         self._check_number(params, columns)
-        found, needed = super().price(request), dict[int, int]()
+        found, needed, cells = super().price(request), dict[int, int](), dict[int, int]()
         looked = self._looked(params, columns)
         for level, tuples in looked.items():
             lower = replace(request, recipe=request.recipe.replace(order=level))
-            every = found if level == order else super().price(lower)
+            every, part = found if level == order else super().price(lower), tuples / comb(columns, level)
             keys = 2 * self._kept(params, tuples) * (request.encoded.n_rows + request.n_heldout)
-            needed[level] = ceil(every.bytes * tuples / comb(columns, level)) + keys
-        at, part = max(needed, key=lambda level: needed[level]), looked[order] / comb(columns, order)
-        if params["selection"] == "gain" and order > 1:  # the parts are in the model
-            part, parts = 1.0, sum(looked[level] for level in looked if level < order) or comb(columns, order - 1)
-            needed[at] += 2 * parts * (request.encoded.n_rows + request.n_heldout)
-        own = replace(
-            found, parameters=ceil(found.parameters * part), cells_seen=ceil(found.cells_seen * part), bytes=needed[at]
-        )
-        if found.refused and part == 1.0:
+            needed[level], cells[level] = ceil(every.bytes * part) + keys, ceil(every.cells_seen * part)
+        if params["selection"] == "gain":
+            needed[order], cells[order] = sum(needed.values()), sum(cells.values())
+        at, classes = max(needed, key=lambda level: needed[level]), request.encoded.n_classes
+        own = replace(found, parameters=classes * (cells[order] + 1), cells_seen=cells[order], bytes=needed[at])
+        if found.refused and looked[order] == comb(columns, order):
             return own
         words = (
             f"{looked[at]:,} tuples of order {at} need about {needed[at] / 2**20:,.0f} MiB here and "
@@ -160,7 +157,8 @@ class SelectiveALR(ALR):
 
     def _looked(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
         """By level, the most tuples that are counted there."""
-        return {params["order"]: comb(n_columns, params["order"])}
+        lowest = max(1, params["order"] - (params["selection"] == "gain"))
+        return {level: comb(n_columns, level) for level in range(lowest, params["order"] + 1)}
 
     def _kept(self, params: Mapping[str, Any], looked: int) -> int:
         """The most of so many tuples that rows are given keys for; of what is still to be chosen all."""
