@@ -71,6 +71,7 @@ def cell_levels(
     """Yield the levels of a search for cells, as `tuple_selection.levels` does of one for tuples; not by "cv"."""
     looked: Tuples = 1 if hierarchy else order
     below: Tuples = 0 if hierarchy else order - 1
+    so_far: list[SomeCells] = []
     for i in range(1 if hierarchy else order, order + 1):
         tables = counted.tables(looked)
         if not len(tables.seen) and isinstance(looked, SomeCells):  # no cell has all its parts: one is enough
@@ -86,7 +87,8 @@ def cell_levels(
         space, seen = tables.space, tables.seen
         chosen = listed(space, seen[kept])
         yield CellLevel(space.tuples[tables.tuple_of_seen], scores, kept, space.codes_of(seen), chosen)
-        below = chosen
+        so_far = [*so_far, chosen] if score == "gain" else [chosen]
+        below = joined(so_far, counted.levels)
         if i < order:
             strong = hierarchy == "strong"
             looked = SomeCells(_wider(chosen.tuples, n_columns, strong), chosen.tuples, chosen.listed, strong)

@@ -173,12 +173,16 @@ def levels(
     """
     looked: Tuples = 1 if hierarchy else order
     below: Tuples = 0 if hierarchy else order - 1
+    so_far: tuple[Columns, ...] = ()
     for i in range(1 if hierarchy else order, order + 1):
         tuples, scores = counted.scored(looked, below, score)
         kept = best(scores, keep)
         if score == "gain":
             kept = kept[scores[kept] > 0] if (scores > 0).any() else best(scores, 1e-12)
         yield (level := Level(tuples, scores, kept))
-        below = level.chosen
+        chosen = level.chosen
+        # What gains beside its parts is in the model with all of them, those of lower levels too.
+        so_far = (*so_far, *chosen) if score == "gain" else chosen
+        below = so_far
         if i < order:
-            looked = tuple(grown(below, n_columns, hierarchy == "strong")) or tuple(grown(below, n_columns, False))
+            looked = tuple(grown(chosen, n_columns, hierarchy == "strong")) or tuple(grown(chosen, n_columns, False))

@@ -219,3 +219,21 @@ def test_a_path_of_alpha_on_which_the_tuples_change_is_fitted(selection):
     recipe = alrviz.Recipe("salr", order=2, selection=selection, keep=1.0)
     study = alrviz.alpha_path(data, [recipe], alphas=[10.0, 0.1], n_jobs=1).run()
     assert study.progress.failed == 0
+
+
+def test_a_gain_is_beside_all_that_will_be_in_the_model(monkeypatch):
+    """Columns that were kept are still in the model when triples are scored, not the pairs alone."""
+    from alrviz.fitting.families.counted import InMemory
+
+    beside, excess = [], InMemory.excess
+
+    def told(own, looked, below):
+        beside.append(below)
+        return excess(own, looked, below)
+
+    monkeypatch.setattr(InMemory, "excess", told)
+    run = alrviz.Run(alrviz.load_demo("led", 500), alrviz.Recipe("hsalr", order=3, keep=0.6, selection="gain"))
+    run.advance()
+    assert beside[0] == 0
+    assert {len(columns) for columns in beside[2]} == {1, 2}
+    assert set(beside[1]) < set(beside[2]) < set(map(tuple, run.model.space.members))
