@@ -121,12 +121,14 @@ def _wins(rows: list[Row], passes: int) -> None:
 def picture(rows: list[Row], passes: int, columns: int = 4) -> str:
     """Return the curves as SVG, a panel a case."""
     cases = list(dict.fromkeys(row["case"] for row in rows))
-    wide, high, left, top, head = 230, 170, 44, 30, 34
+    wide, high, left, top, head = 236, 170, 54, 30, 34
     parts = []
     for number, learner in enumerate(LEARNERS):
         x = 14.0 + 120 * number
         parts += [line((x, x + 22), (18, 18), _COLOURS[learner], 2.5), text(learner, x + 28, 22)]
-    parts.append(text("thick: what auto takes", 14.0 + 120 * len(LEARNERS), 22, kind="quiet"))
+    parts.append(
+        text("held-out log loss against passes; thick: what auto takes", 14.0 + 120 * len(LEARNERS), 22, kind="quiet")
+    )
     for place, case in enumerate(cases):
         own = [row for row in rows if row["case"] == case]
         values = [row[f"pass {k}"] for row in own for k in range(1, passes + 1)]
