@@ -15,6 +15,7 @@ import pytest
 import alrviz
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.families.build_fit import assemble_stream
+from alrviz.fitting.families.counted import sample_trial
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.streamed import LENGTHS, CodedRows, StreamPoint, Trial
 from alrviz.fitting.solvers import streamed
@@ -241,3 +242,13 @@ def test_learners_of_batches_are_none_for_tables_in_memory():
     run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1, solver="averaged"))
     with pytest.raises(alrviz.errors.RecipeError, match=r"needs 'batches', which objective='nll' does not offer"):
         run.advance()
+
+
+@pytest.mark.parametrize(("n", "learned", "judged"), [(200, 200, 200), (600, 400, 200), (90_000, 65_536, 8192)])
+def test_learners_are_judged_by_other_rows_than_they_learned_from_where_there_are_some(n, learned, judged):
+    codes, y = rows(n)
+    found = sample_trial(in_memory(codes, y).encoded)
+    assert (found.learned.n_rows, found.judged.n_rows) == (learned, judged)
+    np.testing.assert_array_equal(
+        found.judged.codes, codes[:, :n] if n == 200 else codes[:, learned : learned + judged]
+    )

@@ -21,6 +21,7 @@ from alrviz.passes.aligned_buffers import Floats, zeros
 
 LEAST_TRIED, MOST_TRIED = 5_000, 20_000  # rows on which step lengths are tried
 SAMPLE, FURTHER = 2**16, 2**13  # training rows that learners are tried on at most, and those that judge them
+LEAST_SPLIT = 300  # with fewer, all learn and all judge: which of two learners fits them better is all there is to know
 STEPS_BELOW, PASSES_BELOW = 30, 5  # of the fit beside which tuples are judged by their gain
 
 
@@ -142,18 +143,18 @@ def held_part(cache: CodeCache, n_classes: int) -> CodedRows | None:
 def step_trial(first: Encoded) -> Trial:
     """Return those of the `first` training rows on which step lengths of [sALR]'s learner are tried."""
     n = min(first.n_rows, MOST_TRIED)
-    return _split(first, n, n // 10)
+    return _split(first, n, n // 10 if n >= LEAST_TRIED else 0)
 
 
 def sample_trial(first: Encoded) -> Trial:
     """Return those of the `first` training rows on which learners are tried; their Hessian stands for that of all."""
     n = min(first.n_rows, SAMPLE + FURTHER)
-    return _split(first, n, n // 9)
+    return _split(first, n, n // 9 if n >= LEAST_TRIED else n // 3 if n >= LEAST_SPLIT else 0)
 
 
 def _split(rows: Encoded, n: int, judging: int) -> Trial:
-    """The first n rows, so many of them to judge by: of few rows all, or a handful that any large step gets right would
-    choose it.
+    """The first n rows, so many of them to judge by; 0 for all, of few rows: a handful that any large step gets right
+    would choose it.
     """
-    cut, whole = n - judging if n >= LEAST_TRIED else 0, CodedRows(rows.codes, rows.y, rows.n_classes)
+    cut, whole = n - judging if judging else 0, CodedRows(rows.codes, rows.y, rows.n_classes)
     return Trial(whole.part(0, cut or n), whole.part(cut, n))
