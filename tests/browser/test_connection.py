@@ -56,7 +56,7 @@ class Lost(Explorer):
         how()
         self.wait(lambda: "Nothing can be pressed" in self.said(), "the message")
         self.page.mouse.click(*self._middle(self.page.get_by_role("button", name="Data", exact=True)))
-        self.wait(lambda: "that was not taken" in self.said(), "the press refused")
+        self.wait(lambda: "your change was not saved" in self.said(), "the press refused")
 
     @staticmethod
     def _middle(button: Any) -> tuple[float, float]:

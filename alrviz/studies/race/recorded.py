@@ -37,6 +37,11 @@ class RecordedRun:
     model: None = None
     holdout: None = None
 
+    @property
+    def name(self) -> str:
+        """One line, as the recipe's name."""
+        return self.recipe.name
+
 
 @dataclass(eq=False)
 class RecordedRace:
