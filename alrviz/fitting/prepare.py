@@ -113,7 +113,7 @@ class Prepared:
             if seed not in self._choosing:
                 share, own = choosing_size(self.encoded.n_rows) / self.encoded.n_rows, self.splitting
                 if own.units is None and own.when is None:
-                    chosen = choosing_rows(self.encoded.n_rows, seed)
+                    chosen, _ = choosing_rows(self.encoded.y, seed)
                 else:
                     chosen = split(self.encoded.y, share, seed, own)[1]
                     chosen = chosen[np.argsort(row_hash(0, self.encoded.n_rows, seed)[chosen])]

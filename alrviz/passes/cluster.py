@@ -97,16 +97,17 @@ class ClusterChunks:
         self._client, self._of, self._rest = client, (part, 0), coded.cache.rest
         self.number, self.passes = len(coded.cache.parts[part]), 0
         self._seconds = 0.0  # that a chunk took in the pass before
-        self._table = self._submit(_received, pickle.dumps(_absolute(coded)))
-        hosts = {urlsplit(address).hostname: address for address in self._workers(stop)}
-        ready = [self._submit(_prepared, self._table, workers=[one], retries=1) for one in hosts.values()]
-        for found in self._results(ready, stop):
+        with _told():
+            self._table = self._submit(_received, pickle.dumps(_absolute(coded)))
+            hosts = {urlsplit(address).hostname: address for address in self._workers(stop)}
+            ready = [self._submit(_prepared, self._table, workers=[one], retries=1) for one in hosts.values()]
+            versions = self._results(ready, stop)
+        for found in versions:
             if found != __version__:
                 raise AlrvizError(f"a worker has alrviz {found} and this is {__version__}; expected the same")
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
         """Yield the chunks, read here."""
-        self.passes += order is None or len(order) == self.number
         return self._rest(*self._of, order, stop)
 
     def without(self, n_first: int) -> "ClusterChunks":
@@ -121,24 +122,25 @@ class ClusterChunks:
         size = 1 if self._seconds else FANOUT
         while self._seconds and self._seconds * size < TASK and size < self.number:
             size *= FANOUT
-        sent, workers = self._submit(_received, pickle.dumps(work)), self._workers(stop)
         starts = range(0, self.number, size)
-        nodes = [
-            self._submit(
-                _shard, self._table, sent, self._of, range(begin, min(begin + size, self.number)),
-                workers=[workers[k * len(workers) // len(starts)]],
-            )
-            for k, begin in enumerate(starts)
-        ]  # fmt: skip
-        every = [*nodes]
-        while len(nodes) > 1:
-            nodes = [self._submit(_combined, combine, nodes[k : k + FANOUT]) for k in range(0, len(nodes), FANOUT)]
-            every += nodes
-        try:
-            seconds, found = self._results(nodes, stop)[0]
-        except BaseException:
-            self._client.cancel(every, force=True)
-            raise
+        with _told():
+            sent, workers = self._submit(_received, pickle.dumps(work)), self._workers(stop)
+            nodes = [
+                self._submit(
+                    _shard, self._table, sent, self._of, range(begin, min(begin + size, self.number)),
+                    workers=[workers[k * len(workers) // len(starts)]],
+                )
+                for k, begin in enumerate(starts)
+            ]  # fmt: skip
+            every = [*nodes]
+            while len(nodes) > 1:
+                nodes = [self._submit(_combined, combine, nodes[k : k + FANOUT]) for k in range(0, len(nodes), FANOUT)]
+                every += nodes
+            try:
+                seconds, found = self._results(nodes, stop)[0]
+            except BaseException:
+                self._client.cancel(every, force=True)
+                raise
         self._seconds = seconds / self.number
         return found
 
@@ -166,30 +168,38 @@ class ClusterChunks:
 
     def _results(self, futures: "Sequence[Future]", stop: StopToken) -> list[Any]:
         """Wait for what tasks return, as long as there are workers."""
-        from concurrent.futures import CancelledError
-
-        from distributed import KilledWorker
-
         seen = time.monotonic()
-        try:
-            for future in futures:
-                while not future.done():
-                    stop.rest(LOOK)
-                    if time.monotonic() - seen > PATIENCE / 4:
-                        self._workers(stop)
-                        seen = time.monotonic()
-            results = [future.result() for future in futures]
-        except KilledWorker as error:
-            raise AlrvizError(
-                f"workers died one after the other at the same task ({error}); have they memory enough?"
-            ) from error
-        except ModuleNotFoundError as error:
-            raise AlrvizError(f"workers lack a package ({error}): pip install 'alrviz[dask]' where they run") from error
-        except (CancelledError, OSError) as error:
-            raise AlrvizError(f"the Dask scheduler is gone ({error or type(error).__name__})") from error
+        for future in futures:
+            while not future.done():
+                stop.rest(LOOK)
+                if time.monotonic() - seen > PATIENCE / 4:
+                    self._workers(stop)
+                    seen = time.monotonic()
+        results = [future.result() for future in futures]
         if refused := next((found for found in results if isinstance(found, _Refused)), None):
             raise TableFileError(refused)
         return results
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say as an AlrvizError what became of workers or of the scheduler while they were asked."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+
+    try:
+        yield
+    except AlrvizError:
+        raise
+    except KilledWorker as error:
+        raise AlrvizError(
+            f"workers died one after the other at the same task ({error}); have they memory enough?"
+        ) from error
+    except ModuleNotFoundError as error:
+        raise AlrvizError(f"workers lack a package ({error}): pip install 'alrviz[dask]' where they run") from error
+    except (CancelledError, OSError) as error:
+        raise AlrvizError(f"the Dask scheduler is gone ({error or type(error).__name__})") from error
 
 
 # ---- on the workers --------------------------------------------------------------------------------------------------

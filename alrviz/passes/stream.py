@@ -51,7 +51,7 @@ class Chunks(Protocol):
 
     Attributes:
         number: how many there are.
-        passes: how often all were gone over.
+        passes: how often all were gone over, to sum or to take steps.
     """
 
     number: int
@@ -74,13 +74,13 @@ class OwnChunks:
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
         """As `Chunks` says."""
-        self.passes += order is None or len(order) == self.number
         return self._read(order, stop)
 
     def over(
         self, work: Work[Found], combine: Callable[[Sequence[Found]], Found], n_jobs: int, stop: StopToken
     ) -> Found:
         """As `Chunks` says: all at once."""
+        self.passes += 1
         return work(self.read(None, stop), n_jobs, stop)
 
 
@@ -330,6 +330,7 @@ class StreamPasses:
         """
         order = np.random.default_rng(seed)
         total, done = 0.0, 0
+        self._chunks.passes += 1
         for codes, y in self._chunks.read(order.permutation(self.n_chunks).tolist(), stop):
             here = {place - done for place in marks}
             total += self.visit(codes, y, order.permutation(len(y)), table, eta, penalised, stop, here, mark)

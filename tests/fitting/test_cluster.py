@@ -276,6 +276,19 @@ def test_what_goes_wrong_on_workers_is_said(client, coded, monkeypatch):
         ClusterChunks(client, coded, "train")
 
 
+def test_a_scheduler_that_is_gone_between_two_passes_is_said(client, coded, monkeypatch):
+    chunks = ClusterChunks(client, coded, "train")
+
+    def gone(*_, **__):
+        raise OSError("Timed out trying to connect")
+
+    monkeypatch.setattr(client, "ncores", gone)
+    with pytest.raises(AlrvizError, match=r"the Dask scheduler is gone \(Timed out"):
+        counted(coded, chunks)
+    with pytest.raises(AlrvizError, match="the Dask scheduler is gone"):
+        ClusterChunks(client, coded, "train")
+
+
 def test_a_cluster_that_is_not_there_or_has_no_worker_is_said(coded, monkeypatch):
     monkeypatch.setattr(cluster_module, "PATIENCE", 1.0)
     with (

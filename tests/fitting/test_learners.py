@@ -15,15 +15,17 @@ import pytest
 import alrviz
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.families.build_fit import assemble_stream
-from alrviz.fitting.families.counted import sample_trial
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.streamed import LENGTHS, CodedRows, StreamPoint, Trial
 from alrviz.fitting.solvers import streamed
 from alrviz.fitting.solvers.newton import minimise
 from alrviz.fitting.solvers.state import SolverState, line_search_step
-from alrviz.fitting.solvers.step import STEP_LIMIT
+from alrviz.fitting.solvers.step import DIVERGED, STEP_LIMIT
 from alrviz.fitting.solvers.streamed import StreamAdaGrad, lowest
 from alrviz.models.parameterisation import parameterise
+from alrviz.models.streamed import count_stream
+from alrviz.passes.cluster import own_chunks
+from alrviz.passes.stream import single_table
 from tests.data.stream.test_stream import messy, written
 from tests.fitting.test_streamed import CLASSES, counted, in_memory, objective, rows
 
@@ -214,6 +216,50 @@ def test_a_sample_chooses_what_is_better_on_further_rows(stream, monkeypatch, lo
     run.advance()
     assert run.solver == solver
     assert f"{loss:.4f}" in run.price.choice.reason
+
+
+def test_few_rows_that_learn_and_judge_are_said_to_be_the_same(tmp_path):
+    few = open_table(written(tmp_path, messy(200), "csv"), "class", cache=tmp_path / "codes")
+    run = alrviz.Run(few, alrviz.Recipe("alr", order=1, max_iter=1, holdout=0.0))
+    run.advance()
+    assert "fitted to 198 rows its log loss on these is" in run.price.choice.reason
+
+
+@pytest.mark.parametrize("solver", ["averaged", "tron", "lbfgs", "auto"])
+def test_a_given_start_is_where_the_first_step_is(stream, monkeypatch, solver):
+    before = fitted(stream, recipe("averaged", max_iter=1))
+    monkeypatch.setattr(streamed, "fitted_sample", lambda objective, w0: (w0 + 1.0, 0.0))  # "auto" takes tron
+    run = alrviz.Run(stream, recipe(solver, alpha=0.3), start=before.model)
+    assert run.advance().nll == pytest.approx(before.trace[-1].nll, rel=1e-9)
+    assert run.advance().objective < run.trace[0].objective
+
+
+@pytest.mark.parametrize("solver", ["averaged", "tron", "auto"])
+def test_without_a_step_the_model_is_the_start(stream, monkeypatch, solver):
+    monkeypatch.setattr(streamed, "fitted_sample", lambda objective, w0: (w0 + 1.0, 0.0))
+    run = fitted(stream, recipe(solver, max_iter=0))
+    np.testing.assert_array_equal(run.model.phi, 0.0)
+    assert run.trace[-1].nll == pytest.approx(run.trace.rows * np.log(2.0), rel=1e-12)
+
+
+def test_a_chunk_that_is_looked_at_is_no_pass(stream):
+    coded = stream.coded(holdout=0.2)
+    chunks = own_chunks(coded, "train")
+    assert chunks.number == 1
+    list(chunks.read([0]))
+    assert chunks.passes == 0
+    streamed_rows = count_stream(coded.levels, 2, chunks, 2, 1.0, 2**24, 1)
+    assert chunks.passes == 1
+    streamed_rows.passes.adagrad(single_table(streamed_rows.passes.cells.n_rows + 1, 3, 8), 0.1, (0, 0), False)
+    assert chunks.passes == 2
+
+
+def test_what_is_no_number_is_not_gone_on_from(stream, tmp_path):
+    model = fitted(stream, recipe("tron", max_iter=1)).model
+    nowhere = replace(model, phi=np.full(model.phi.shape, np.nan))
+    run = fitted(stream, recipe("tron"), start=nowhere, checkpoint=tmp_path / "kept")
+    assert run.outcome.code == DIVERGED
+    assert not (tmp_path / "kept").exists()
 
 
 def test_a_race_of_learners_runs_over_one_stream(stream):

@@ -54,6 +54,18 @@ def test_over_passes_the_same_is_chosen(tmp_path, params):
         alrviz.Run(stream, alrviz.Recipe("salr", order=9, keep="auto"))
 
 
+def test_a_replay_has_the_passes_and_the_notes_of_what_was_chosen(tmp_path):
+    X, y = planted(600)
+    X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
+    stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
+    run = settled(stream, "alr", holdout=0.0, max_iter=3, solver="adagrad", order="auto")
+    run.advance()
+    again = run.replay(1)
+    assert [step.passes for step in again.trace] == [step.passes for step in run.trace]
+    assert run.trace[0].passes > 2
+    assert again.notes == run.notes
+
+
 def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
     rng, tried = np.random.default_rng(0), []
     noise = rng.normal(size=400)

@@ -63,6 +63,30 @@ def test_stop_before_the_start_and_twice():
     assert_stopped(run)
 
 
+def test_a_connection_is_closed_by_the_thread_that_is_at_work_with_it():
+    inside, go, closed = threading.Event(), threading.Event(), []
+
+    def hold(step):
+        inside.set()
+        assert go.wait(60)
+
+    run = Run(load_demo("led", rows=200), Recipe("alr", order=1), on_step=hold)
+    run._connection.callback(lambda: closed.append((threading.current_thread(), run._stop.stopped)))
+    run.start()
+    assert inside.wait(120)
+    run.stop()
+    assert closed == []
+    go.set()
+    assert run.join(60)
+    ((thread, stopped),) = closed
+    assert thread is not threading.current_thread()
+    assert stopped
+    idle = Run(load_demo("led", rows=200), Recipe("alr", order=1))
+    idle._connection.callback(lambda: closed.append(None))
+    idle.stop()
+    assert closed[1:] == [None]
+
+
 def test_stop_while_paused():
     run = endless()
     run.step(3)

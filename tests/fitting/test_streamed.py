@@ -13,6 +13,7 @@ from alrviz.errors import AlrvizError, MemoryLimitError, RecipeError
 from alrviz.fitting.families import cells as cells_module
 from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, Trial
 from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.runs.pass_checkpoint import PassCheckpoint
 from alrviz.models import streamed as streamed_module
 from alrviz.models.cell_space import AllOrders
 from alrviz.models.parameterisation import parameterise
@@ -239,6 +240,13 @@ def test_runs_of_one_table_that_begin_at_once_code_it_once(tmp_path):
     assert all(run.join(60) for run in runs)
     assert {run.outcome.code for run in runs} == {"step limit"}
     assert len(list((tmp_path / "codes").iterdir())) == 1
+
+
+def test_a_checkpoint_of_nothing_that_is_known_is_of_another_fit(tmp_path):
+    with (tmp_path / "kept").open("wb") as file:
+        np.savez(file, of=np.array("[1]"))
+    with pytest.raises(AlrvizError, match="is of another fit: order was None and is 2"):
+        PassCheckpoint(tmp_path / "kept", {"order": 2}).read()
 
 
 def test_an_empty_checkpoint_is_damaged(stream, tmp_path):

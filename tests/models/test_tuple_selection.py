@@ -131,7 +131,7 @@ def test_to_keep_all_is_alr_bit_for_bit_level_by_level_or_at_once():
 
 
 @pytest.mark.parametrize("family", ["salr", "hsalr"])
-@pytest.mark.parametrize("selection", ["mi", "mi-mm", "cv"])
+@pytest.mark.parametrize("selection", ["mi", "mi-mm", "cv", "gain"])
 def test_a_table_in_batches_has_the_tuples_of_the_one_in_memory(tmp_path, family, selection):
     X, y = planted(3000)
     X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
@@ -140,8 +140,10 @@ def test_a_table_in_batches_has_the_tuples_of_the_one_in_memory(tmp_path, family
     whole = alrviz.read_table(tmp_path / "t.parquet", "class")
     of_stream, of_whole = (levels_of(data, family, max_iter=1, **params) for data in (stream, whole))
     for one, other in zip(of_stream, of_whole, strict=True):
+        # beside what is fitted until a step hardly lowers F, gains are equal to what it would still be lowered by
+        near = 0.01 * np.abs(other.scores).max() if selection == "gain" and len(other.tuples) > 7 else 1e-15
         np.testing.assert_array_equal(one.tuples, other.tuples)
-        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-12, atol=near)
     if family == "salr":
         assert [5, 6] in chosen(stream, family, max_iter=1, order=2, keep=0.05, selection="gain")
 

@@ -54,11 +54,29 @@ def choosing_size(n_rows: int) -> int:
     return round(min(max(0.05 * n_rows, min(0.3 * n_rows, LEAST_CHOOSING)), MOST_CHOOSING))
 
 
-def choosing_rows(n_rows: int, seed: int) -> NDArray[np.intp]:
-    """Return the numbers of those rows (m,): the first ones of the first chunk, were so many rows coded."""
-    drawn = row_hash(0, n_rows, seed + SHUFFLED)
-    first = np.flatnonzero(_goal(drawn, -(-n_rows // CHUNK)) == 0)
-    return first[np.argsort(drawn[first], kind="stable")[: choosing_size(n_rows)]]
+def choosing_rows(y: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the numbers of the rows (m,) that choose: the first ones of the first chunk; and of others that would, and
+    are put last: one of each class of which no row would be left to learn from.
+
+    `y` are the classes of all rows, below 0 of those that are no training rows.
+    """
+    n_rows, found = int((y >= 0).sum()), []
+    for begin in range(0, len(y), CHUNK):
+        drawn = row_hash(begin, min(CHUNK, len(y) - begin), seed + SHUFFLED)
+        own = np.flatnonzero((_goal(drawn, -(-n_rows // CHUNK)) == 0) & (y[begin : begin + CHUNK] >= 0))
+        found.append(np.array([own + begin, drawn[own].view(np.int64)]))
+    first, hashes = np.concatenate(found, axis=1)
+    first = first[np.argsort(hashes.view(np.uint64), kind="stable")].astype(np.intp)
+    every, last = np.bincount(y[y >= 0]), first[:0]
+    while True:
+        chosen = first[: choosing_size(n_rows)]
+        whole = np.bincount(y[chosen], minlength=len(every)) == every
+        whole[y[last]] = False  # whoever has a row at the end; with hardly a row for each class some go without
+        _, place = np.unique(np.where(whole[y[chosen]], y[chosen], -1), return_index=True)
+        moved = chosen[place][whole[y[chosen[place]]]]
+        if not len(moved):
+            return chosen, last
+        first, last = first[~np.isin(first, moved)], np.append(last, moved)
 
 
 def _goal(drawn: NDArray[np.uint64], n_chunks: int) -> NDArray[np.uint64]:
@@ -198,6 +216,7 @@ def _encoded(
     y, held, labels = _split(coding, spool)
     train = (y >= 0) & ~held
     own, weights = y[train], np.ones(int(train.sum()))
+    _, last = choosing_rows(np.where(train, y, -1), coding.seed)
     encoder, columns, lost = coding.encoder, [], []
     for j, feature in enumerate(coding.features):
         stop.check()
@@ -227,6 +246,7 @@ def _encoded(
             values = spool.column(j, begin, end)
             codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
         drawn = row_hash(begin, end - begin, coding.seed + SHUFFLED)
+        drawn[last[(last >= begin) & (last < end)] - begin] = np.uint64(2**64 - 1)
         for name, rows in parts.items():
             chosen = rows[begin:end]
             shuffled[name].add(codes[:, chosen], y[begin:end][chosen], drawn[chosen])

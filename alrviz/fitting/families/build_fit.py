@@ -4,7 +4,7 @@ AnJE is assembled like the others, at its own weights and with no steps to take:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.solver_support import chosen_solver
-from alrviz.fitting.solvers.streamed import chosen_learner, stream_solver
+from alrviz.fitting.solvers.streamed import FullPasses, chosen_learner, stream_solver
 from alrviz.models.index import Unseen
+from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Parameterisation, parameterise
 from alrviz.models.set_cover import Cover
 from alrviz.models.streamed import Streamed
@@ -113,10 +114,11 @@ def _assemble(
 
 def assemble_stream(
     streamed: Streamed, trial: Trial, sample: Trial, params: Mapping[str, Any], stop: StopToken = NEVER, *,
-    seed: int = 0, spent: float = 0.0,
+    seed: int = 0, spent: float = 0.0, start: LinearModel | None = None,
 ) -> Fit:  # fmt: skip
     """Return the fit that `params` make of a stream that was counted in `spent` passes; things are tried on `trial` and
-    `sample`, as StreamObjective says.
+    `sample`, as StreamObjective says. With a model to start from, or no steps to take, none begins at a fit to the
+    sample.
     """
     full = {**_NO_STEPS, **params}
     parameterisation, unseen, w0 = _weights(streamed.tables, _METRICS[full["scale"]], full, seed)
@@ -132,12 +134,16 @@ def assemble_stream(
         spent=spent,
         stop=stop,
     )
+    if start is not None:
+        w0 = objective.weights_of(start)
     choice = None
     if full["solver"] == "auto":
         name, why, solver = chosen_learner(objective, w0, full["memory"], seed)
         choice = SolverChoice(name, full["memory"], why, 0)
     else:
         solver = stream_solver(full["solver"], full["memory"], seed)
+    if isinstance(solver, FullPasses) and (start is not None or full["max_iter"] == 0):
+        solver = replace(solver, first=w0)
     return Fit(objective, solver, w0, full["max_iter"], full["tol"], spent, choice)
 
 

@@ -157,7 +157,8 @@ class CellFamily(Family):
         cache, n_classes = coded.cache, len(coded.classes)
         n_choosing = choosing_size(cache.n_rows("train"))  # rows that are not learned from while they choose
         request.tell("compiling")
-        compiled = warm_stream(n_classes, coded.encoder.levels_, params.get("solver") in ("auto", "tron", "lbfgs"))
+        bends = params.get("solver") in ("auto", "tron", "lbfgs") or params.get("selection") == "gain"
+        compiled = warm_stream(n_classes, coded.encoder.levels_, bends)
         request.tell("counting cells")
 
         @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
@@ -176,12 +177,14 @@ class CellFamily(Family):
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
         price = price_stream(streamed, request.allowed, params.get("solver", "none"), sample.learned.n_rows)
         require_memory(price)
-        spent = float(sum(own.passes for own in request.used))
+        spent = float(request.spent + sum(own.passes for own in request.used))
         request.tell("comparing with AnJE")
         baseline = observers.stream_losses(streamed, rows, stop)
         if params.get("solver") == "auto":
             request.tell("choosing a solver on a sample")
-        fit = assemble_stream(streamed, trial, sample, params, stop, seed=request.recipe.seed, spent=spent)
+        fit = assemble_stream(
+            streamed, trial, sample, params, stop, seed=request.recipe.seed, spent=spent, start=request.start
+        )
         if fit.choice is not None:
             price = replace(price, choice=fit.choice)
         return BuiltFit(fit, rows, baseline, streamed.tables, compiled), price

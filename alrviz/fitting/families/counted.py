@@ -9,7 +9,7 @@ from alrviz.data.stream.cache import CodeCache
 from alrviz.data.stream.coding import choosing_size
 from alrviz.data.stream.table import CodedTable
 from alrviz.errors import RecipeError
-from alrviz.fitting.families.build_fit import assemble, assemble_stream
+from alrviz.fitting.families.build_fit import Fit, assemble, assemble_stream
 from alrviz.fitting.families.family import FitRequest, StreamRequest
 from alrviz.fitting.families.left_out import LeftOut
 from alrviz.fitting.objectives.streamed import CodedRows, Trial
@@ -22,7 +22,8 @@ from alrviz.passes.aligned_buffers import Floats, zeros
 LEAST_TRIED, MOST_TRIED = 5_000, 20_000  # rows on which step lengths are tried
 SAMPLE, FURTHER = 2**16, 2**13  # training rows that learners are tried on at most, and those that judge them
 LEAST_SPLIT = 300  # with fewer, all learn and all judge: which of two learners fits them better is all there is to know
-STEPS_BELOW, PASSES_BELOW = 30, 5  # of the fit beside which tuples are judged by their gain
+# Of the fit beside which tuples are judged by their gain: steps at most, and the share that the last lowers F by.
+STEPS_BELOW, REST = 30, 1e-4
 
 
 class InMemory(Counted):
@@ -53,12 +54,7 @@ class InMemory(Counted):
                 lower.rows, lower.cover, self.tables(below), params, prepared.encoded.classes, of.stop,
                 seed=of.recipe.seed,
             )  # fmt: skip
-            state = fit.solver.init(fit.objective, fit.w0)
-            for _ in range(STEPS_BELOW):
-                before, state = state.point.objective, fit.solver.advance(fit.objective, state)
-                if before - state.point.objective < 1e-4 * abs(before):
-                    break
-            z = fit.objective.scores(fit.solver.look(fit.objective, state).point.w)
+            z = fit.objective.scores(_at_rest(fit))
         residual = rows.scores()
         rows.loss_and_residual(z, None, 0.0, z, residual, of.stop)
         table = rows.scatter(blocks, residual, zeros(blocks.n_joint, rows.padded), of.stop)
@@ -84,7 +80,7 @@ class InMemory(Counted):
 
 
 class OverPasses(Counted):
-    """What selecting asks of rows that come in chunks: counts in a pass, residuals after PASSES_BELOW of AdaGrad."""
+    """What selecting asks of rows that come in chunks: counts in a pass, residuals of a fit by full passes."""
 
     def __init__(self, count: Callable[..., Streamed], trial: Trial, sample: Trial, request: StreamRequest):
         # of tuples; and, True, without D_CV
@@ -104,12 +100,9 @@ class OverPasses(Counted):
             table, bias = lower.blank(None), lower.tables.log_pi
         else:
             lower = self._count(below)
-            params = {**of.recipe.params, "solver": "adagrad"}
+            params = {**of.recipe.params, "solver": "tron"}
             fit = assemble_stream(lower, *self._trials, params, of.stop, seed=of.recipe.seed)
-            state = fit.solver.init(fit.objective, fit.w0)
-            for _ in range(PASSES_BELOW):
-                state = fit.solver.advance(fit.objective, state)
-            phi = fit.objective.model(fit.solver.look(fit.objective, state).point.w)
+            phi = fit.objective.model(_at_rest(fit))
             table, bias = lower.blank(None), phi.bias
             table[lower.rows, : len(bias)] = phi.phi
         summed = lower.passes.loss_and_gradient(table, bias, of.stop, onto=above.passes.cells)[1]
@@ -121,6 +114,17 @@ class OverPasses(Counted):
         chosen = choosing_part(of.coded.cache, rest.tables.n_classes)
         tables, params = rest.tables, of.recipe.params
         return LeftOut(tables, chosen, params, of.recipe.seed, rest.passes.n_jobs, of.stop).losses(of.tell)
+
+
+def _at_rest(fit: Fit) -> Floats:
+    """The weights of a fit once a step hardly lowers F."""
+    state = fit.solver.init(fit.objective, fit.w0)
+    for _ in range(STEPS_BELOW):
+        before, state = state.point.objective, fit.solver.advance(fit.objective, state)
+        if before - state.point.objective < REST * abs(before):
+            break
+    w: Floats = fit.solver.look(fit.objective, state).point.w
+    return w
 
 
 def first_rows(coded: CodedTable, skipped: int = 0) -> Encoded:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from alrviz.fitting.pricing.price import Price, PriceRequest
     from alrviz.fitting.recipe import Recipe
     from alrviz.models.cell_space import AllOrders
+    from alrviz.models.linear import LinearModel
     from alrviz.models.tables import Tables
     from alrviz.models.tuple_selection import Level
     from alrviz.passes.rows import Rows
@@ -86,6 +87,8 @@ class StreamRequest:
         hear: hears of each level of tuples that were scored.
         choosing: whether it is a fit that chooses settings: D_CV is not learned from, and is held out instead.
         used: the chunks that were passed over so far, by fits that choose settings too.
+        spent: passes that were made before, by the run that this one repeats.
+        start: a model whose phi is where the fit starts; None for the recipe's start.
     """
 
     coded: "CodedTable"
@@ -98,6 +101,8 @@ class StreamRequest:
     hear: "Callable[[Level], None]" = lambda level: None
     choosing: bool = False
     used: "list[Chunks]" = field(default_factory=list)
+    spent: int = 0
+    start: "LinearModel | None" = None
 
 
 class Family:

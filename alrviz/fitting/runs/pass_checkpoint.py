@@ -61,7 +61,7 @@ def _differing(text: str, now: Mapping[str, Any]) -> str:
     """Which settings a state was kept with, and which there are now, where they differ; "" where none does."""
     try:
         then = dict(json.loads(text))
-    except ValueError:
+    except (TypeError, ValueError):
         then = {}
     told = []
     for name in sorted({*then, *now}):

@@ -39,7 +39,7 @@ from alrviz.fitting.runs.worker import Driven, Worker
 from alrviz.fitting.settle import Build, settle, unsettled
 from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
-from alrviz.fitting.solvers.step import FAILED, STOPPED, Outcome, Step
+from alrviz.fitting.solvers.step import DIVERGED, FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.warm import warm_covers
 from alrviz.memory import free_memory
 from alrviz.models.linear import LinearModel
@@ -67,7 +67,7 @@ class Run(RunAttributes, Driven):
         n_jobs: threads for the passes; None for all.
         max_memory: bytes the fit may take; None for half of what is free when it starts.
         start: a model fitted to the same rows and order, such as `earlier.model`: the first step starts from its phi,
-            not from the recipe's start. For paths along alpha.
+            not from the recipe's start, nor from a fit to a sample. For paths along alpha.
         on_step: called with every `Step` in the thread that fits; where it returns True the run is stopped.
         checkpoint: of a table read in batches, a file in which the state is kept after every pass; a run goes on from
             what is there, to the same model. Whoever has the model removes it.
@@ -160,6 +160,7 @@ class Run(RunAttributes, Driven):
         self._tables: Tables | None = None
         self._levels: list[Level] = []
         self._settled: list[str] = []
+        self._chosen_in = 0  # passes
         self._state: SolverState | None = None
         self._seconds = 0.0
         self._snapshots = Snapshots()
@@ -203,6 +204,7 @@ class Run(RunAttributes, Driven):
         self._end(Outcome(STOPPED, "stopped on request"))
         self._stop.stop()
         self._worker.stop()
+        self._disconnect()
 
     def steps(self) -> Iterator[Step]:
         """Yield the remaining steps, fitting in this thread; an error is raised here and ends the run."""
@@ -211,8 +213,11 @@ class Run(RunAttributes, Driven):
 
     def advance(self) -> Step | None:
         """Take one step in this thread and return it; None if the run has ended."""
-        with self._advancing:  # whoever asks beside the run's own thread takes turns with it: no step is made twice
-            return self._advance()
+        try:
+            with self._advancing:  # whoever asks beside the run's own thread takes turns with it: no step is made twice
+                return self._advance()
+        finally:
+            self._disconnect()
 
     def _advance(self) -> Step | None:
         if self.outcome is not None:
@@ -220,7 +225,6 @@ class Run(RunAttributes, Driven):
         try:
             state, step, verdict = self._next()
         except Stopped:
-            self._connection.close()  # it may have been made after the stop
             return None
         except Exception as error:
             if self.trace.closed:  # a stop took the solver's state away while it was at work
@@ -253,6 +257,7 @@ class Run(RunAttributes, Driven):
             other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
             other = Run(self.dataset, self.recipe, scheduler=self._scheduler, **limits)
+        other._settled, other._chosen_in = [*self._settled], self._chosen_in  # its recipe has what was chosen
         while (not len(other.trace) or other.trace[-1].index < index) and other.advance() is not None:
             pass
         return other
@@ -311,7 +316,14 @@ class Run(RunAttributes, Driven):
                     self._state = self._state.released()
                 if self._fit is not None:
                     self._fit.objective.release(self._state.point if self._state else None)
-        self._connection.close()
+
+    def _disconnect(self) -> None:
+        """Close a connection of its own once it has ended, after whoever is at work with it."""
+        if self.outcome is not None and self._advancing.acquire(blocking=False):
+            try:
+                self._connection.close()
+            finally:
+                self._advancing.release()
 
     def _next(self) -> tuple[SolverState, Step, Outcome | None]:
         fit = self._fit or self._prepare()
@@ -321,7 +333,7 @@ class Run(RunAttributes, Driven):
         self._seconds += time.perf_counter() - begin
         state = fit.solver.look(fit.objective, state)
         verdict = self._judge.verdict(state)
-        if self._checkpoint is not None and state.carry is not None:
+        if self._checkpoint is not None and state.carry is not None and not (verdict and verdict.code == DIVERGED):
             also = {"seconds": self._seconds, "judged": self._judge.kept}
             self._checkpoint.write({**fit.solver.kept(fit.objective, state), **also})
         if verdict is not None:
@@ -363,7 +375,7 @@ class Run(RunAttributes, Driven):
     def _prepare(self) -> Fit:
         made = self._of_stream(self.dataset) if isinstance(self.dataset, Stream) else self._of_rows()
         fit, self._tables = made.fit, made.tables
-        if self._start is not None:
+        if self._start is not None and not isinstance(self.dataset, Stream):
             fit = replace(fit, w0=fit.objective.weights_of(self._start))
         self.compile_seconds += made.compiled
         self.trace.baseline.update(made.baseline)
@@ -425,12 +437,14 @@ class Run(RunAttributes, Driven):
             self._tell("waiting for the cluster")
             chunks = ClusterChunks(client, self._coded, "train", self._stop).without
         request = StreamRequest(
-            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, self._stop, self._levels.append
-        )
+            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, self._stop, self._levels.append,
+            spent=self._chosen_in,
+        )  # fmt: skip
         trial = replace(request, hear=lambda level: None, choosing=True)
         self._settle(len(self._coded.levels), lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
         self.recipe.definition.check_stream(self.recipe.params, len(self._coded.levels))
-        made, self.price = self.recipe.definition.make_stream(replace(request, recipe=self.recipe))
+        self._chosen_in += sum(own.passes for own in request.used)
+        made, self.price = self.recipe.definition.make_stream(replace(request, recipe=self.recipe, start=self._start))
         return made
 
     def _settle(self, n_columns: int, build: Build) -> None:

@@ -80,7 +80,7 @@ class StreamAdaGrad(Solver):
             search = longest_mean if self.averaged else searched
             before = _Training(objective.step_table(w), self.eta0 or search(objective, w, self.seed)[0], 0, w)
         table = before.table.copy()
-        found = _Mean(objective, table)
+        found, made = _Mean(objective, table), objective.passes.made
         met = objective.passes.adagrad(
             table, before.eta0, (self.seed, before.passes), objective.penalised, objective.stop,
             found.marks if self.averaged else {}, found.add,
@@ -88,7 +88,7 @@ class StreamAdaGrad(Solver):
         return replace(
             state,
             index=state.index + 1,
-            passes=state.passes + 1.0,
+            passes=state.passes + objective.passes.made - made,
             step_size=before.eta0,
             carry=_Training(table, before.eta0, before.passes + 1, found.weights),
             extra={"eta0": before.eta0, "progressive_log_loss": met / objective.total},
@@ -145,14 +145,14 @@ class FullPasses(Solver):
 
     Args:
         solver: takes the steps: LBFGS, or Tron without its start.
-        first: the weights of the fit to the sample; None to fit it.
+        first: the weights it begins at; None for those of a fit to the sample.
     """
 
     solver: LBFGS | Tron
     first: Floats | None = None
 
     def init(self, objective: StreamObjective, w0: Floats) -> SolverState:
-        """Return the state at the fit to the sample: one pass."""
+        """Return the state at `first`, or at the fit to the sample: one pass."""
         w, newton = self.first, isinstance(self.solver, Tron)
         objective.bends = newton
         w = fitted_sample(objective, w0)[0] if w is None else w
@@ -215,8 +215,9 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
     name = "tron" if by_fit <= by_rows else "averaged"
     other = "averaged" if name == "tron" else "tron"
     losses = sorted((by_rows, by_fit))
+    learned, judged = sample.learned.n_rows, sample.judged.n_rows  # of few rows they are the same
     why = (
-        f"{name}: fitted to {sample.learned.n_rows:,} rows its log loss on {sample.judged.n_rows:,} others is "
+        f"{name}: fitted to {learned:,} rows its log loss on {'these' if learned == judged else f'{judged:,} others'} is "
         f"{losses[0]:.4f}, that of {other} {losses[1]:.4f}"
     )
     if name == "tron":

@@ -13,11 +13,13 @@ import pytest
 import alrviz
 from alrviz.data.encode import Encoder
 from alrviz.data.options import ReadOptions
+from alrviz.data.stream import coding as coding_module
 from alrviz.data.stream import table as table_module
 from alrviz.data.stream.cache import CacheWriter, keep_quota, open_cache
 from alrviz.data.stream.coding import SHUFFLED, row_hash
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MissingFileError, RecipeError, TableError, TableFileError
+from alrviz.fitting.prepare import prepare
 
 ROWS = 3000
 
@@ -51,6 +53,27 @@ def written(folder, frame: pd.DataFrame, ending: str):
     }
     writers[ending]()
     return path
+
+
+@pytest.mark.parametrize("chunk", [400, 2**18])
+def test_of_no_class_all_rows_choose(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr(coding_module, "CHUNK", chunk)
+    frame = messy(600).fillna({"class": "no"})
+    rows = coding_module.choosing_rows(np.zeros(600, np.int32), 0)[0]
+    frame.loc[rows[:2], "class"] = "rare"
+    frame.loc[rows[-1], "class"] = "single"
+    path = written(tmp_path, frame, "parquet")
+    coded = open_table(path, "class", cache=tmp_path / "codes").coded(holdout=0.0)
+    n = coding_module.choosing_size(600)
+    chosen = next(iter(coded.cache.chunks("train", [0])))[1][:n]
+    left = np.concatenate([y for _, y in coded.cache.rest("train", n)])
+    assert set(left) == {0, 1, 2, 3}
+    assert coded.classes.tolist() == ["no", "rare", "single", "yes"]
+    numbers, last = coding_module.choosing_rows(np.unique(frame["class"], return_inverse=True)[1], 0)
+    assert sorted(frame["class"][last]) == ["rare", "single"]
+    np.testing.assert_array_equal(frame["class"][numbers[:n]], np.array(coded.classes)[chosen])
+    apart = prepare(alrviz.read_table(path, "class"), alrviz.Recipe("alr", order=1, holdout=0.0)).choosing(0)
+    assert (np.bincount(apart.encoded.y, minlength=4) > 0).all()
 
 
 def in_its_order(rows: np.ndarray, seed: int = 0) -> np.ndarray:
