@@ -15,6 +15,7 @@ import pytest
 import alrviz
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.families.build_fit import assemble_stream
+from alrviz.fitting.families.counted import sample_trial
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.streamed import LENGTHS, CodedRows, StreamPoint, Trial
 from alrviz.fitting.solvers import streamed

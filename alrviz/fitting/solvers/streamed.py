@@ -216,8 +216,9 @@ def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: in
     other = "averaged" if name == "tron" else "tron"
     losses = sorted((by_rows, by_fit))
     learned, judged = sample.learned.n_rows, sample.judged.n_rows  # of few rows they are the same
+    those = "these" if learned == judged else f"{judged:,} others"
     why = (
-        f"{name}: fitted to {learned:,} rows its log loss on {'these' if learned == judged else f'{judged:,} others'} is "
+        f"{name}: fitted to {learned:,} rows its log loss on {those} is "
         f"{losses[0]:.4f}, that of {other} {losses[1]:.4f}"
     )
     if name == "tron":
