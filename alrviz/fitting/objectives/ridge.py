@@ -182,12 +182,12 @@ class ScoredObjective(Objective):
         """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
 
     def value_grad(self, w: Floats) -> Point:
-        """One forward and one scatter pass."""
+        """Return the point at `w`, shaped as the center: one forward and one scatter pass."""
         z = self.scores(w)
         return self._point(w, z, None, 0.0, z, self._lend(self.rows))
 
     def hvp(self, point: Point, direction: Floats) -> Floats:
-        """One forward and one scatter pass."""
+        """Return the Hessian's product with `direction`, shaped as w: one forward and one scatter pass."""
         dz = self.change(direction)
         product = self.slopes(self.rows.hessian_product(point.z, dz, self.stop, self.loss))
         if self._q is not None:
@@ -195,7 +195,7 @@ class ScoredObjective(Objective):
         return product
 
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "LineObjective":
-        """One forward pass."""
+        """Return the line through `point` along `direction`, shaped as w: one forward pass."""
         return LineObjective(self, point, direction, self.change(direction))
 
     def line_eval(self, z: Floats, dz: Floats, t: float) -> Trial:

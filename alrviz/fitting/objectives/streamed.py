@@ -311,15 +311,15 @@ class Sample:
         self._at: tuple[Point | None, Any, Any] = (None, None, None)
 
     def product(self, point: Point, direction: Floats) -> Floats:
-        """Return H_sample N / n + 2 alpha q at `point`, times `direction`."""
+        """Return H_sample N / n + 2 alpha q at `point`, times `direction`, both shaped as w."""
         return self._for_all.hvp(self._seen(point)[0], direction)
 
     def diagonal(self, point: Point) -> Floats:
-        """Return the diagonal of the same."""
+        """Return the diagonal of the same, shaped as w."""
         return self._for_all.hessian_diagonal(self._seen(point)[0])
 
     def lacking(self, point: Point, diagonal: Floats) -> Floats:
-        """Return by how much the diagonal of the loss of all rows exceeds the sample's."""
+        """Return by how much the diagonal of the loss of all rows, shaped as w, exceeds the sample's."""
         found, lacking = self._seen(point)
         if lacking is None:
             lacking = np.maximum(0.0, diagonal - (self._for_all.hessian_diagonal(found) - self._for_all.ridge))

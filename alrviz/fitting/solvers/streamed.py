@@ -292,7 +292,7 @@ def _judged(objective: StreamObjective, w: Floats, rows: CodedRows) -> float:
 
 
 def fitted_sample(objective: StreamObjective, w0: Floats) -> tuple[Floats, float]:
-    """Return the weights of the fit to the sample that are best on its further rows, and their log loss there."""
+    """Return the weights (S + 1, C) of the fit to the sample that are best on its further rows, and their log loss."""
     alone, solver, judged = objective.sampled.alone, Tron(), objective.sample.judged
     state = solver.init(alone, w0)
     best, least, since = w0, _judged(objective, w0, judged), 0
