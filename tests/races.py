@@ -63,7 +63,8 @@ class ByHand(FakeRace):
         trace = Trace()
         trace.rows, trace.baseline = ROWS, {"class_shares": 2.0, "anje": 0.8}
         rest = dict.fromkeys(("outcome", "model", "holdout", "price"))
-        return SimpleNamespace(recipe=recipe, trace=trace, activity="", separation={"empty_share": 0.25}, **rest)
+        rest |= {"name": recipe.name, "activity": "", "separation": {"empty_share": 0.25}}
+        return SimpleNamespace(recipe=recipe, trace=trace, **rest)
 
     def take(self, count, racer=None, floor=0.5):
         """Append `count` steps to every racer, or to one."""

@@ -141,7 +141,7 @@ def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
     assert "dataset = dataset.split_by(repeats='once')" in part.script()
     page.study_view.press_run()
     until(page, lambda: page.study_view.study.phase == "done" and page.study_view.drawn[0][0] == "done")
-    assert "Rows that repeat are counted once" in page.study_view.sentence.object
+    assert "Duplicate rows are dropped" in page.study_view.sentence.object
     again = opened(OrderPage, page.session.link)
     again.session.load_bytes("signs.csv", csv)
     until(again, lambda: again.session.loading is None and again.session.dataset is not None)
