@@ -91,7 +91,7 @@ def line(study: "Study", racer: int) -> Row:
         found[name] = float(values.mean()) if len(values) else float("nan")
     errors = np.array([row["error"] for row in rows], float)
     found["error_sd"] = float(errors.std(ddof=1)) if len(errors) > 1 else float("nan")
-    found["parameters"] = max((row["parameters"] or 0 for row in rows), default=0)
+    found["parameters"] = max((row["parameters"] or 0 for row in rows), default=float("nan"))
     parts = Errors(study.dataset.y).parts("", results)
     return found | {"rounds": parts["rounds"], **{name: parts[name] for name in PARTS}}
 

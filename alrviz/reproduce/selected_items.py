@@ -104,25 +104,34 @@ def _not_held(item: Item, sets: tuple[str, ...], printed: bool = False) -> Item:
             for method, values in TABLE_2[one.paper].items() if printed else [("all", (float("nan"),))]:
                 for quantity, value in zip(("thousand parameters", "seconds", "0-1 loss"), values, strict=False):
                     lines.append(
-                        _lacking(item.name, one.paper, method, quantity if printed else "0-1 loss", value, own)
+                        _lacking(
+                            item.name, one.paper, one.where, method, quantity if printed else "0-1 loss", value, own
+                        )
                     )
         return pd.concat([item.table(figures), pd.DataFrame(lines, columns=list(COLUMNS))], ignore_index=True)
 
     return Item(**{**vars(item), "table": table})
 
 
-def _lacking(item: str, name: str, method: str, quantity: str, paper: float, own: pd.DataFrame) -> dict[str, object]:
+def _lacking(
+    item: str, name: str, where: str, method: str, quantity: str, paper: float, own: pd.DataFrame
+) -> dict[str, object]:
     """A line of a set that may not be held: the paper's number, and ours where someone has the set."""
     found = own[own["method"] == _OURS.get(method, "")] if "error" in own else own.iloc[:0]
     column, scale = {"thousand parameters": ("parameters", 1e-3), "seconds": ("train_seconds", 1.0)}.get(
         quantity, ("error", 1.0)
     )
     ours = float(found.iloc[0][column]) * scale if len(found) else float("nan")
-    why = own["missing"].dropna().tolist() if "missing" in own else []
+    missing = "missing" in own and own["missing"].notna().any()
     line: dict[str, object] = {"item": item, "set": name, "method": method, "quantity": quantity, "paper": paper}
-    line |= {"source": "printed" if paper == paper else "", "ours": ours, "sd": float("nan"), "splits": 0}
+    line |= {
+        "source": "printed" if paper == paper else "",
+        "ours": ours if ours == ours else "",
+        "sd": float("nan"),
+        "splits": 0,
+    }
     known = ours == ours
-    reason = "" if known else (why[0] if why else "not computed yet")
+    reason = "" if known else f"not held: get it from {where}" if missing else "not computed yet"
     return line | {"sets": int(known), "verdict": "" if known else "no data", "reason": reason}
 
 

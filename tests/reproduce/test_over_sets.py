@@ -58,7 +58,7 @@ def test_a_racer_has_figures_when_all_of_its_fits_are_there(tmp_path):
     for (_, (whole,)), (_, (begun,)) in zip(one, two, strict=True):
         assert (whole["fits"], begun["fits"]) == (2, 2)
         assert 0 < whole["error"] < 1
-        assert np.isnan([begun[name] for name in (*over_sets.MEANS, "train_seconds", "error_sd")]).all()
+        assert np.isnan([begun[name] for name in (*over_sets.MEANS, "train_seconds", "error_sd", "parameters")]).all()
 
 
 def test_what_other_racers_were_kept_with_makes_no_difference(tmp_path):

@@ -76,7 +76,8 @@ def test_sets_that_are_not_held_have_the_papers_numbers_and_directions():
     susy = lines[lines["set"] == "SUSY"]
     assert susy["paper"].tolist() == [272, 460, 0.1989, 256, 1287, 0.1985, 108, 919, 0.1988]
     assert set(susy["verdict"]) == {"no data"}
-    assert set(susy["reason"]) == {"get it from there"}
+    assert "nan" not in ITEMS["salr-t2"].seen(lines)
+    assert set(susy["reason"]) == {"not held: get it from https://archive.ics.uci.edu/dataset/279"}
     rows = [{"set": "susy", "method": "salr2 mi 0.9", "parameters": 255_000, "train_seconds": 3.0, "error": 0.2}]
     lines = ITEMS["salr-t2"].table(pd.DataFrame(rows))
     assert lines.loc[lines["method"] == "salr2", "ours"].tolist()[:3] == [255.0, 3.0, 0.2]
