@@ -107,7 +107,7 @@ def joined(parts: Sequence[SomeCells], levels: NDArray[np.int64]) -> SomeCells:
 
 
 def listed(space: Space, cells: NDArray[np.int64]) -> SomeCells:
-    """Return cells of a space, ascending, as those of the tuples alone that have some."""
+    """Return cells (K,) of a space, ascending, as those of the tuples alone that have some."""
     of, number = np.unique(space.tuple_of(cells), return_inverse=True)
     first = np.append(0, np.cumsum(space.cards[of]))[:-1]
     tuples = tuple(map(tuple, space.tuples[of].tolist()))

@@ -63,7 +63,7 @@ class InMemory(Counted):
         return cells[2 * index.space.n_tuples : index.n_rows, : rows.n_classes].copy()
 
     def losses_without(self, tuples: Tuples) -> Floats:
-        """As `Counted` says; counted without D_CV."""
+        """As `Counted` says; counted without D_CV. Raises `RecipeError` for rows of different weights."""
         of = self._request
         apart = of.prepared.choosing(of.recipe.seed)
         assert apart.holdout is not None

@@ -303,7 +303,7 @@ def price_counting(
     tuples: Tuples, n_rows: int, n_classes: int, levels: NDArray[np.int64], allowed: int,
     sample: "Callable[[], Encoded]", stop: StopToken = NEVER,
 ) -> Price:  # fmt: skip
-    """Return the price of counting tuples of a table read in batches, before it is counted.
+    """Return the price of counting tuples of columns of so many levels (a,), read in batches, before it is counted.
 
     `sample` gives rows drawn from it: how many cells they have, and half of them, tells about how many all have.
     """
