@@ -65,11 +65,13 @@ def _along(measure: str, sets: tuple[str, ...] | None = None) -> Frames:
                     lines.append(
                         {"panel": panel, "method": f"{kind[:-1]} {score}", "x": float(share), "y": row[measure]}
                     )
-                elif rest == "adagrad":
+                elif row["method"] == f"alr{order} adagrad":
                     ends = (SHARES[0], SHARES[-1])
                     lines += [{"panel": panel, "method": "alr", "x": end, "y": row[measure]} for end in ends]
-        frame = pd.DataFrame(lines)
-        return frame.sort_values("x", kind="stable") if len(frame) else frame
+        if not lines:
+            return pd.DataFrame()
+        frame = pd.DataFrame(lines).sort_values("x", kind="stable")
+        return frame[frame.groupby(["panel", "method"])["x"].transform("size") > 1]  # a point is no line
 
     return shown
 

@@ -91,6 +91,13 @@ def test_a_picture_along_shares_is_of_its_set_alone():
     assert own[["x", "y"]].values.tolist() == [[share, 0.3] for share in GROWN_SHARES]
 
 
+def test_a_panel_of_an_order_has_its_own_alr_and_no_line_of_one_point():
+    methods = {"alr1 adagrad": 0.4, "alr2 adagrad": 0.3, "salr2 gain 0.6": 0.2}
+    table = pd.DataFrame([{"set": "one", "method": name, "error": error} for name, error in methods.items()])
+    points = ITEMS["salr-f4"].points(table)
+    assert points[["method", "x", "y"]].values.tolist() == [["alr", 0.1, 0.3], ["alr", 0.9, 0.3]]
+
+
 def test_what_is_missing_is_told_and_nothing_is_computed(tmp_path):
     told = [what for what, _ in STUDIES["selected"](Settings(tmp_path, quick=True))]
     assert told == ["car: no data", "tic-tac-toe: no data"]
