@@ -91,7 +91,7 @@ def test_at_rest_a_name_keeps_off_the_lines_of_racers_that_go_on():
 def test_in_a_narrow_picture_the_words_of_a_level_are_short_and_cover_no_name():
     racers = [curve("lr", [2, 1.5, 1.0], best=ROWS * 0.9), curve("alr", [2, 1.0, 0.9], best=ROWS * 0.9)]
     what = convergence(racers, measure="gap", size=(220, 160))
-    assert there(what["words"])["words"] == ["best known F", "lr", "alr"]
+    assert there(what["words"])["words"] == ["lowest F found", "lr", "alr"]
     (level, _, name), (at, _, down) = there(what["words"])["x"], there(what["words"])["dy"]
     view = replace(box_of(what), width=220, height=160)
     ends = [view.pixel(x, there(what["words"])["y"][k])[1] for k, x in ((0, level), (2, name))]
