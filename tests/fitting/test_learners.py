@@ -232,7 +232,6 @@ def test_a_given_start_is_where_the_first_step_is(stream, monkeypatch, solver):
     monkeypatch.setattr(streamed, "fitted_sample", lambda objective, w0: (w0 + 1.0, 0.0))  # "auto" takes tron
     run = alrviz.Run(stream, recipe(solver, alpha=0.3), start=before.model)
     assert run.advance().nll == pytest.approx(before.trace[-1].nll, rel=1e-9)
-    assert run.advance().objective < run.trace[0].objective
 
 
 @pytest.mark.parametrize("solver", ["averaged", "tron", "auto"])

@@ -175,7 +175,9 @@ STAGES = ["merge_repeats", "plan_cover", "cover_rows"]
 @pytest.mark.parametrize("stage", STAGES)
 def test_stop_while_rows_are_covered(stage, monkeypatch):
     gate = Gate()
-    monkeypatch.setattr(prepare_module, stage, lambda *args: gate(args[-1]))
+    monkeypatch.setattr(
+        prepare_module, stage, lambda *args: gate(next(each for each in args if isinstance(each, StopToken)))
+    )
     stopped_at(endless(), gate, "counting cells" if stage == "cover_rows" else "pricing")
 
 
