@@ -26,6 +26,7 @@ from tests.conftest import wait_until
 from tests.data.stream.test_stream import messy, written
 
 distributed = pytest.importorskip("distributed", reason="the extra [dask] is not installed")
+dask = pytest.importorskip("dask")
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,7 @@ def client(tmp_path_factory):
     """A cluster of four workers, each a process that is started anew where it dies, in a home of their own."""
     home = str(tmp_path_factory.mktemp("home"))
     with (
+        dask.config.set({"distributed.comm.timeouts.connect": "3s"}),  # else who asks a dead worker asks for 30 s
         distributed.LocalCluster(
             n_workers=4, threads_per_worker=1, dashboard_address=":0", memory_limit=None, env={"ALRVIZ_HOME": home}
         ) as cluster,
@@ -132,7 +134,7 @@ def test_a_worker_killed_in_each_of_ten_passes_costs_its_tasks_alone(client, cod
 
     def kill():
         for k in range(1, 11):
-            wait_until((tmp_path / str(k)).exists, 60, "a pass")
+            wait_until((tmp_path / str(k)).exists, 600, "a pass")
             killed.append(begun(tmp_path / str(k)))
             os.kill(killed[-1], signal.SIGKILL)
 
