@@ -121,6 +121,7 @@ def _dense(
     rows, t, codes = rows[real], t[real], codes[real]
     seen = space.first[t] + (codes * space.strides[t]).sum(axis=1)
     own = counts[rows]
+    del counts
     of_tuple = np.zeros((space.n_tuples, n_classes))
     np.add.at(of_tuple, t, own)
     tables = Tables(space, seen, own, classes, of_tuple, _cards(space), smoothing)

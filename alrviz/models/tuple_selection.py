@@ -23,16 +23,19 @@ from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 
 Columns = tuple[int, ...]
+_AT_ONCE = 2**16  # cells
 
 
 def mutual_information(tables: Tables) -> Floats:
     """Return MI (T,) of each tuple's cells and the class, nats, of the rows that have a level in all its columns."""
     of, counts = tables.tuple_of_seen, tables.counts
-    total = tables.tuple_counts.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        expected = counts.sum(axis=1)[:, None] * tables.tuple_counts[of] / total[of][:, None]
-        terms = np.where(counts > 0, counts * np.log(counts / expected), 0.0)
-    summed = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)
+    total, terms = tables.tuple_counts.sum(axis=1), np.empty(len(of))
+    for begin in range(0, len(of), _AT_ONCE):  # millions of cells by tens of classes take more than counting them did
+        own, rows = of[begin : begin + _AT_ONCE], counts[begin : begin + _AT_ONCE]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = rows.sum(axis=1)[:, None] * tables.tuple_counts[own] / total[own][:, None]
+            terms[begin : begin + _AT_ONCE] = np.where(rows > 0, rows * np.log(rows / expected), 0.0).sum(axis=1)
+    summed = np.bincount(of, terms, tables.space.n_tuples)
     return np.maximum(0.0, np.divide(summed, total, out=np.zeros_like(summed), where=total > 0))
 
 
