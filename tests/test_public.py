@@ -42,8 +42,8 @@ def test_dir_lists_the_public_names():
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(AttributeError, match="No alrviz attribute HALRClassifier"):
-        _ = alrviz.HALRClassifier
+    with pytest.raises(AttributeError, match="No alrviz attribute HSALRClassifier"):
+        _ = alrviz.HSALRClassifier
 
 
 def test_a_star_import_gives_the_public_names():

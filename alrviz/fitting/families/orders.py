@@ -32,7 +32,7 @@ class HALR(ALR):
     >>> data = load_demo("led")
     >>> model = HALRClassifier(order=2).fit(data.X, data.y)
     >>> model.cells_.n_tuples, round(model.score(data.X, data.y), 2)
-    (28, 0.74)
+    (28, 0.75)
     """
     params: ClassVar[Mapping[str, Param]] = ALR.params
     colours: ClassVar[Mapping[str, str]] = {"halr": "#F279DE"}

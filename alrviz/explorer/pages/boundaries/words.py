@@ -155,7 +155,7 @@ def compared_html(tab: "DlrState") -> str:
             f"<span class='quiet'>{here}; the weights have followed.</span>{few}</p>"
         )
     trace = racer.run.trace
-    words = [f"{loss_words(bandwidth, at['nll'])} per training row ({trace.rows:,.0f})"]
+    words = [f"{loss_words(bandwidth, at['nll'])} per training row"]
     words += [f"validation {number(at['validation'])}"] if np.isfinite(at["validation"]) else []
     if np.isfinite(at["error"]):
         words.append(f"<b>{_right(at['error'])}</b> of {trace.heldout_rows:,.0f} held-out rows right")
