@@ -38,13 +38,14 @@ class Page:
 
 DONE = "fits · done"
 PAGES = {
-    "explorer": Page("", "alr is faster"),
+    "explorer": Page("", "^ended"),
     "tour-preconditioners": Page("?q=preconditioners", "times faster"),
     "tour-boundaries": Page("?page=boundaries", "^ended"),
     "tour-path": Page("?page=path", DONE, "Run"),
     "tour-order": Page("?page=order", DONE, "Run"),
     "tour-bias-variance": Page("?page=bias", DONE, "Run"),
     "tour-compare": Page("?page=compare", DONE, "Run"),
+    "tour-selection": Page("?page=selection", DONE, "Run"),
     "tour-data": Page("?page=data&data=mixed-types", "Classes"),
 }
 # Two models on one table; what is said of them stands in docs/families.

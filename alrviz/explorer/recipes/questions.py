@@ -176,6 +176,6 @@ class Example:
 
 EXAMPLES = (
     Example("ALR wins", "LED, pairs of columns: ALR needs a third of LR's iterations", "led", 2),
-    Example("no difference", "LED, single columns: there is little to gain", "led", 1),
+    Example("tie", "LED, single columns: there is little to gain", "led", 1),
     Example("no finite optimum", "Tic-tac-toe is completely separable: the weights grow without end", "tic-tac-toe", 2),
 )
