@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from alrviz.models.cell_space import SomeCells, Space, Tuples, TupleSpace
 from alrviz.models.tables import Tables
-from alrviz.models.tuple_selection import Counted, Level, best, excess_test, grown
+from alrviz.models.tuple_selection import Counted, Level, excess_test, kept_of, wider
 from alrviz.passes.aligned_buffers import Floats
 
 
@@ -75,15 +75,13 @@ def cell_levels(
     for i in range(1 if hierarchy else order, order + 1):
         tables = counted.tables(looked)
         if not len(tables.seen) and isinstance(looked, SomeCells):  # no cell has all its parts: one is enough
-            looked = SomeCells(_wider(looked.parts, n_columns, False), looked.parts, looked.listed)
+            looked = SomeCells(wider(looked.parts, n_columns, False), looked.parts, looked.listed)
             tables = counted.tables(looked)
         if score == "gain":
             scores = cell_gain(tables, counted.excess(looked, below))
         else:
             scores = cell_information(tables, score == "mi-mm")
-        kept = best(scores, keep)
-        if score == "gain":
-            kept = kept[scores[kept] > 0] if (scores > 0).any() else best(scores, 1e-12)
+        kept = kept_of(scores, keep, score)
         space, seen = tables.space, tables.seen
         chosen = listed(space, seen[kept])
         yield CellLevel(space.tuples[tables.tuple_of_seen], scores, kept, space.codes_of(seen), chosen)
@@ -91,11 +89,7 @@ def cell_levels(
         below = joined(so_far, counted.levels)
         if i < order:
             strong = hierarchy == "strong"
-            looked = SomeCells(_wider(chosen.tuples, n_columns, strong), chosen.tuples, chosen.listed, strong)
-
-
-def _wider(tuples: tuple[tuple[int, ...], ...], n_columns: int, strong: bool) -> tuple[tuple[int, ...], ...]:
-    return tuple(grown(tuples, n_columns, strong)) or tuple(grown(tuples, n_columns, False))
+            looked = SomeCells(wider(chosen.tuples, n_columns, strong), chosen.tuples, chosen.listed, strong)
 
 
 def joined(parts: Sequence[SomeCells], levels: NDArray[np.int64]) -> SomeCells:

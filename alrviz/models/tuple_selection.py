@@ -8,7 +8,7 @@ Plain MI prefers tuples of many cells, whose counts are thin: a table of chance 
 (exclusive or); the predicted gain, of what a model of the parts leaves over, does.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import ceil
@@ -159,6 +159,19 @@ class Counted(Protocol):
         return tables.space.tuples, SCORES[score](tables)
 
 
+def kept_of(scores: Floats, keep: float, score: str) -> NDArray[np.intp]:
+    """Return which of the scores (T,) go on, as `best`; of gains those above 0 alone, the best where there is none."""
+    kept = best(scores, keep)
+    if score != "gain":
+        return kept
+    return kept[scores[kept] > 0] if (scores > 0).any() else best(scores, 1e-12)
+
+
+def wider(chosen: Sequence[Columns], n_columns: int, strong: bool) -> tuple[Columns, ...]:
+    """Return the tuples that grow from those chosen; where none has all its parts, those that have one."""
+    return tuple(grown(chosen, n_columns, strong)) or tuple(grown(chosen, n_columns, False))
+
+
 def levels(
     counted: Counted, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
 ) -> Iterator[Level]:
@@ -179,13 +192,8 @@ def levels(
     so_far: tuple[Columns, ...] = ()
     for i in range(1 if hierarchy else order, order + 1):
         tuples, scores = counted.scored(looked, below, score)
-        kept = best(scores, keep)
-        if score == "gain":
-            kept = kept[scores[kept] > 0] if (scores > 0).any() else best(scores, 1e-12)
-        yield (level := Level(tuples, scores, kept))
-        chosen = level.chosen
+        yield (level := Level(tuples, scores, kept_of(scores, keep, score)))
         # What gains beside its parts is in the model with all of them, those of lower levels too.
-        so_far = (*so_far, *chosen) if score == "gain" else chosen
-        below = so_far
+        below = so_far = (*so_far, *level.chosen) if score == "gain" else level.chosen
         if i < order:
-            looked = tuple(grown(chosen, n_columns, hierarchy == "strong")) or tuple(grown(chosen, n_columns, False))
+            looked = wider(level.chosen, n_columns, hierarchy == "strong")
