@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import Tuples
+from alrviz.models.cell_space import Tuples, space_of
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 
@@ -151,9 +151,9 @@ class Counted(Protocol):
 
     def scored(self, looked: Tuples, below: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
         """Return tuples (T, i) and their scores (T,), "gain" beside a model of those of `below`."""
+        if score == "cv":  # counts other rows, by itself
+            return space_of(self.levels, looked).tuples, self.losses_without(looked)
         tables = self.tables(looked)
-        if score == "cv":
-            return tables.space.tuples, self.losses_without(looked)
         if score == "gain":
             return tables.space.tuples, predicted_gain(tables, self.excess(looked, below))
         return tables.space.tuples, SCORES[score](tables)
