@@ -93,7 +93,7 @@ MIXED_SETS = (
 KINDS: Mapping[str, Mapping[str, str]] = {
     "tae": dict.fromkeys(("course_instructor", "course"), "categorical"),
     "horse-colic": dict.fromkeys(("mucous_memb", "pain", "abdomen"), "categorical"),
-    "cylinder-bands": dict.fromkeys(("timestamp", "press", "caliper", "current_density"), "categorical"),
+    "cylinder-bands": dict.fromkeys(("press", "caliper", "current_density"), "categorical"),
     "credit-screening": dict.fromkeys(("A11", "A14"), "numeric"),
     "lymphography": dict.fromkeys(("lym_nodes_dimin", "lym_nodes_enlar"), "numeric"),
     "labor": {"duration": "numeric"},
