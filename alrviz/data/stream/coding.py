@@ -60,14 +60,16 @@ def choosing_rows(y: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], 
 
     `y` are the classes of all rows, below 0 of those that are no training rows.
     """
-    n_rows, found = int((y >= 0).sum()), []
-    for begin in range(0, len(y), CHUNK):
-        drawn = row_hash(begin, min(CHUNK, len(y) - begin), seed + SHUFFLED)
-        own = np.flatnonzero((_goal(drawn, -(-n_rows // CHUNK)) == 0) & (y[begin : begin + CHUNK] >= 0))
-        found.append(np.array([own + begin, drawn[own].view(np.int64)]))
+    parts = [slice(begin, begin + CHUNK) for begin in range(0, len(y), CHUNK)]  # no temporary as long as the table
+    every = np.sum([np.bincount(y[part] + 1, minlength=int(y.max()) + 2)[1:] for part in parts], axis=0)
+    n_rows, found = int(every.sum()), []
+    for part in parts:
+        drawn = row_hash(part.start, len(y[part]), seed + SHUFFLED)
+        own = np.flatnonzero((_goal(drawn, -(-n_rows // CHUNK)) == 0) & (y[part] >= 0))
+        found.append(np.array([own + part.start, drawn[own].view(np.int64)]))
     first, hashes = np.concatenate(found, axis=1)
     first = first[np.argsort(hashes.view(np.uint64), kind="stable")].astype(np.intp)
-    every, last = np.bincount(y[y >= 0]), first[:0]
+    last = first[:0]
     while True:
         chosen = first[: choosing_size(n_rows)]
         whole = np.bincount(y[chosen], minlength=len(every)) == every
@@ -164,9 +166,7 @@ class _Spool:
     @property
     def y(self) -> NDArray[np.int16]:
         """(N,) the class of every row as numbered, -1 for none."""
-        if len(self._y) > 1:
-            self._y = [np.concatenate(self._y)]
-        return self._y[0] if self._y else np.empty(0, np.int16)
+        return np.concatenate(self._y) if self._y else np.empty(0, np.int16)
 
     def column(self, j: int, begin: int = 0, end: int | None = None) -> NDArray[Any]:
         """Return rows begin..end of a column."""
@@ -215,17 +215,14 @@ def _encoded(
     """Learn levels and cuts on the training rows, and write the codes of all."""
     y, held, labels = _split(coding, spool)
     train = (y >= 0) & ~held
-    own, weights = y[train], np.ones(int(train.sum()))
-    _, last = choosing_rows(np.where(train, y, -1), coding.seed)
+    _, last = choosing_rows(np.where(train, y, np.int16(-1)), coding.seed)
+    own = y[train]
+    weights = np.broadcast_to(1.0, own.shape)
     encoder, columns, lost = coding.encoder, [], []
     for j, feature in enumerate(coding.features):
         stop.check()
         progress(f"learning {feature.name!r}", spool.n_rows)
-        values = spool.column(j)[train]
-        if spool.levels[j] is not None:
-            values = (
-                np.flatnonzero(np.bincount(values + 1)) - 1
-            )  # each level once: it is enough to know which there are
+        values = spool.column(j)[train] if spool.levels[j] is None else _occurring(spool, j, train)
         series = _series(feature, spool.levels[j], values)
         column = encoder.code_column(series, feature.name, feature.kind, own, labels, weights, stop)
         lost += [feature.name] * encoder.loses(column, series)
@@ -262,6 +259,17 @@ def _encoded(
     except BaseException:
         writer.abandon()
         raise
+
+
+def _occurring(spool: _Spool, j: int, train: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The levels that training rows have in a column, -1 among them where one is missing: each once is enough."""
+    levels = spool.levels[j]
+    assert levels is not None
+    there = np.zeros(len(levels.numbers) + 1, bool)
+    for begin in range(0, spool.n_rows, CHUNK):
+        end = min(begin + CHUNK, spool.n_rows)
+        there[spool.column(j, begin, end)[train[begin:end]] + 1] = True
+    return np.flatnonzero(there) - 1
 
 
 class _Shuffled:
@@ -312,19 +320,19 @@ class _Shuffled:
         return self._path.with_name(f"{self._path.name}-{k}")
 
 
-def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[Any]]:
+def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.int16], NDArray[np.bool_], NDArray[Any]]:
     """The class of every row among the sorted labels, -1 for none; which rows are held out; the labels."""
     names = np.array(list(spool.classes.numbers), dtype=object)
     order = np.argsort(names.astype(str), kind="stable")
-    rank = np.append(np.argsort(order), -1)
-    y = rank[spool.y]
+    y = np.append(np.argsort(order), -1).astype(np.int16)[spool.y]
     held = np.zeros(spool.n_rows, bool)
     for begin in range(0, spool.n_rows, CHUNK):
         n = min(CHUNK, spool.n_rows - begin)
         held[begin : begin + n] = row_hash(begin, n, coding.seed) < np.uint64(coding.holdout * (2**64 - 1))
     for k in range(len(names)):
-        if not ((y == k) & ~held).any():
-            held[int((y == k).argmax())] = False
+        mine = y == k
+        if not (mine & ~held).any():
+            held[int(mine.argmax())] = False
     if len(names) < 2:
         raise TableError(f"column {coding.target.source!r} has {len(names)} class; two classes at least were expected")
     return y, held, names[order].astype(str)

@@ -5,6 +5,7 @@ wrong with a file is said with its place.
 import gzip
 import os
 import threading
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -105,6 +106,21 @@ def test_codes_are_those_of_the_table_in_memory(tmp_path, ending, missing):
     assert [c.labels for c in coded.encoder.columns_] == [c.labels for c in encoder.columns_]
     assert coded.encoder.lost_ == encoder.lost_
     assert coded.notes[0] == "2 of 3,000 rows have no class and are not used"
+
+
+def test_coding_keeps_few_bytes_a_row_of_categories(tmp_path, monkeypatch):
+    monkeypatch.setattr(coding_module, "CHUNK", 2**14)
+    peaks = []
+    for rows in (50_000, 450_000):
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame(rng.integers(0, 3, (rows, 2), dtype=np.int8), columns=["a", "b"])
+        stream = open_table(written(tmp_path, frame.assign(**{"class": frame.a}), "parquet"), "class", cache=tmp_path)
+        stream = stream.with_kinds(a="categorical", b="categorical")
+        tracemalloc.start()
+        stream.coded()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert (peaks[1] - peaks[0]) / 400_000 < 16
 
 
 def test_a_table_in_several_files_is_the_same_table(tmp_path):
