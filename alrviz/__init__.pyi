@@ -38,6 +38,7 @@ from .estimators.cells import (
     ALRClassifier as ALRClassifier,
     AnJEClassifier as AnJEClassifier,
     HALRClassifier as HALRClassifier,
+    HLRClassifier as HLRClassifier,
     HierarchicalSelectiveALRClassifier as HierarchicalSelectiveALRClassifier,
     LRClassifier as LRClassifier,
     SelectiveALRClassifier as SelectiveALRClassifier,

@@ -158,13 +158,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     fit.add_argument("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     fit.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
-    fit.add_argument("--family", default="alr", metavar="NAME", help="alr, lr, halr, salr, hsalr, anje (default: alr)")
+    fit.add_argument(
+        "--family", default="alr", metavar="NAME", help="alr, lr, hlr, halr, salr, hsalr, anje (default: alr)"
+    )
     fit.add_argument("--order", type=_number_or_auto(int), default=2, metavar="N", help="columns a cell is of, or "
                      "auto: as AnJE's loss on rows set apart says (default: 2)")  # fmt: skip
     fit.add_argument("--passes", type=_passes, default=5, metavar="N", help="over the rows, to learn (default: 5)")
     fit.add_argument("--solver", metavar="NAME", help="what learns: auto, averaged, adagrad, tron or lbfgs (default: "
                      "auto, which a sample chooses)")  # fmt: skip
-    fit.add_argument("--alpha", type=float, metavar="A", help="strength of the penalty (default: the family's)")
+    fit.add_argument("--alpha", type=_alpha, metavar="A", help="strength of the penalty, for hlr and halr also one for "
+                     "each order: 0.1,3 (default: the family's)")  # fmt: skip
     fit.add_argument("--penalty", metavar="ON", help="what it is on: phi or w (default: the family's)")
     fit.add_argument("--center", type=_center, metavar="MODEL", help="what it shrinks toward: 0, 1 or anje (default: "
                      "0)")  # fmt: skip
@@ -255,6 +258,16 @@ def _number_or_auto(kind: Callable[[str], float]) -> Callable[[str], float | str
             raise argparse.ArgumentTypeError(f"{text!r} is not known; expected {what}, or auto") from error
 
     return read
+
+
+def _alpha(text: str) -> float | tuple[float, ...]:
+    try:
+        first, *more = map(float, text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not known; expected a number, or one for each order: 0.1,3"
+        ) from error
+    return (first, *more) if more else first
 
 
 def _port(text: str) -> int:

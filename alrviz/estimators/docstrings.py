@@ -59,6 +59,9 @@ def _parameter(family: str, name: str, default: Any) -> str:
         kind, text = _kind(param), param.about
     else:
         kind, text = OWN.get(family, ({}, {}))[0].get(name) or PARAMETERS[name]
+    if param is not None and param.each:
+        kind += ", or a tuple of numbers"
+        text += " A tuple has one for each order, from 1 to n; inf leaves an order out."
     if name in ("center", "start"):  # what they may be differs between families
         models = choices(family, name)
         kind = " or ".join(map(_literal, models))

@@ -19,7 +19,7 @@ from alrviz.stop import NEVER, StopToken
 class LinearClassifier(CellClassifier):
     """Base of the classifiers whose weights are fitted: minimise the loss of all rows + alpha ||. - center||^2."""
 
-    alpha: float | str = 0.3
+    alpha: float | str | tuple[float, ...] = 0.3
     penalty: str = "phi"
     center: int | str = 0
     start: str = "zero"
@@ -78,7 +78,7 @@ class WANBIACClassifier(LinearClassifier):
     """
 
     order: int = field(default=1, init=False)
-    alpha: float | str = 1.0
+    alpha: float | str | tuple[float, ...] = 1.0
     penalty: str = "w"
 
     _family: ClassVar[str] = "alr"

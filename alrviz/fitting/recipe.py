@@ -7,6 +7,7 @@ Every parameter is checked against the registry of families; estimators and page
 """
 
 import json
+import math
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +29,8 @@ class Recipe:
     """What to fit and how: a family, its parameters, how columns become levels and which rows are held out.
 
     Args:
-        family: "lr", "alr", "halr", "salr", "hsalr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf", "hgb" (boosting)
-            or "svm".
+        family: "lr", "alr", "hlr", "halr", "salr", "hsalr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf", "hgb"
+            (boosting) or "svm".
         discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level); dlr, rf, hgb
             and svm cut nothing.
         n_bins: Number of levels for "quantile" and "uniform".
@@ -122,6 +123,10 @@ class Recipe:
         if family != self.family:  # what the other family does not have, or may not be, falls back to its default
             given = {name for name in changes if name != "family"}
             parts = {k: v for k, v in parts.items() if k in given or k in ENCODING or _fits(family, k, v)}
+        alpha, order = parts.get("alpha"), parts.get("order")
+        if isinstance(alpha, tuple) and isinstance(order, int) and "order" in changes and "alpha" not in changes:
+            alpha = (*alpha, *alpha[-1:] * order)[:order]  # orders that come have the penalty of the highest there was
+            parts["alpha"] = alpha if any(map(math.isfinite, alpha)) else FAMILIES[family].params["alpha"].default
         return Recipe(family, **parts)
 
     def to_json(self) -> str:

@@ -7,6 +7,8 @@
     diagonal  scale 1 / sqrt(N_cell pi_k (1 - pi_k)), for b 1 / sqrt(N pi_k (1 - pi_k));
               with the penalty on phi, 2 alpha is added under the root
 
+A tuple whose alpha is infinite has scale 0: it adds nothing to any score.
+
     share           one free weight for each                          free weights
     "cell-class"    cell and class; there is no owner to look up      (S + 1, C), the last row the intercepts
     "cell"          cell [WANBIA-C, related work: its (3)]            (S + C, 1), the last C the intercepts
@@ -19,6 +21,7 @@ A center or a start names a model, that is a phi; in w it is phi / scale:
     0 or "zero"  phi = 0       1 or "one"  w = 1 (alr, alrj)       "anje"  phi = gamma log theta, b = log pi
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +57,18 @@ class Parameterisation:
     scale: Floats
     tables: Tables
     owner: NDArray[np.intp] | None = None
+
+    def alpha_of_weights(self, alpha: "Alpha") -> float | Floats:
+        """Return the alpha of each free weight, as `alpha_of_rows`, in a shape that spreads over w; 0 for infinite."""
+        if not isinstance(alpha, tuple):
+            return alpha
+        rows = alpha_of_rows(self.tables, alpha)
+        rows[np.isinf(rows)] = 0.0
+        if self.owner is None:
+            return rows
+        found = np.empty(self.shape)
+        found[self.owner, 0] = rows
+        return found
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -118,7 +133,7 @@ class Parameterisation:
             return w
         w = anje_phi(self.tables)
         if self.family == "diagonal":
-            w /= self.scale
+            np.divide(w, self.scale, out=w, where=self.scale != 0.0)
         return w
 
     def unseen_phi(self, model: object) -> Floats:
@@ -146,8 +161,21 @@ def curvature_at_shares(tables: Tables) -> Floats:
     return np.outer(np.append(tables.counts.sum(axis=1), tables.class_counts.sum()), pi * (1.0 - pi))
 
 
-def parameterise(family: str, tables: Tables, alpha_on_phi: float = 0.0, share: str = "cell-class") -> Parameterisation:
-    """Return the parameterisation of a family; `alpha_on_phi` is 0 if the penalty is on w."""
+# One for all tuples, or one for those of one column, of two, ...; infinite leaves them out.
+Alpha = float | tuple[float, ...]
+
+
+def alpha_of_rows(tables: Tables, alpha: Sequence[float]) -> Floats:
+    """Return the alpha (S + 1, 1) of each seen cell, by the size of its tuple; of the intercepts the smallest."""
+    sizes = (tables.space.strides > 0).sum(axis=1)
+    return np.append(np.asarray(alpha)[sizes - 1][tables.tuple_of_seen], min(alpha))[:, None]
+
+
+def parameterise(
+    family: str, tables: Tables, alpha: Alpha = 0.0, share: str = "cell-class", *, on_phi: bool = True
+) -> Parameterisation:
+    """Return the parameterisation of a family; `on_phi` is whether alpha is of a penalty on phi, else of one on w."""
+    each = alpha_of_rows(tables, alpha) if isinstance(alpha, tuple) else alpha
     if family in ("lr", "adaptive"):
         scale = np.ones((len(tables.seen) + 1, tables.n_classes))
     elif family in ("alr", "alrj"):
@@ -156,7 +184,9 @@ def parameterise(family: str, tables: Tables, alpha_on_phi: float = 0.0, share: 
         if family == "alrj":
             scale[:-1] *= tables.space.gamma
     else:
-        scale = 1.0 / np.sqrt(curvature_at_shares(tables) + 2.0 * alpha_on_phi)
+        scale = 1.0 / np.sqrt(curvature_at_shares(tables) + (2.0 * each if on_phi else 0.0))
+    if isinstance(alpha, tuple):
+        scale *= np.isfinite(each)
     return Parameterisation(family, scale, tables, owners(tables, share))
 
 

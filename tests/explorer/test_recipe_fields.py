@@ -23,6 +23,19 @@ def test_every_parameter_of_the_registry_has_a_field():
     assert len(names) == len(set(names))
 
 
+def test_an_alpha_for_each_order_is_typed_in_a_line():
+    heard = []
+    settings = opened(Recipe("hlr", alpha=(0.1, 3.0)), lambda _, recipe: heard.append(recipe))
+    assert (settings._each.visible, settings._fields["alpha"].visible, settings._each.value) == (True, False, "0.1, 3")
+    for text in ("0.2, inf", "0.5", "1, 2, 3", "x"):
+        settings._each.value = text
+    assert heard == [Recipe("hlr", alpha=(0.2, float("inf"))), Recipe("hlr", alpha=0.5)]
+    assert "expected one number, or such as 0.1, 1" in settings._problem.object
+    settings.show(0, Recipe("lr"), "racer", alone=True)
+    assert (settings._each.visible, settings._fields["alpha"].visible) == (False, True)
+    assert in_words("alpha", (0.1, 3.0)) == "0.1, 3"
+
+
 @pytest.mark.parametrize("family", ["lr", "alr"])
 def test_nothing_is_offered_that_a_recipe_refuses(family):
     for start in (Recipe(family), Recipe(family, bounds=(0, 1), start="zero"), Recipe(family, objective="hinge")):

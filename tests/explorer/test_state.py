@@ -1,5 +1,6 @@
 """Links: whatever stands in the address bar, reading it does not raise, and what we write comes back."""
 
+import math
 from urllib.parse import quote
 
 import pytest
@@ -118,6 +119,12 @@ def test_numbers_are_moved_into_their_range():
 def test_words_that_are_none_take_the_default():
     (recipe,) = read_recipes("lr_sone_csideways_vlbfgs")
     assert (recipe.params["start"], recipe.params["center"], recipe.params["solver"]) == ("zero", 0, "lbfgs")
+
+
+def test_an_alpha_for_each_order_is_in_the_link():
+    recipes = [Recipe("hlr", alpha=alpha, order=len(alpha)) for alpha in ((0.1, 3.0), (1e-05, 20.0, math.inf))]
+    assert read_recipes(write_recipes(tuple(recipes))) == tuple(recipes)
+    assert read_recipes("hlr_o3_a1-2~hlr_ainf-inf~lr_a1-2") == (Recipe("lr"),)
 
 
 def test_racers_share_the_links_seed():

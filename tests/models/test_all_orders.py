@@ -88,3 +88,111 @@ def test_over_passes_it_is_the_model_in_memory_and_is_saved(tmp_path):
     np.testing.assert_array_equal(
         alrviz.load_model(tmp_path / "m.zip").predict_proba(X), run.estimator().predict_proba(X)
     )
+
+
+@pytest.fixture(scope="module")
+def car():
+    """Four columns, four classes: rows, order 2's own cells, and lower ones."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 3, (400, 4)).astype(str), columns=list("abcd"))
+    score = (X["a"] == X["b"]).to_numpy() + X["c"].astype(int).to_numpy()
+    return alrviz.Dataset.from_arrays(X, (score + (rng.random(400) < 0.3)).astype(str))
+
+
+def fitted(data, family, **params):
+    run = alrviz.Run(data, alrviz.Recipe(family, holdout=0.0, tol=1e-13, max_iter=1000, **params))
+    list(run.steps())
+    return run, run.model.scores(run.encoded.codes)
+
+
+@pytest.mark.parametrize(("family", "plain"), [("hlr", "lr"), ("halr", "alr")])
+@pytest.mark.parametrize("penalty", ["phi", "w"])
+def test_an_infinite_alpha_leaves_its_order_out(car, family, plain, penalty):
+    inf = float("inf")
+    for alpha, order, own in [((inf, 0.5), 2, 0.5), ((0.5, inf), 1, 0.5), ((0.5, 0.5, inf), None, 0.5)]:
+        mine, scores = fitted(car, family, order=len(alpha), alpha=alpha, penalty=penalty)
+        as_one = (family, 2) if order is None else (plain, order)
+        other, same = fitted(car, as_one[0], order=as_one[1], alpha=own, penalty=penalty)
+        assert mine.trace[-1].objective == pytest.approx(other.trace[-1].objective, rel=1e-12)
+        np.testing.assert_allclose(scores - scores[:, :1], same - same[:, :1], atol=1e-5)
+        gone = mine.tables.tuple_of_seen[(mine.model.phi == 0).all(axis=1)]
+        left_out = {k for k, a in enumerate(alpha, 1) if a == inf}
+        assert {len(mine.tables.space.members[t]) for t in gone} == left_out
+
+
+@pytest.mark.parametrize(("alpha", "near"), [((1e9, 0.5), (float("inf"), 0.5)), ((0.5, 1e9), (0.5, float("inf")))])
+def test_a_huge_alpha_is_nearly_an_infinite_one(car, alpha, near):
+    (_, big), (_, out) = (fitted(car, "hlr", order=2, alpha=one) for one in (alpha, near))
+    np.testing.assert_allclose(big, out, atol=1e-4)
+
+
+@pytest.mark.parametrize("share", ["cell-class", "tuple"])
+@pytest.mark.parametrize(("family", "scale", "penalty"), [
+    ("hlr", "none", "phi"), ("hlr", "diagonal", "phi"), ("hlr", "diagonal-adaptive", "phi"), ("halr", "theta", "w"),
+])  # fmt: skip
+def test_gradients_of_several_alphas_against_differences(car, family, scale, penalty, share):
+    if share != "cell-class" and scale != "theta":
+        return
+    recipe = {"order": 2, "alpha": (0.3, 4.0), "scale": scale, "penalty": penalty, "share": share}
+    of = fitted(car, family, **recipe)[0].objective
+    rng = np.random.default_rng(1)
+    w, d = (rng.normal(0, 0.3, of.center.shape) for _ in range(2))
+    ahead, behind = (of.value_grad(w + step * 1e-5 * d).objective for step in (1, -1))
+    point = of.value_grad(w)
+    assert (point.gradient * d).sum() == pytest.approx((ahead - behind) / 2e-5, rel=1e-6)
+    phi, sizes = of.parameterisation.phi(w), (of.parameterisation.tables.space.strides > 0).sum(axis=1)
+    own = np.append(np.array([0.3, 4.0])[sizes[of.parameterisation.tables.tuple_of_seen] - 1], 0.3)
+    if penalty == "phi":
+        assert point.penalty == pytest.approx((own[:, None] * phi**2).sum())
+
+
+def test_it_is_logistic_regression_on_crosses_scaled_by_their_alphas(car):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import OneHotEncoder
+
+    alpha, X = (0.2, 2.0), car.X.astype(str)
+    crosses = pd.DataFrame({f"{a}{b}": X[a] + X[b] for a, b in combinations(X, 2)})
+    parts = [(np.ones((len(X), 1)), min(alpha)), *zip((X, crosses), alpha, strict=True)]
+    dense = [
+        (part if isinstance(part, np.ndarray) else OneHotEncoder(sparse_output=False).fit_transform(part))
+        / np.sqrt(2.0 * a)
+        for part, a in parts
+    ]
+    rival = LogisticRegression(fit_intercept=False, C=1.0, tol=1e-10, max_iter=10_000).fit(np.hstack(dense), car.y)
+    run, scores = fitted(car, "hlr", order=2, alpha=alpha)
+    p = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
+    np.testing.assert_allclose(p, rival.predict_proba(np.hstack(dense)), atol=1e-5)
+    assert run.outcome.code == "converged"
+
+
+def test_several_alphas_are_checked_told_saved_and_taken_over_passes(tmp_path, car):
+    for given, words in [
+        ({"alpha": (1.0,)}, "has 1 numbers, and there are 2 orders"),
+        ({"alpha": (float("inf"),) * 2}, "leaves every order out"),
+        ({"alpha": (-1.0, 1.0)}, r"alpha\[0\]=-1.0 is out of range"),
+        ({"alpha": (1.0, 2.0), "order": "auto"}, "order='auto' may choose another; expected order=2"),
+        ({"alpha": (1.0, 2.0), "share": "all"}, "one weight for the cells of all orders"),
+    ]:
+        with pytest.raises(alrviz.AlrvizError, match=words):
+            alrviz.Recipe("hlr", **given)
+    with pytest.raises(alrviz.AlrvizError, match="is not a number"):
+        alrviz.Recipe("lr", alpha=(1.0, 2.0))
+    recipe = alrviz.Recipe("hlr", alpha=[0.1, float("inf")])
+    assert recipe == alrviz.Recipe.from_json(recipe.to_json())
+    assert "L2 penalty 0.1, inf on phi" in recipe.name
+    assert recipe.replace(order=3).params["alpha"] == (0.1, float("inf"), float("inf"))
+    assert recipe.replace(family="lr").params["alpha"] == alrviz.Recipe("lr").params["alpha"]
+
+    model = alrviz.HLRClassifier(alpha=(0.3, 2.0)).fit(car.X, car.y)
+    alrviz.save_model(model, tmp_path / "m.zip")
+    again = alrviz.load_model(tmp_path / "m.zip")
+    assert again.alpha == (0.3, 2.0)
+    np.testing.assert_array_equal(again.predict_proba(car.X), model.predict_proba(car.X))
+
+    car.X.assign(y=car.y).astype(str).to_parquet(tmp_path / "t.parquet", index=False)
+    stream = open_table(tmp_path / "t.parquet", "y", cache=tmp_path / "codes")
+    for alpha in ((0.3, 2.0), (0.3, float("inf"))):
+        own = alrviz.Recipe("hlr", alpha=alpha, holdout=0.0, max_iter=300, solver="tron", tol=1e-10)
+        over, whole = alrviz.Run(stream, own), alrviz.Run(alrviz.read_table(tmp_path / "t.parquet", "y"), own)
+        list(over.steps()), list(whole.steps())
+        assert over.trace[-1].objective == pytest.approx(whole.trace[-1].objective, rel=1e-5)

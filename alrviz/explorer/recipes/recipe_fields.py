@@ -10,7 +10,7 @@ from typing import Any
 from alrviz.errors import RecipeError
 from alrviz.explorer.recipes.questions import ALPHAS
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
-from alrviz.fitting.families.param import Param
+from alrviz.fitting.families.param import Param, in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import IN_BATCHES, SOLVER_NAMES
 
@@ -53,8 +53,7 @@ class Choosable:
         """The values that a menu offers for a parameter; [] where a number is to be typed."""
         if name == "alpha" and self.by_fold:
             param, own = recipe.definition.params[name], recipe.params[name]
-            numbers = sorted({*ALPHAS, *([own] if own != param.word else [])})
-            return [param.word, *numbers] if param.word else list(numbers)
+            return [*([param.word] if param.word else []), *alphas_beside(own)]
         return [value for value in offered(recipe, name) if self._keeps(recipe, name, value)]
 
     def is_menu(self, name: str) -> bool:
@@ -144,6 +143,13 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
 }
 
 
+def alphas_beside(own: Any) -> list[Any]:
+    """The strengths of a penalty that a menu offers, with one's own."""
+    if not isinstance(own, float):  # a word has a line of its own
+        return [*ALPHAS, *([own] if isinstance(own, tuple) else [])]
+    return sorted({*ALPHAS, own})
+
+
 def racer_fields(families: Collection[str] = RUNS) -> tuple[Field, ...]:
     """The settings of recipes of these families, in the order in which they are shown."""
     names = dict.fromkeys(name for family in families for name in FAMILIES[family].params)
@@ -166,7 +172,7 @@ def param_of(name: str) -> Param:
 def in_words(name: str, value: Any) -> str:
     """A value as a menu shows it."""
     words = _OWN.get(name, _WORDS).get(value)
-    return words or (f"{value:g}" if isinstance(value, float) else str(value))
+    return words or (in_digits(value) if isinstance(value, float | tuple) else str(value))
 
 
 def offered(recipe: Recipe, name: str) -> list[Any]:

@@ -6,6 +6,7 @@ known is left out, a number out of range is moved to the nearest end, and the se
 """
 
 import math
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -121,11 +122,17 @@ def _value(name: str, param: Param, text: str) -> Any:
         by_text = {_text(choice): choice for choice in param.choices}
         return by_text.get(text, param.default)
     try:
-        number = float(text)
+        given = [float(part) for part in re.split("(?<=[0-9f])-", text)]
     except ValueError:
         return param.default
-    if math.isnan(number):
+    if any(map(math.isnan, given)) or (len(given) > 1 and not param.each):
         return param.default
+    if len(given) > 1:
+        return tuple(one if one == math.inf else _number(name, param, one) for one in given)
+    return _number(name, param, given[0])
+
+
+def _number(name: str, param: Param, number: float) -> Any:
     number = min(max(number, param.low), param.high, _HIGHEST.get(name, math.inf))
     if param.open_low and number <= param.low:
         return param.default

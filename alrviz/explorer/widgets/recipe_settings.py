@@ -25,6 +25,7 @@ from alrviz.explorer.recipes.recipe_fields import (
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS, button, html
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
+from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.style import safe
@@ -67,6 +68,7 @@ class RecipeSettings:
         # A link may ask for a run of a family that is not on offer.
         fields = racer_fields((*RUNS, *self._choosable.families))
         self._fields |= {field.name: self._widget(field) for field in fields}
+        self._each = self._numbers_input()
         self._common = {field.name: self._widget(field) for field in common_fields()}
         self._remove = button(
             f"Remove this {self._what.lower()}", lambda: self._removed(self._number), icon="delete",
@@ -79,6 +81,7 @@ class RecipeSettings:
         all_of_them = "Its rows" if self._what == MODEL else f"All {self._what.lower()}s"
         head = pn.pane.HTML(f"<h2>{all_of_them}</h2>", stylesheets=[PANE_CSS], margin=(18, 8, 4, 8))
         every = list(self._fields.values())
+        every.insert(every.index(self._fields["alpha"]) + 1, self._each)
         below = every.index(self._fields["solver"]) + 1
         self.panel = pn.Column(
             self._title, self._badge, self._problem, *every[:below], self._solver, *every[below:],
@@ -108,6 +111,25 @@ class RecipeSettings:
         widget.param.watch(lambda event: self._edit(field.name, event.new), "value")
         return widget
 
+    def _numbers_input(self) -> Viewable:
+        """Where a family takes an alpha for each order: these in a line."""
+        widget = pmui.TextInput(
+            label="alpha of each order, or one", placeholder="0.1, 1", size="small", description=explain("alpha"),
+            sizing_mode="stretch_width", margin=(6, 8),
+        )  # fmt: skip
+        widget.param.watch(lambda event: self._edit_numbers(event.new), "value")
+        return widget
+
+    def _edit_numbers(self, text: str) -> None:
+        try:
+            given = tuple(float(part) for part in text.replace(";", ",").split(",") if part.strip())
+        except ValueError:
+            given = ()
+        if not given and not self._setting:
+            self._problem.object = "<p class='bad'>alpha is not read; expected one number, or such as 0.1, 1</p>"
+        elif given:
+            self._edit("alpha", given[0] if len(given) == 1 else given)
+
     def show(self, number: int, recipe: Recipe, name: str, *, alone: bool) -> None:
         """Show a racer's settings; `alone` is whether it is the only one (the last is not removed)."""
         self._number, self._recipe = number, recipe
@@ -121,6 +143,10 @@ class RecipeSettings:
             for key, widget in (self._fields | self._common).items():
                 if key != "family":
                     self._fill(key, widget, recipe)
+            param = recipe.definition.params.get("alpha")
+            self._each.visible = param is not None and param.each and not self._choosable.is_menu("alpha")
+            if self._each.visible:
+                self._fields["alpha"].visible, self._each.value = False, in_digits(recipe.params["alpha"])
         self.tell(self._reasons)
 
     def tell(self, reasons: Sequence[str]) -> None:
@@ -138,6 +164,8 @@ class RecipeSettings:
             values = self._choosable.values(recipe, key)
             widget.options = {self._words(recipe, key, o): _NONE if o is None else o for o in values}
             value = _NONE if value is None else value
+        elif isinstance(value, tuple):
+            return  # `_each` shows it
         widget.value = value
 
     @staticmethod

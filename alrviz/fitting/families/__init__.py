@@ -1,7 +1,7 @@
 """The registry of families: a module and a line here for each (or for each few that share all but a name).
 
     cells           lr, alr, anje       scores are sums over the cells of all tuples of n columns
-    orders          halr                sums over the cells of tuples of one to n columns
+    orders          hlr, halr           sums over the cells of tuples of one to n columns
     selected        salr, hsalr         alr on the tuples that tell most
     networks        tan, kdb, ande      counts of each column with its parents
     conditional     elr                 the same network, its tables found by steps
@@ -21,12 +21,14 @@ from alrviz.fitting.families.conditional import ELR
 from alrviz.fitting.families.density import DLR
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.networks import KDB, TAN, AnDE
-from alrviz.fitting.families.orders import HALR
+from alrviz.fitting.families.orders import HALR, HLR
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.selected import HierarchicalSelectiveALR, SelectiveALR
 from alrviz.fitting.families.sklearn_models import SVM, Boosting, Forest
 
-_KINDS = (LR, ALR, HALR, SelectiveALR, HierarchicalSelectiveALR, AnJE, DLR, ELR, TAN, KDB, AnDE, Forest, Boosting, SVM)
+_KINDS = (
+    LR, ALR, HLR, HALR, SelectiveALR, HierarchicalSelectiveALR, AnJE, DLR, ELR, TAN, KDB, AnDE, Forest, Boosting, SVM,
+)  # fmt: skip
 FAMILIES: Mapping[str, Family] = MappingProxyType({kind.name: kind() for kind in _KINDS})
 # Whose fit is a run, a stream of steps (AnJE's has none to take); the others are fitted at one go, by make_estimator.
 RUNS = tuple(name for name, family in FAMILIES.items() if family.has_steps)

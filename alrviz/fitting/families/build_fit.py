@@ -174,9 +174,8 @@ def _weights(
     tables: Tables, name: str, params: Mapping[str, Any], seed: int
 ) -> tuple[Parameterisation, Unseen | None, Floats]:
     """How weights become phi, what unseen cells add, and the weights of the start."""
-    alpha, on_phi = params["alpha"], params["penalty"] == "phi"
     start_model = _MODELS[params["start"]]
-    fallback = params["center"] if alpha > 0 else start_model
+    fallback = params["center"] if params["alpha"] else start_model
     m_estimate = params["unseen"] == "m-estimate"
     if name in ("alr", "alrj") or start_model != 0 or fallback != 0:  # log theta is used somewhere
         tables.require_finite()
@@ -184,7 +183,7 @@ def _weights(
             raise RecipeError(
                 "unseen='m-estimate' with smoothing=0 takes the logarithm of 0; expected smoothing above 0"
             )
-    parameterisation = parameterise(name, tables, alpha if on_phi else 0.0, params["share"])
+    parameterisation = parameterise(name, tables, params["alpha"], params["share"], on_phi=params["penalty"] == "phi")
     if params["start"] == "random":
         w0 = np.random.default_rng(seed).normal(0.0, _SPREAD, parameterisation.shape)
     else:

@@ -26,7 +26,7 @@ from alrviz.fitting.families.counted import (
     step_trial,
 )
 from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
-from alrviz.fitting.families.param import Param
+from alrviz.fitting.families.param import Param, in_digits
 from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_counting, price_stream, require_memory
 from alrviz.fitting.solvers.solver_support import (
     IN_BATCHES,
@@ -210,7 +210,7 @@ class CellFamily(Family):
         toward = (center, None if center == 0 else of.get("smoothing"))
         plain = of.get("scale") in (None, "none")
         on = ("phi",) if of["penalty"] == "phi" or plain else ("w", *scale)
-        return (*common, float(of["alpha"]), *toward, *on)
+        return (*common, of["alpha"], *toward, *on)
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
         """Equal for the cells of the same tuples."""
@@ -245,7 +245,7 @@ class Fitted(CellFamily):
     def title(self, params: Mapping[str, Any]) -> str:
         """Order, start, loss, penalty, sharing, bounds and solver."""
         p = params
-        strength = "by CV" if p["alpha"] == "cv" else f"{p['alpha']:g}"
+        strength = "by CV" if p["alpha"] == "cv" else in_digits(p["alpha"])
         alpha = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{toward(p)}"
         shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss = "" if p["objective"] == "nll" else f", {p['objective']}"

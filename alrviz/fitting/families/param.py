@@ -1,9 +1,12 @@
 """What one parameter may be: a word of a list, or a number of a range; and the error that says so."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from alrviz.errors import RecipeError, nearest
 
@@ -12,6 +15,7 @@ from alrviz.errors import RecipeError, nearest
 class Param:
     """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`, or `word`.
 
+    each: whether it may be a tuple of such numbers, one for each order; inf among them leaves an order out.
     about: what it does, for docstrings; of those that several families have, estimators/param_docs.py says it.
     """
 
@@ -22,6 +26,7 @@ class Param:
     integer: bool = False
     open_low: bool = False
     word: str | None = None
+    each: bool = False
     about: str = ""
 
     def check(self, name: str, value: Any) -> Any:
@@ -38,7 +43,18 @@ class Param:
             raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
         if isinstance(value, str) and value == self.word:
             return self.word
+        if self.each and isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+            return self._numbers(name, value)
         return self._number(name, value)
+
+    def _numbers(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
+        found = tuple(
+            math.inf if value == math.inf else float(self._number(f"{name}[{k}]", value))
+            for k, value in enumerate(values)
+        )
+        if not any(map(math.isfinite, found)):
+            raise RecipeError(f"{name}={found!r} leaves every order out; expected a finite number for one of them")
+        return found if any(found) else 0.0
 
     def _number(self, name: str, value: Any) -> float | int:
         kind = "a whole number" if self.integer else "a number"
@@ -48,6 +64,8 @@ class Param:
         )
         if self.word is not None:
             wanted += f", or {self.word!r}"
+        if self.each and "[" not in name:
+            wanted += ", or one for each order"
         if isinstance(value, bool) or not isinstance(value, Real):
             raise RecipeError(f"{name}={value!r} is not a number; {wanted}")
         try:
@@ -61,6 +79,17 @@ class Param:
             hint = "" if self.open_low and clamped == self.low else f"; the nearest is {_plain(clamped)}"
             raise RecipeError(f"{name}={value!r} is out of range; {wanted}{hint}")
         return int(number) if self.integer else number
+
+
+def in_digits(value: Any) -> str:
+    """Return a number, or numbers, in few digits; a word as it is.
+
+    >>> in_digits((0.1, 1.0)), in_digits(0.3), in_digits("cv")
+    ('0.1, 1', '0.3', 'cv')
+    """
+    if isinstance(value, tuple):
+        return ", ".join(map(in_digits, value))
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _plain(number: float) -> str:

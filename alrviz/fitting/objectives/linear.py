@@ -1,6 +1,7 @@
 """The penalised loss of a linear family, as solvers see it.
 
-    F(w) = loss(phi) + alpha * sum q (w - center)^2,            phi = scale * w[owner]
+    F(w) = loss(phi) + sum alpha q (w - center)^2,              phi = scale * w[owner]
+    alpha is one number, or that of the order of a weight's cells; of the intercepts the smallest
     q = 1 (penalty on w) or the sum of scale^2 over the owner's places (penalty on phi)
     dloss/dphi[c, k] = sum over rows in cell c of the residual (p_k - 1[k = y] for nll: see kernels/scores.py)
     dF/dw = sum over the owner's places of scale * dloss/dphi + 2 alpha q (w - center)
@@ -17,7 +18,7 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.ridge import LineObjective, Point, ScoredObjective
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
-from alrviz.models.parameterisation import Parameterisation, curvature_at_shares
+from alrviz.models.parameterisation import Alpha, Parameterisation, curvature_at_shares
 from alrviz.models.set_cover import Cover
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, empty, zeros
@@ -27,10 +28,10 @@ from alrviz.passes.stochastic import SingleRows
 from alrviz.stop import NEVER, StopToken
 
 
-def ridge_of(parameterisation: Parameterisation, alpha: float, penalty: str) -> Floats | None:
+def ridge_of(parameterisation: Parameterisation, alpha: Alpha, penalty: str) -> Floats | None:
     """Return 2 alpha q, shaped as w (S + 1, C) or as fewer weights are; None without a penalty."""
-    norms = parameterisation.norms
-    return 2.0 * alpha * (norms**2 if penalty == "phi" else np.ones_like(norms)) if alpha else None
+    norms, each = parameterisation.norms, parameterisation.alpha_of_weights(alpha)
+    return 2.0 * each * (norms**2 if penalty == "phi" else np.ones_like(norms)) if np.any(each) else None
 
 
 class CellWeights:
@@ -90,7 +91,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         rows: training rows; their weights count rows in NLL (class weights already multiplied in).
         cover: how they look up the cells.
         parameterisation: scale, and the tables it stands on.
-        alpha: weight of the penalty, at least 0.
+        alpha: weight of the penalty, at least 0; or one for each order.
         penalty: "phi" or "w".
         center: 0, 1 or "anje".
         unseen: phi of cells that no training row has, for scores on other rows; None for 0.
@@ -105,7 +106,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         cover: Cover,
         parameterisation: Parameterisation,
         *,
-        alpha: float,
+        alpha: Alpha,
         penalty: str,
         center: object,
         unseen: Unseen | None = None,
@@ -115,7 +116,8 @@ class LinearObjective(CellWeights, ScoredObjective):
     ):
         ridge = ridge_of(parameterisation, alpha, penalty)
         goal = parameterisation.weights_of(center)
-        super().__init__(rows, goal, ridge, alpha=alpha, loss=loss, bounds=bounds, stop=stop)
+        each = parameterisation.alpha_of_weights(alpha)
+        super().__init__(rows, goal, ridge, alpha=each, loss=loss, bounds=bounds, stop=stop)
         self.parameterisation = parameterisation
         self.scale = parameterisation.scale
         self._unseen = unseen

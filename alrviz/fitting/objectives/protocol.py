@@ -18,8 +18,8 @@ class ObjectiveProtocol(Protocol):
         """C."""
 
     @property
-    def alpha(self) -> float:
-        """Strength of the penalty."""
+    def alpha(self) -> float | Floats:
+        """Strength of the penalty, of all weights or of each."""
 
     @property
     def bounds(self) -> Any:

@@ -64,7 +64,7 @@ class Objective(ABC):
         total: weight of the rows.
         n_classes: C.
         n_jobs: threads.
-        alpha: weight of the penalty, at least 0.
+        alpha: weight of the penalty, at least 0; or of each weight, in a shape that spreads over w.
         loss: what is summed over the rows.
         bounds: between which every w stays, intercepts included; None for anywhere.
         stop: asked between the parts of every pass.
@@ -81,7 +81,7 @@ class Objective(ABC):
         total: float,
         n_classes: int,
         n_jobs: int,
-        alpha: float,
+        alpha: float | Floats,
         loss: Loss = NLL,
         bounds: tuple[float, float] | None = None,
         stop: StopToken = NEVER,

@@ -27,7 +27,7 @@ from alrviz.fitting.objectives.linear import CellWeights, LinearObjective, ridge
 from alrviz.fitting.objectives.ridge import Line, Objective, Point
 from alrviz.kernels.adagrad import CENTER, PULL, SCALE, SQUARES, WEIGHT
 from alrviz.models.index import CellIndex, Unseen
-from alrviz.models.parameterisation import Parameterisation
+from alrviz.models.parameterisation import Alpha, Parameterisation
 from alrviz.models.plan import plan_cover
 from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import Streamed
@@ -92,7 +92,7 @@ class StreamObjective(CellWeights, Objective):
         streamed: Streamed,
         parameterisation: Parameterisation,
         *,
-        alpha: float,
+        alpha: Alpha,
         penalty: str,
         center: object,
         unseen: Unseen | None,
@@ -106,7 +106,7 @@ class StreamObjective(CellWeights, Objective):
         super().__init__(
             parameterisation.weights_of(center), ridge_of(parameterisation, alpha, penalty),
             total=float(tables.class_counts.sum()), n_classes=tables.n_classes, n_jobs=self.passes.n_jobs,
-            alpha=alpha, stop=stop,
+            alpha=parameterisation.alpha_of_weights(alpha), stop=stop,
         )  # fmt: skip
         self.parameterisation, self.trial, self.sample, self.spent = parameterisation, trial, sample, spent
         self.scale: Floats = parameterisation.scale

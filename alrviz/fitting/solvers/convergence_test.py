@@ -61,7 +61,7 @@ class ConvergenceTest:
         if self._max_iter == 0:
             return Outcome(CONVERGED, "nothing was to be fitted: these are the weights of the start")
         # with a penalty or between bounds there is an optimum also on separated data, and the fit is on its way there
-        free = self._objective.alpha == 0 and self._objective.bounds is None
+        free = not np.any(self._objective.alpha) and self._objective.bounds is None
         if free and point.sums.tied == 0.0 and point.sums.nll < SEPARATED_NLL * total:
             return Outcome(SEPARATED, "every training row is classified right and its loss is 0 to six digits: "
                            "no finite optimum exists, weights would grow without end")  # fmt: skip

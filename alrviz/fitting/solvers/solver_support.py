@@ -66,8 +66,8 @@ def chosen_solver(params: Mapping[str, Any]) -> str:
 
 
 def pulled(params: Mapping[str, Any]) -> bool:
-    """Whether there is a penalty: alpha is above 0, or "cv", which chooses one that is."""
-    return bool(params["alpha"] == "cv" or params["alpha"] > 0)
+    """Whether there is a penalty: an alpha is above 0, or it is "cv", which chooses one that is."""
+    return bool(params["alpha"])
 
 
 def check_solver(solver: str, objective: str, bounded: bool = False, batches: bool = False) -> None:

@@ -132,7 +132,7 @@ def _newton(objective: Objective, state: SolverState, kept: int, loose: float) -
 
 def _milder(diagonal: Floats, objective: Objective) -> Floats:
     """Make the Hessian's diagonal to M."""
-    if objective.alpha:
+    if np.any(objective.alpha):
         ridge, twice = objective.ridge, 2.0 * objective.alpha  # ridge / twice is q: D' = D / q
         share = np.divide(diagonal, ridge, out=np.zeros_like(diagonal), where=ridge != 0.0)
         share *= twice * twice / MILD

@@ -164,7 +164,7 @@ def _ended(estimator: RecipeClassifier) -> Row:
     if choice is not None:
         row |= {"solver": choice.solver, "memory": int(choice.memory)}
     chosen = getattr(estimator, "alpha_", getattr(estimator, "alpha", None))
-    row["alpha_chosen"] = float("nan") if chosen is None else float(chosen)
+    row["alpha_chosen"] = float(chosen) if isinstance(chosen, float | int) else float("nan")  # of several none
     row["parameters"] = _parameters(estimator)
     return row
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import SOLVER_NAMES
 
@@ -13,7 +14,7 @@ _WORDS = {
     "cross_tuning": "{}",
     "start": "from {}",
     "solver": "{}",
-    "alpha": "alpha {:g}",
+    "alpha": "alpha {}",
     "center": "to {}",
     "penalty": "on {}",
     "share": "w by {}",
@@ -63,6 +64,8 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
 
 
 def _word(name: str, value: Any) -> str:
-    if isinstance(value, str) and name == "alpha":
-        return "nested CV"
+    if name == "alpha":
+        value = in_digits(value)
+        if value == "cv":
+            return "nested CV"
     return _WORDS.get(name, name + "={}").format(_VALUES.get(name, {}).get(value, value))

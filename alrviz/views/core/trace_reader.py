@@ -47,7 +47,7 @@ class Racer:
         self.recipe = run.recipe
         self.label = str(run.recipe.label)
         self.key = objective_key(run.recipe)
-        self.alpha = float(run.recipe.params.get("alpha", 0.0))
+        self.alpha = run.recipe.params.get("alpha", 0.0)
         self.loss = str(run.recipe.params.get("objective", "nll"))
         self.bounded = run.recipe.params.get("bounds") is not None
         self._kept: dict[str, NDArray[Any]] = {name: np.empty(64, _KINDS.get(name, float)) for name in _FIELDS}

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.explorer.pages.bias.curve import HIGH, CurveTab
-from alrviz.explorer.recipes.questions import ALPHAS, OWN
-from alrviz.explorer.recipes.recipe_fields import JUDGED
+from alrviz.explorer.recipes.questions import OWN
+from alrviz.explorer.recipes.recipe_fields import JUDGED, alphas_beside
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_page import StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
 from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.cost import RecipePrice, share_seconds
 from alrviz.studies.protocols.bias_variance import bias_variance
@@ -110,8 +111,7 @@ def _sizes_text(slug: str) -> str:
 
 
 def _alphas(spec: "GridSpec") -> dict[str, Any]:
-    numbers = sorted({*ALPHAS, *([spec.alpha] if isinstance(spec.alpha, float) else [])})
-    return _ALPHAS | {f"{number:g}": number for number in numbers}
+    return _ALPHAS | {in_digits(alpha): alpha for alpha in alphas_beside(spec.alpha)}
 
 
 @dataclass(frozen=True)

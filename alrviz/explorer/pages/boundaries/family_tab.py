@@ -15,7 +15,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.controls import PYTHON, SETTINGS
 from alrviz.explorer.pages.boundaries.peers import PeerFit, peer_menu
 from alrviz.explorer.pages.boundaries.words import family_script, judged_html, peer_html
-from alrviz.explorer.recipes.questions import ALPHAS
+from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
@@ -26,6 +26,7 @@ from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.explorer.widgets.menus import order_buttons
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.families import FAMILIES, RUNS
+from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.maps.axes import first_axes
 from alrviz.studies.maps.partial_dependence import first_others
@@ -143,9 +144,9 @@ class FamilyTab:
             order = recipe.params.get("order")
             self.order.value = order if order in (1, 2, 3) else None
             self.alpha.visible = ours and "alpha" in recipe.params
-            alphas = sorted({*ALPHAS, float(recipe.params.get("alpha", 0.0))})
-            self.alpha.options = {f"{a:g}": a for a in alphas}
-            self.alpha.value = float(recipe.params.get("alpha", 0.0))
+            alpha = recipe.params.get("alpha", 0.0)
+            self.alpha.options = {in_digits(a): a for a in alphas_beside(alpha)}
+            self.alpha.value = alpha
         self.buttons.visible = self.part.pricing.pane.visible = self.settings_button.visible = ours
 
     def hidden(self) -> None:

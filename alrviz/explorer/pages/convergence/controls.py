@@ -10,11 +10,13 @@ import panel as pn
 
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.recipes.questions import ALPHAS, EXAMPLES, OWN, QUESTIONS, Example
+from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.explorer.widgets.menus import FILE, order_buttons, pill, select, tables_menu
+from alrviz.fitting.families.param import in_digits
 from alrviz.views.core.panes import Updating
 
 WHOLE = (
@@ -77,6 +79,6 @@ class RaceMenus:
             self.question.width = WIDTH if self.order.visible else WIDE  # a long one has the room that is left
             self.alpha.visible = "alpha" in has
             self.order.value = order if order in (1, 2, 3) else None
-            alphas = sorted({*ALPHAS, alpha} - ({0.0} if asked is not None and asked.pulls else set()))
-            self.alpha.options = {f"{a:g}": a for a in alphas}
+            pulls = asked is not None and asked.pulls
+            self.alpha.options = {in_digits(a): a for a in alphas_beside(alpha) if a or not pulls}
             self.alpha.value = alpha

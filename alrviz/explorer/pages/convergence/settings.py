@@ -26,7 +26,8 @@ class RaceSettings:
         cuts: Mapping[str, Any] = MappingProxyType({}),
     ):
         self.question = question if question in (*QUESTIONS, OWN) else FIRST
-        self.order, self.alpha = 2, PULL if self._pulls else 0.0
+        self.order = 2
+        self.alpha: Any = PULL if self._pulls else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
         self._chosen = False  # whether alpha is the reader's, not the question's
         self.recipes = recipes
@@ -43,7 +44,7 @@ class RaceSettings:
         """Set order, alpha and question to what the racers have."""
         params = self.recipes[0].params
         self.order = int(params.get("order", 2))
-        self.alpha = float(params.get("alpha", 0.0))
+        self.alpha = params.get("alpha", 0.0)
         self.cuts = {"discretize": self.recipes[0].discretize, "n_bins": self.recipes[0].n_bins}
         seed = self.recipes[0].seed
         for slug in dict.fromkeys((self.question, *QUESTIONS)):
@@ -70,7 +71,7 @@ class RaceSettings:
         """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
         self.order = min(self.order, columns)
         if self.question == OWN:
-            wanted = {"order": self.order, "alpha": self.alpha}
+            wanted = {"order": self.order} | ({} if isinstance(self.alpha, tuple) else {"alpha": self.alpha})
             changed = (r.replace(**{name: wanted[name] for name in wanted if name in r.params}) for r in self.recipes)
             self.recipes = tuple(dict.fromkeys(changed))
             return

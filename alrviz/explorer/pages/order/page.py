@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from alrviz.explorer.recipes.questions import ALPHAS
+from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.shell.glossary import explain, term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
 from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
 from alrviz.fitting.families import choices
+from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipePrice, by_cv, whole_seconds
@@ -70,8 +71,7 @@ def _param(name: str, shown: Any, options: Any, label: str, width: int) -> Menu:
 
 
 def _alphas(spec: "OrderSpec") -> dict[str, Any]:
-    own = spec.recipe.params["alpha"]
-    return {"nested CV": "cv"} | {f"{alpha:g}": alpha for alpha in dict.fromkeys((*ALPHAS, own)) if alpha != "cv"}
+    return {"nested CV": "cv"} | {in_digits(a): a for a in alphas_beside(spec.recipe.params["alpha"])}
 
 
 def _centers(spec: "OrderSpec") -> dict[str, Any]:
