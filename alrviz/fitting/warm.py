@@ -21,6 +21,7 @@ from alrviz.models.cell_space import CellSpace
 from alrviz.models.density import DensityFeatures
 from alrviz.models.linear import LinearModel
 from alrviz.models.plan import plan_cover
+from alrviz.models.score_table import ScoreTable
 from alrviz.models.selective import select
 from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import count_stream
@@ -34,6 +35,7 @@ from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
 from alrviz.passes.stream import OwnChunks, Way, single_table
 from alrviz.passes.warm import warm_passes, warm_single
+from alrviz.stop import NEVER
 
 if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
@@ -157,12 +159,15 @@ def warm_covers(wide: bool = False) -> float:
         if wide in _covers:
             return 0.0
         start = time.perf_counter()
-        codes = np.zeros((2, 2), np.uint32 if wide else np.uint16)
-        for levels in (2, 1000):  # of so few rows: found by their place, and by hash
+        codes = np.zeros((2, 100), np.uint32 if wide else np.uint16)
+        codes[:] = np.arange(100)
+        for levels in (2, 100_000):  # of so few rows: found by their place, and by hash
             space = CellSpace(np.array([levels, levels]), 1)
-            cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(2, bool))
+            cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(100, bool))
         model = LinearModel(space, cover.index.seen, np.zeros((len(cover.index.seen), 2)), np.zeros(2))
         model.scores(codes, 1)
+        index, cells = cover.index, np.zeros((cover.index.n_rows, 2))
+        ScoreTable(index, cells, cover.plan.blocks).scores(codes, model.bias, 1, NEVER)
         model.contributions(codes)
         _covers.add(wide)
         return time.perf_counter() - start

@@ -44,46 +44,72 @@ def fill_index(local, begin, where, mask, shift, slots, held):
 
 
 @kernel
-def _row_of(codes, row, t, columns, strides, levels, where, mask, shift, slots, held):
-    """Return the row of the cell table that row `row` of the codes has in tuple t."""
-    local = 0
-    for j in range(columns.shape[1]):
-        code = np.int64(codes[columns[t, j], row])
-        if code >= levels[columns[t, j]]:
-            return np.int64(len(where) + t)
-        local += code * strides[t, j]
-    if mask[t] < 0:
-        s = slots[where[t] + local]
-        return np.int64(2 * len(where) + s) if s >= 0 else np.int64(t)
-    m = np.uint64(mask[t])
-    h = _home(local, mask[t] + 1)
-    while True:
-        s = slots[where[t] + np.int64(h)]
-        if s < 0:
-            return np.int64(t)
-        if held[where[t] - shift[t] + np.int64(h)] == local:
-            return np.int64(2 * len(where) + s)
-        h = (h + np.uint64(1)) & m
+def _rows_of(codes, row, tuples, columns, strides, levels, where, mask, shift, slots, held, out):
+    """Write to out (m,) int64 the row of the cell table that row `row` of the codes has in each of `tuples` (m,).
+
+    Of many tuples: a call for each of them would count references to all these arrays, 60 ns against 3.
+    """
+    n_tuples = len(where)
+    for q in range(len(tuples)):
+        t = tuples[q]
+        local = np.int64(0)
+        for j in range(columns.shape[1]):
+            code = np.int64(codes[columns[t, j], row])
+            if code >= levels[columns[t, j]]:
+                local = np.int64(-1)
+                break
+            local += code * strides[t, j]
+        if local < 0:
+            out[q] = n_tuples + t
+            continue
+        if mask[t] < 0:
+            s = slots[where[t] + local]
+        else:
+            m, h = np.uint64(mask[t]), _home(local, mask[t] + 1)
+            s = slots[where[t] + np.int64(h)]
+            while s >= 0 and held[where[t] - shift[t] + np.int64(h)] != local:
+                h = (h + np.uint64(1)) & m
+                s = slots[where[t] + np.int64(h)]
+        out[q] = 2 * n_tuples + s if s >= 0 else t
 
 
 @kernel
 def locate(codes, begin, end, columns, strides, levels, where, mask, shift, slots, held, out):
     """Write to out (end - begin, T) uint32 the rows of the cell table that rows begin..end of the codes add up."""
+    every, rows = np.arange(len(where)), np.empty(len(where), np.int64)
     for i in range(begin, end):
-        for t in range(len(where)):
-            out[i - begin, t] = _row_of(codes, i, t, columns, strides, levels, where, mask, shift, slots, held)
+        _rows_of(codes, i, every, columns, strides, levels, where, mask, shift, slots, held, rows)
+        for t in every:
+            out[i - begin, t] = rows[t]
 
 
 @kernel
 def score(codes, begin, end, columns, strides, levels, where, mask, shift, slots, held, cells, bias, z):
     """Write to z (N, C) the scores of rows begin..end: `bias` plus one row of `cells` (2T + S, C) for each tuple."""
+    every, rows = np.arange(len(where)), np.empty(len(where), np.int64)
     for i in range(begin, end):
+        _rows_of(codes, i, every, columns, strides, levels, where, mask, shift, slots, held, rows)
         for k in range(z.shape[1]):
             z[i, k] = bias[k]
-        for t in range(len(where)):
-            row = _row_of(codes, i, t, columns, strides, levels, where, mask, shift, slots, held)
+        for t in every:
             for k in range(z.shape[1]):
-                z[i, k] += cells[row, k]
+                z[i, k] += cells[rows[t], k]
+
+
+@kernel
+def add_up(codes, shown, owner, at, tuples, columns, strides, levels, where, mask, shift, slots, held, cells, table):
+    """Write to each row of table (m, W) the sum of the cells that row shown[v] of the codes has in the tuples of block
+    owner[v], tuples[at[b]:at[b + 1]]; pads are 0.
+    """
+    rows = np.empty(len(tuples), np.int64)
+    for v in range(len(shown)):
+        own = tuples[at[owner[v]] : at[owner[v] + 1]]
+        _rows_of(codes, shown[v], own, columns, strides, levels, where, mask, shift, slots, held, rows)
+        for k in range(table.shape[1]):
+            table[v, k] = 0.0
+        for q in range(len(own)):
+            for k in range(cells.shape[1]):
+                table[v, k] += cells[rows[q], k]
 
 
 @kernel
@@ -92,11 +118,11 @@ def link(codes, shown, tuples, columns, strides, levels, where, mask, shift, slo
 
     `shown` are rows of the codes, one for each joint value.
     """
-    k = 0
+    rows = np.empty(len(tuples), np.int64)
     for v in range(len(shown)):
-        for t in tuples:
-            links[k] = _row_of(codes, shown[v], t, columns, strides, levels, where, mask, shift, slots, held)
-            k += 1
+        _rows_of(codes, shown[v], tuples, columns, strides, levels, where, mask, shift, slots, held, rows)
+        for q in range(len(tuples)):
+            links[v * len(tuples) + q] = rows[q]
 
 
 @kernel

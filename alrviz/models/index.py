@@ -114,6 +114,21 @@ class CellIndex(Generic[S]):
         share(part, -(-n // chunk), n_jobs)
         return z
 
+    def add_up(
+        self,
+        codes: Codes,
+        shown: NDArray[np.int64],
+        owner: NDArray[np.int32],
+        at: NDArray[np.int64],
+        tuples: NDArray[np.int64],
+        cells: Floats,
+        table: Floats,
+    ) -> None:
+        """Write to table (m, W) the sums of `cells` (2T + S, C) in the tuples of block owner[v], tuples[at[b]:at[b +
+        1]], that each row shown[v] of the codes has.
+        """
+        cell_kernels.add_up(codes, shown, owner, at, tuples, *self._where(), cells, table)
+
     def links(
         self, codes: Codes, blocks: Sequence[Block], joined: Joined, n_jobs: int = 1, stop: StopToken = NEVER
     ) -> Blocks:

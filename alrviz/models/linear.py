@@ -13,18 +13,22 @@ from numpy.typing import NDArray
 
 from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex, Unseen, cell_table
-from alrviz.models.joint_values import join
-from alrviz.models.plan import plan_cover
-from alrviz.passes.aligned_buffers import Floats, empty, lanes_of, zeros
-from alrviz.passes.rows import Rows, as_compiled
+from alrviz.models.plan import Block, plan_cover
+from alrviz.models.score_table import ScoreTable
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.passes.rows import as_compiled
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
 
-# Look-ups of rows in tuples from which a cover of the new rows is made: planning it takes as long.
-_MANY = 20_000_000
+# Look-ups of rows in tuples, of all calls together, from which a table is worth its room; one that must be planned
+# takes about as long itself. Look-ups of one call that are sooner made one by one.
+_PLANNED, _UNPLANNED, _FEW = 250_000, 2_000_000, 20_000
+# Rows that a table is planned on at least, and how many it is planned for; tuples beyond which a row's keys would be
+# too many.
+_SAMPLE, _LIKELY, _MOST_TUPLES = 500, 2**16, 2**20
 
 
 @dataclass(eq=False, repr=False)
@@ -37,6 +41,7 @@ class LinearModel:
         phi: (S, C).
         bias: (C,) b.
         unseen: what all other cells add, or None for nothing.
+        blocks: a cover of the tuples for rows like those to come; None: planned on the first of many.
     """
 
     space: AnySpace
@@ -44,6 +49,7 @@ class LinearModel:
     phi: Floats
     bias: Floats
     unseen: Unseen | None = None
+    blocks: tuple[Block, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<LinearModel of order {self.space.order}: {len(self.seen):,} cells x {self.n_classes} classes>"
@@ -55,12 +61,13 @@ class LinearModel:
 
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
-        codes = as_compiled(codes)
-        jobs = resolve_jobs(n_jobs)
-        if codes.shape[1] * self.space.n_tuples < _MANY:
-            index, cells = self._lookup()
-            return index.score(codes, cells, np.require(self.bias, np.float64, ["C", "W"]), jobs, stop)
-        return self._covered(codes, jobs, stop)
+        codes, jobs = as_compiled(codes), resolve_jobs(n_jobs)
+        bias = np.require(self.bias, np.float64, ["C", "W"])
+        table = self._score_table(codes, jobs, stop)
+        if table is not None:
+            return table.scores(codes, bias, jobs, stop)
+        index, cells = self._lookup()
+        return index.score(codes, cells, bias, jobs, stop)
 
     def scores_of(self, encoded: "Encoded") -> Floats:
         """Return the class scores (N, C) of encoded rows."""
@@ -72,19 +79,6 @@ class LinearModel:
         index, cells = self._lookup()
         return cells[index.locate(codes, 0, codes.shape[1])]
 
-    def _covered(self, codes: NDArray[np.unsignedinteger], jobs: int, stop: StopToken) -> Floats:
-        """The scores by a cover of the new rows' own."""
-        index, cells = self._lookup()
-        blocks = plan_cover(codes, self.space, stop=stop, n_jobs=jobs).blocks
-        joined = join(blocks, codes, self.space.levels, jobs, stop)
-        tables = index.links(codes, blocks, joined, jobs, stop)
-        n, padded = codes.shape[1], lanes_of(self.n_classes)[1]
-        padded_cells = zeros(tables.n_cells, padded)
-        padded_cells[: len(cells), : self.n_classes] = cells
-        table = tables.expand(padded_cells, empty(tables.n_joint, padded), jobs, stop)
-        rows = Rows(np.zeros(n, np.int32), np.ones(n), self.n_classes, joined.keys, jobs)
-        return rows.forward(tables, table, self.bias, stop=stop)[:, : self.n_classes]
-
     def _lookup(self) -> tuple[CellIndex[AnySpace], Floats]:
         """The index of the seen cells and the cell table (2T + S, C), kept until the model is pickled."""
         cached = self.__dict__.get("_cached")
@@ -95,8 +89,23 @@ class LinearModel:
             cached = self.__dict__["_cached"] = index, cells
         return cached
 
+    def _score_table(self, codes: NDArray[np.unsignedinteger], jobs: int, stop: StopToken) -> ScoreTable | None:
+        """The table that rows are scored with; None as long as those asked about are few."""
+        rows, tuples = codes.shape[1], self.space.n_tuples
+        table: ScoreTable | None = self.__dict__.get("_table")
+        if table is None:
+            self.__dict__["_asked"] = asked = self.__dict__.get("_asked", 0) + rows * tuples
+            if asked < (_UNPLANNED if self.blocks is None else _PLANNED) or tuples > _MOST_TUPLES:
+                return None
+            if self.blocks is None:
+                if rows < _SAMPLE:
+                    return None
+                self.blocks = plan_cover(codes, self.space, max(rows, _LIKELY), stop, jobs).blocks
+            table = self.__dict__["_table"] = ScoreTable(*self._lookup(), self.blocks)
+        return table if rows * tuples >= _FEW else None
+
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_cached"}
+        return {key: value for key, value in self.__dict__.items() if key not in ("_cached", "_asked", "_table")}
 
 
 def log_softmax(scores: Floats) -> Floats:

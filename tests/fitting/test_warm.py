@@ -17,6 +17,7 @@ from alrviz.kernels import (
     plan,
     ratios,
     rows,
+    score_table,
     scores,
 )
 from alrviz.models import joint_values as joint_module
@@ -28,7 +29,20 @@ from tests.fitting.tables import drain, run_of, table
 
 KERNELS = {
     f"{module.__name__}.{name}": value
-    for module in (rows, scores, joint_values, cells, plan, density, grids, gauss_transform, ratios, features, adagrad)
+    for module in (
+        rows,
+        scores,
+        score_table,
+        joint_values,
+        cells,
+        plan,
+        density,
+        grids,
+        gauss_transform,
+        ratios,
+        features,
+        adagrad,
+    )
     for name, value in vars(module).items()
     if hasattr(value, "signatures") and not name.startswith("_")
 }
@@ -54,11 +68,12 @@ def test_every_kernel_is_made_ready(ready):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 @pytest.mark.parametrize("slots", [joint_module._SLOTS, 0])
-@pytest.mark.parametrize("many", [linear._MANY, 0])
+@pytest.mark.parametrize("many", [linear._PLANNED, 0])
 def test_after_warm_no_kernel_is_compiled(many, slots, dtype, ready, monkeypatch):
     """By places and by hash; for repeats, held-out rows, gaps and predictions of both kinds."""
     monkeypatch.setattr(joint_module, "_SLOTS", slots)
-    monkeypatch.setattr(linear, "_MANY", many)
+    monkeypatch.setattr(linear, "_PLANNED", many)
+    monkeypatch.setattr(linear, "_FEW", many)
     encoded = table(60, (3, 2, 4), dtype=dtype, gaps=0.05, weights="fractions")
     run = drain(run_of(encoded, "alr", encoded.take(np.arange(10)), order=2, max_iter=2))
     assert run.compile_seconds == 0.0

@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 from alrviz.kernels import cells, density, features as dense, gauss_transform, grids, hinge, joint_values, plan
 from alrviz.kernels import ratios, rows, scores
-from alrviz.kernels import squared_error, stochastic
+from alrviz.kernels import score_table, squared_error, stochastic
 from alrviz.models import linear
 from alrviz.models.density import DensityFeatures
 from alrviz.passes import density as density_passes
@@ -20,7 +20,8 @@ from tests.fitting.mixed import density_run, mixed
 from tests.fitting.tables import drain, run_of, table
 
 KERNELS = {
-    "widths and keys": [rows.forward, rows.scatter],
+    "widths and keys": [rows.scatter],
+    "forward": [rows.forward],
     "widths": [rows.expand, rows.scatter_to_cells],
     "keys": [rows.count, stochastic.sgd, stochastic.adagrad, stochastic.losses, stochastic.visits],
     "once": [
@@ -35,7 +36,8 @@ KERNELS = {
         grids.convolve, grids.look_up,
     ],
     "dense": [dense.forward, dense.scatter],
-    "codes": [joint_values.join, joint_values.distinct_cells, cells.locate, cells.score, cells.link],
+    "codes": [joint_values.join, joint_values.distinct_cells, cells.locate, cells.score, cells.link,
+              score_table.find, score_table.enter],
 }
 counts = {}
 def note(name):
@@ -54,8 +56,8 @@ def fit(n_classes, rows=40, levels=(3, 2, 4), **more):
         encoded = table(rows, levels, n_classes, weights="fractions", gaps=0.1, **more)
         limit = {} if family == "anje" else {"max_iter": 3}
         run = drain(run_of(encoded, family, encoded.take(np.arange(5)), order=2, missing="skip", **params, **limit))
-        for many in (0, linear._MANY):
-            with mock.patch.object(linear, "_MANY", many):
+        for many in (0, linear._PLANNED):
+            with mock.patch.object(linear, "_PLANNED", many), mock.patch.object(linear, "_FEW", many):
                 run.model.scores(encoded.codes)
         run.model.contributions(encoded.codes)
         run._fit.objective.hvp(run.state.point, run.state.point.w)
@@ -104,9 +106,11 @@ def test_kernels_are_compiled_once_a_width(tmp_path):
     counts = json.loads(done.stdout)
     narrow = {"keys": [1], "once": [1], "codes": [1], "density": [0], "dense": [0]}
     for name, widths in {"one width": 1, "same width": 1, "two widths": 2, "above 16": 3, "narrow codes": 3}.items():
-        assert counts[name] == {"widths and keys": [widths], "widths": [widths], **narrow}, name
-    assert counts["wide codes"] == {"widths and keys": [3], "widths": [3], **narrow, "codes": [2]}
+        # new rows have wide keys; covers are made ready with those of two classes
+        of = {"widths and keys": [widths], "forward": [2 * widths + 1], "widths": [widths]}
+        assert counts[name] == of | narrow, name
+    assert counts["wide codes"] == {**of, **narrow, "codes": [2]}
     wide = {**narrow, "keys": [2], "codes": [2]}
-    assert counts["wide keys"] == {"widths and keys": [4], "widths": [3], **wide}
+    assert counts["wide keys"] == {**of, "widths and keys": [4], **wide}
     assert counts["densities"]["density"] == counts["fits of densities"]["density"] == [1]
     assert counts["fits of densities"]["dense"] == [1]

@@ -11,7 +11,9 @@ from alrviz.models import linear
 from alrviz.models.cell_space import CellSpace
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel, log_softmax
+from alrviz.models.score_table import ScoreTable
 from alrviz.stop import StopToken
+from tests.fitting.tables import drain, run_of, table
 from tests.oracles.rows import cell_numbers, naive_forward
 
 LEVELS = np.array([3, 2, 4])
@@ -59,28 +61,49 @@ def test_unseen_cells_are_neutral_by_default():
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("unseen", [None, "all", "known only"])
 @pytest.mark.parametrize("C", [2, 5, 17])
-def test_many_rows_are_scored_by_a_cover_of_their_own(C, unseen, order, monkeypatch):
+def test_many_rows_are_scored_by_a_table_of_their_joint_values(C, unseen, order, monkeypatch):
     model, codes = make(unseen, order, C)
     plain = model.scores(codes, 1)
-    monkeypatch.setattr(linear, "_MANY", 0)
-    covered = model.scores(codes, 1)
-    assert covered.shape == (80, C)
-    np.testing.assert_allclose(covered, plain, rtol=1e-12, atol=1e-13)
-    for n_jobs in (2, 5):
-        assert np.array_equal(model.scores(codes, n_jobs), covered)
+    for name in ("_UNPLANNED", "_SAMPLE", "_FEW"):
+        monkeypatch.setattr(linear, name, 0)
+    by_table = model.scores(codes, 1)
+    assert model.blocks is not None
+    assert by_table.shape == (80, C)
+    np.testing.assert_allclose(by_table, plain, rtol=1e-12, atol=1e-13)
+    for n_jobs in (1, 2, 5):
+        assert np.array_equal(model.scores(codes, n_jobs), by_table)
     assert model.scores(codes[:, :0]).shape == (0, C)
 
 
-def test_which_rows_are_many_is_told_by_their_look_ups(monkeypatch):
+def test_which_rows_are_many_is_told_by_their_look_ups_of_all_calls(monkeypatch):
     model, codes = make()
-    ways = []
-    monkeypatch.setattr(LinearModel, "_covered", lambda self, codes, jobs, stop: ways.append(codes.shape[1]))
-    monkeypatch.setattr(linear, "_MANY", 81 * model.space.n_tuples)
+    made = []
+    monkeypatch.setattr(
+        linear, "ScoreTable", lambda index, cells, blocks: made.append(blocks) or real(index, cells, blocks)
+    )
+    real = ScoreTable
+    monkeypatch.setattr(linear, "_UNPLANNED", 161 * model.space.n_tuples)
+    monkeypatch.setattr(linear, "_SAMPLE", 80)
     model.scores(codes, 1)
-    assert ways == []
-    more = np.concatenate([codes, codes[:, :1]], axis=1)
-    model.scores(more, 1)
-    assert ways == [81]
+    model.scores(codes, 1)
+    model.scores(codes[:, :1], 1)  # enough by now, but one row is no sample
+    assert made == []
+    model.scores(codes, 1)
+    model.scores(codes, 1)
+    assert len(made) == 1
+    assert model.blocks is made[0]  # a pickle has them: what is read again need not plan
+
+
+def test_a_fit_hands_its_cover_on(monkeypatch):
+    encoded = table(60, (3, 2, 4), gaps=0.05)
+    model = drain(run_of(encoded, "alr", order=2, max_iter=2)).model
+    plain = model.scores(encoded.codes)
+    assert sorted(t for block in model.blocks for t in block.tuples) == [0, 1, 2]
+    monkeypatch.setattr(linear, "_PLANNED", 0)
+    monkeypatch.setattr(linear, "_FEW", 0)
+    monkeypatch.setattr(linear, "plan_cover", None)
+    np.testing.assert_allclose(model.scores(encoded.codes), plain, rtol=1e-12)
+    assert model._table.n_rows > 0
 
 
 def test_a_pickle_leaves_the_table_of_look_ups_behind():
@@ -88,14 +111,15 @@ def test_a_pickle_leaves_the_table_of_look_ups_behind():
     scores = model.scores(codes, 1)
     assert "_cached" in model.__dict__
     again = pickle.loads(pickle.dumps(model))
-    assert "_cached" not in again.__dict__
+    assert set(again.__dict__) == {"space", "seen", "phi", "bias", "unseen", "blocks"}
     assert np.array_equal(again.scores(codes, 1), scores)
 
 
 @pytest.mark.parametrize("many", [0, 10**9])
 def test_scoring_hears_a_stop(many, monkeypatch):
     model, codes = make()
-    monkeypatch.setattr(linear, "_MANY", many)
+    for name in ("_UNPLANNED", "_SAMPLE", "_FEW"):
+        monkeypatch.setattr(linear, name, many)
     stop = StopToken()
     stop.stop()
     with pytest.raises(Stopped):

@@ -19,6 +19,7 @@ from alrviz.fitting.objectives.ridge import LineObjective, Point, ScoredObjectiv
 from alrviz.models.index import Unseen, cell_table
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Alpha, Parameterisation, curvature_at_shares
+from alrviz.models.plan import Block
 from alrviz.models.set_cover import Cover
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, empty, zeros
@@ -41,6 +42,7 @@ class CellWeights:
     bounds: tuple[float, float] | None
     total: float
     _unseen: Unseen | None
+    _blocks: tuple[Block, ...] | None = None  # a cover of the tuples, where the fit has one
 
     @property
     def _tables(self) -> Tables:
@@ -68,7 +70,7 @@ class CellWeights:
     def model(self, w: Floats) -> LinearModel:
         """Return the model with weights `w`."""
         phi = self.parameterisation.phi(w)
-        return LinearModel(self._tables.space, self._tables.seen, phi[:-1], phi[-1], self._unseen)
+        return LinearModel(self._tables.space, self._tables.seen, phi[:-1], phi[-1], self._unseen, self._blocks)
 
     def weights_of(self, model: LinearModel) -> Floats:
         """Return the w whose phi is that of a model of the same cells, the nearest where weights are shared.
@@ -121,7 +123,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         self.parameterisation = parameterisation
         self.scale = parameterisation.scale
         self._unseen = unseen
-        self._cover = cover
+        self._cover, self._blocks = cover, cover.plan.blocks
         # room for phi and for the gradient in turn, cell by cell and joint value by joint value
         self._outside = cell_table(2 * self._tables.space.n_tuples, self._tables.space.n_tuples, rows.padded, unseen)
         self._cells = zeros(cover.blocks.n_cells, rows.padded)
