@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
 from alrviz.data.encode import row_weights
+from alrviz.data.stream.table import Stream
 from alrviz.errors import RecipeError, TableError
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
@@ -28,6 +29,11 @@ def check_table(estimator: Any, X: Any, reset: bool) -> Any:
     Raises:
         ValueError, TypeError: what scikit-learn raises for no table, other columns than in `fit`, sparse matrices.
     """
+    if isinstance(X, Stream):
+        raise TableError(
+            f"{X!r} is read in batches, and rows in memory were expected: a frame, an array, `stream.sample.X`; the "
+            "command `alrviz predict` goes over files in batches"
+        )
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         X = X.to_pandas()
     if isinstance(X, pd.DataFrame):

@@ -12,7 +12,6 @@ form "density"   the numbers that vote, counts of levels, bandwidths and weights
 
 import platform
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.options import DECIMALS, MISSING, THOUSANDS, ReadOptions
 from alrviz.data.reading import DATE_FORMS, HOWS, PARTS, TIME_FORMS, Reading
-from alrviz.data.stream.table import Stream
-from alrviz.errors import ModelFileError, nearest
+from alrviz.errors import ModelFileError
 from alrviz.estimators.make import of_class
 from alrviz.estimators.model_average import AVERAGE
 from alrviz.estimators.model_density import DENSITY
@@ -33,7 +31,7 @@ from alrviz.estimators.model_form import Form, SavedModel
 from alrviz.estimators.model_linear import LINEAR
 from alrviz.estimators.model_network import NETWORK
 from alrviz.estimators.model_tables import ModelTable
-from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, versions
+from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, reading_of, versions
 from alrviz.estimators.score_script import FORMAT
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -101,29 +99,6 @@ def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Recip
         model.reading_ = _reading(about["reading"], encoder)
     model._warns = True
     return model
-
-
-def reading_of(dataset: Dataset | Stream, encoder: Encoder) -> Reading | None:
-    """Return how the encoder's columns were read when the data set was, in their order; None where nobody knows.
-
-    Raises:
-        ModelFileError: the data set has not the encoder's columns.
-    """
-    if dataset.reading is None:
-        return None
-    by_name = {column.name: column for column in dataset.reading.columns}
-    wanted = [column.name for column in encoder.columns_]
-    if not encoder.named_ and len(wanted) == len(by_name):  # it was fitted on an array
-        by_name = dict(zip(wanted, by_name.values(), strict=True))
-    lost = [name for name in wanted if name not in by_name]
-    if lost:
-        raise ModelFileError(
-            f"the model has a column {lost[0]!r}, and {dataset!r} uses none of that name{nearest(lost[0], by_name)}; "
-            "the data set that it was fitted on was expected"
-        )
-    kinds = ["numeric" if column.kind == "numeric" else "categorical" for column in encoder.columns_]
-    columns = (replace(by_name[name], name=name, kind=kind) for name, kind in zip(wanted, kinds, strict=True))
-    return replace(dataset.reading, columns=tuple(columns))
 
 
 def _reading(state: Any, encoder: Encoder) -> Reading:

@@ -28,9 +28,8 @@ from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
 from alrviz.estimators.checks import check_table
 from alrviz.estimators.make import make_estimator
 from alrviz.estimators.model_file import load_model
-from alrviz.estimators.model_parts import reading_of
 from alrviz.estimators.new_rows import read_rows
-from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
+from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, reading_of
 from alrviz.estimators.score_script import safe_cell
 from alrviz.fitting.runs.run import Run
 from alrviz.models.linear import log_softmax
@@ -229,14 +228,6 @@ def of_run(run: Run) -> RecipeClassifier:
         AlrvizError: the run has no model yet, or went astray.
     """
     model = make_estimator(run.recipe)
-    encoder = run.encoder
-    if encoder is None or not isinstance(model, RunClassifier):
-        raise AlrvizError("the run has no model yet; it has one after its first step")
-    model.n_features_in_ = len(encoder.columns_)
-    model.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
-    model._take(run)
-    model._remember(encoder, run.recipe)
-    if run.dataset is not None:
-        model.reading_ = reading_of(run.dataset, encoder)
-    model._warns = True
+    assert isinstance(model, RunClassifier)
+    model.take_run(run)
     return model

@@ -9,7 +9,7 @@ import copy
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,11 +24,22 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from alrviz import __version__
+from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder, lost_text
+from alrviz.data.reading import Reading
 from alrviz.data.splitting import AT_RANDOM, Splitting
-from alrviz.errors import AlrvizError, LostColumnsWarning, UnseenLevelWarning
+from alrviz.data.stream.table import Stream
+from alrviz.errors import (
+    AlrvizError,
+    LostColumnsWarning,
+    ModelFileError,
+    RecipeError,
+    TableError,
+    UnseenLevelWarning,
+    nearest,
+)
 from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
-from alrviz.fitting.families import ENCODING, family_of
+from alrviz.fitting.families import ENCODING, family_of, require_streams
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -79,7 +90,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         on_step: Callable[[Step], object] | None = None,
@@ -88,10 +99,11 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : DataFrame or array (N, a)
-            Text, categoricals, booleans and numbers, side by side; missing values may occur, infinite ones not.
+        X : DataFrame or array (N, a), or a table of `open_table`
+            Text, categoricals, booleans and numbers, side by side; missing values may occur, infinite ones not. A table
+            read in batches is learned from in passes over all its rows, of which `max_iter` is a budget.
         y : array (N,)
-            Class labels, two different ones at least.
+            Class labels, two different ones at least. None for a table read in batches, which has its class.
         sample_weight : array (N,), optional
             How often each row counts, in everything: cuts, counts and log loss. 2 is the row twice, 0 no row.
         on_step : callable, optional
@@ -112,7 +124,8 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         LostColumnsWarning
             Numeric columns that no cut divides: the model cannot see them. Said once of the same columns.
         """
-        self._fit(X, y, sample_weight, on_step)  # apart: a decorated method has no type
+        learn = self._fit_stream if isinstance(X, Stream) else self._fit  # apart: a decorated method has no type
+        learn(X, y, sample_weight, on_step)
         self._tell()
         self._warns = True
         return self
@@ -142,6 +155,32 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if text and text not in _TOLD:
             _TOLD.add(text)
             warnings.warn(text, LostColumnsWarning, stacklevel=4)
+
+    @with_callbacks
+    def _fit_stream(self, stream: Stream, y: Any, sample_weight: Any, on_step: Callable[[Step], object] | None) -> None:
+        """Learn in passes over the rows of a table read in batches."""
+        context = self._init_callback_context(max_subtasks=self._most_steps)
+        require_streams(self._family)
+        beside = {"y": (y, "its class"), "sample_weight": (sample_weight, "rows that count alike")}
+        for name, (given, what) in beside.items():
+            if given is not None:
+                raise TableError(f"{name} is not given beside a table read in batches, which has {what}; expected None")
+        if self.categorical_features != "from_dtype":
+            raise RecipeError(
+                "categorical_features is not for a table read in batches; expected 'from_dtype', and "
+                "open_table(..., kinds={'column': 'categorical'})"
+            )
+        check_max_memory(self.max_memory)
+        # Codes are kept by their seed: one drawn for each fit would have the files read anew.
+        recipe = self.to_recipe(**({"seed": 0} if getattr(self, "random_state", None) is None else {}))
+        context.call_on_fit_task_begin(estimator=self, X=stream, y=None)
+        with FitProgress(self, context, on_step) as progress:
+            self._learn_stream(stream, recipe, progress)
+        context.call_on_fit_task_end(estimator=self, X=stream, y=None, reconstruction_attributes=lambda: vars(self))
+
+    def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
+        """Learn the model, of a family that streams."""
+        raise NotImplementedError
 
     def fit_prepared(self, X: Any, prepared: Prepared, stop: StopToken = NEVER) -> Self:
         """Learn as `fit(X, y)` would, from rows that were encoded before, and whatever was made of them since.
@@ -332,12 +371,38 @@ class RunClassifier(RecipeClassifier):
         self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "FitProgress | None" = None
     ) -> Recipe:
         run = Run.on(prepared, recipe, max_memory=self.max_memory)
+        self._drain(run, progress, stop)
+        self._take(run)
+        return run.recipe
+
+    def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
+        run = Run(stream, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory)
+        self._drain(run, progress)
+        self.take_run(run)
+
+    def _drain(self, run: Run, progress: "FitProgress | None", stop: StopToken = NEVER) -> None:
+        """Take all steps of a run, or those until somebody asks it to end."""
         for step in run.steps():
             stop.check()
             if progress is not None and progress.step(run, step):
                 run.stop()
+
+    def take_run(self, run: Run) -> None:
+        """Become what a run on a data set has found, as if `fit` had been given its training rows.
+
+        Raises:
+            AlrvizError: the run has no model yet, or went astray.
+        """
+        encoder = run.encoder
+        if encoder is None:
+            raise AlrvizError("the run has no model yet; it has one after its first step")
+        self.n_features_in_ = len(encoder.columns_)
+        self.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
         self._take(run)
-        return run.recipe
+        self._remember(encoder, run.recipe)
+        if run.dataset is not None:
+            self.reading_ = reading_of(run.dataset, encoder)
+        self._warns = True
 
     def _fitted_attributes(self, run: Run) -> dict[str, Any]:
         """Return the attributes of this estimator as if the run had ended at its latest step."""
@@ -370,3 +435,26 @@ class RunClassifier(RecipeClassifier):
         if advice is not None:
             message = f"{type(self).__name__}: {self.outcome_.sentence}; {advice}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+
+def reading_of(dataset: Dataset | Stream, encoder: Encoder) -> Reading | None:
+    """Return how the encoder's columns were read when the data set was, in their order; None where nobody knows.
+
+    Raises:
+        ModelFileError: the data set has not the encoder's columns.
+    """
+    if dataset.reading is None:
+        return None
+    by_name = {column.name: column for column in dataset.reading.columns}
+    wanted = [column.name for column in encoder.columns_]
+    if not encoder.named_ and len(wanted) == len(by_name):  # it was fitted on an array
+        by_name = dict(zip(wanted, by_name.values(), strict=True))
+    lost = [name for name in wanted if name not in by_name]
+    if lost:
+        raise ModelFileError(
+            f"the model has a column {lost[0]!r}, and {dataset!r} uses none of that name{nearest(lost[0], by_name)}; "
+            "the data set that it was fitted on was expected"
+        )
+    kinds = ["numeric" if column.kind == "numeric" else "categorical" for column in encoder.columns_]
+    columns = (replace(by_name[name], name=name, kind=kind) for name, kind in zip(wanted, kinds, strict=True))
+    return replace(dataset.reading, columns=tuple(columns))

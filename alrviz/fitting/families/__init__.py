@@ -52,6 +52,15 @@ def family_of(name: object) -> Family:
     raise RecipeError(f"family {name!r} is not known; expected one of {', '.join(map(repr, FAMILIES))}{hint}")
 
 
+def require_streams(family: str) -> None:
+    """Raise `RecipeError`, naming those that are, unless a family is fitted to tables that are read in batches."""
+    if not family_of(family).streams:
+        raise RecipeError(
+            f"{family} is not fitted to a table that is read in batches; expected one of "
+            f"{', '.join(map(repr, STREAMS))}, or read_table, which reads it whole"
+        )
+
+
 def choices(family: str, name: str) -> tuple[Any, ...]:
     """Return the values that parameter `name` of `family` may take (empty for a number)."""
     return family_of(family).params[name].choices

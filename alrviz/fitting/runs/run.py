@@ -25,7 +25,7 @@ from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
 from alrviz.data.stream.table import CodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
-from alrviz.fitting.families import RUNS, STREAMS, observers
+from alrviz.fitting.families import RUNS, observers, require_streams
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
@@ -120,13 +120,9 @@ class Run(RunAttributes, Driven):
             require_dask()
             if not isinstance(dataset, Stream):
                 raise RecipeError("scheduler= is for tables read in batches; expected a table of open_table")
-        if isinstance(dataset, Stream) and recipe.definition.streams:
+        if isinstance(dataset, Stream):
+            require_streams(recipe.family)
             recipe.definition.check_stream(recipe.params, len(dataset.reading.columns))
-        elif isinstance(dataset, Stream):
-            raise RecipeError(
-                f"{recipe.family} is not fitted to a table that is read in batches; expected one of "
-                f"{', '.join(map(repr, STREAMS))}, or read_table, which reads it whole"
-            )
         if not recipe.definition.has_steps:
             raise RecipeError(
                 f"{recipe.family} is fitted at one go and has no steps to run; expected one of "
