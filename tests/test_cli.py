@@ -17,6 +17,8 @@ import pytest
 
 import alrviz
 from alrviz import cli
+from alrviz.cli import explore
+from alrviz.cli.options import with_options
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.data.stream.table import Stream
@@ -109,7 +111,7 @@ def test_explore_reads_as_it_is_told(tmp_path):
     file = tmp_path / "table.csv"
     file.write_text("left\nout\n" + rows, encoding="utf-8")
     said = ["--skip-rows", "2", "--header", "0", "--missing", "-999", "--decimal", ",", "--delimiter", ";"]
-    dataset = cli._read(cli._parser().parse_args(["explore", str(file), *said, "--class", "column 4"]))
+    dataset = explore.read(cli.parser().parse_args(["explore", str(file), *said, "--class", "column 4"]))
     assert dataset.target == "column 4"
     assert dataset.n_rows == 40
     assert dataset.frame["column 2"].isna().sum() == 8
@@ -132,14 +134,14 @@ def test_explore_reads_in_batches_what_memory_does_not_hold_or_is_told_to(tmp_pa
         load_demo("led", 300, seed=part).frame.to_csv(tmp_path / f"part-{part}.csv", index=False)
 
     def opened(*arguments):
-        return cli._read(cli._parser().parse_args(["explore", *map(str, arguments), "--class", "class"]))
+        return explore.read(cli.parser().parse_args(["explore", *map(str, arguments), "--class", "class"]))
 
     assert opened(tmp_path / "part-1.csv").n_rows == 300
     assert isinstance(opened(tmp_path / "part-1.csv"), Dataset)
     for path in (tmp_path, tmp_path / "part-*.csv"):
         assert (type(opened(path)), opened(path).n_rows) == (Stream, 600)
     assert isinstance(opened(tmp_path / "part-1.csv", "--batches"), Stream)
-    monkeypatch.setattr(cli, "free_memory", lambda: 20_000)
+    monkeypatch.setattr(explore, "free_memory", lambda: 20_000)
     assert isinstance(opened(tmp_path / "part-1.csv"), Stream)
 
 
@@ -281,8 +283,8 @@ def test_a_sheet_is_chosen_by_its_name_also_one_of_digits_and_else_by_its_place(
     file = tmp_path / "years.xlsx"
     file.write_bytes(workbook({"2022": "\n".join(lines), "2023": "\n".join([*lines, "7,x"])}))
     for said, rows in (("2022", 6), ("2023", 7), ("2", 7)):
-        options = cli._parser().parse_args(["explore", str(file), "--sheet", said, "--class", "class"])
-        assert cli._read(options).n_rows == rows
+        options = cli.parser().parse_args(["explore", str(file), "--sheet", said, "--class", "class"])
+        assert explore.read(options).n_rows == rows
 
 
 def test_predict_writes_a_class_for_every_row(tmp_path, capsys):
@@ -521,11 +523,9 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path, solver):
 
 
 def test_what_is_to_be_passed_is_said_as_an_option(tmp_path, capsys):
-    from alrviz.cli import main, with_options
-
     path = tmp_path / "houses.csv"
     path.write_text("rooms,price\n" + "\n".join(f"{k % 5},{1000 + 7 * k}" for k in range(60)))
-    assert main(["explore", "--check", "--class", "price", str(path)]) == 2
+    assert cli.main(["explore", "--check", "--class", "price", str(path)]) == 2
     said = capsys.readouterr().err
     assert "say --quartiles to cut it into four classes, or choose another target" in said
     assert "quartiles=" not in said

@@ -1,0 +1,53 @@
+"""The console script `alrviz`: explore a table in the browser, fit and predict, compile kernels ahead, reproduce.
+
+A module here for each command; it imports what the command needs when that is called, so that `alrviz --version`
+answers at once.
+
+Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use); 130 a fit
+was broken off.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from alrviz import __version__
+from alrviz.cli import explore, fit, predict, reproduce
+from alrviz.cli.options import Refused, with_options
+from alrviz.errors import AlrvizError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        return options.command(options)
+    except (Refused, AlrvizError) as error:
+        print(f"alrviz: {with_options(str(error))}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print()
+        return getattr(options, "broken_off", 0)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
+    found = argparse.ArgumentParser(
+        prog="alrviz", description="Classifiers from naive Bayes to higher-order logistic regression, watched live."
+    )
+    found.add_argument("--version", action="version", version=f"alrviz {__version__}")
+    commands = found.add_subparsers(required=True, metavar="COMMAND", dest="called")
+    explore.add_to(commands)
+    warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
+    warm.set_defaults(command=_warm)
+    for command in (predict, fit, reproduce):
+        command.add_to(commands)
+    return found
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from alrviz.fitting.warm import warm
+
+    variants, taken = warm()
+    print(f"{variants} variants of the kernels are ready and kept on disk, after {taken:.1f} s")
+    return 0

@@ -1,0 +1,7 @@
+"""`python -m alrviz.cli`."""
+
+import sys
+
+from alrviz.cli import main
+
+sys.exit(main())

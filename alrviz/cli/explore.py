@@ -1,0 +1,245 @@
+"""`alrviz explore`: a server for the explorer, on this machine only unless an address is given.
+
+It is the same page as `panel serve apps/explorer.py`. `--check` is the same server, asked once for its page by the
+program itself: what an installation without a browser can try.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import re
+import secrets
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from html import unescape
+from http.client import HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.request import HTTPCookieProcessor, build_opener
+
+from alrviz.cli.options import Commands, Progress, Refused, add_read_options, read_options, require_file, with_options
+from alrviz.errors import AlrvizError
+from alrviz.memory import free_memory
+
+if TYPE_CHECKING:
+    from bokeh.server.server import Server
+
+    from alrviz.data.dataset import Dataset
+    from alrviz.data.stream.table import Stream
+    from alrviz.explorer.server.tables import Upload
+
+PORT = 5006  # Panel's own habit; the next free one is taken when it is in use
+PORTS_TRIED = 50
+PATH = "explorer"  # the page's path under `panel serve apps/explorer.py`, so that links work for both
+LOCAL = ("127.0.0.1", "localhost")
+PATIENCE = 120.0  # seconds for an answer: a first page on a slow disk imports everything
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser("explore", help="open the explorer in the browser")
+    parser.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help="a table to open with (CSV, Parquet, ARFF ...)"
+    )
+    parser.add_argument(
+        "--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed, or asked)"
+    )
+    parser.add_argument(
+        "--batches", action="store_true", help="do not read the table whole: pages show a sample, Convergence can race "
+        "all rows (a folder, a pattern in quotes, or what memory does not hold is opened so anyway)",
+    )  # fmt: skip
+    parser.add_argument("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
+    add_read_options(parser)
+    parser.add_argument("--port", type=_port, help=f"the port to serve on (default: {PORT}, or the next that is free)")
+    parser.add_argument("--address", default="127.0.0.1", help="the address to serve on (default: this machine only)")
+    parser.add_argument(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="HOST[:PORT]",
+        help="a name under which others reach the page; needed with --address, may be repeated",
+    )
+    parser.add_argument(
+        "--token",
+        metavar="TEXT",
+        help="what the page's address must hold the first time (default: one made up; none: ask for no token)",
+    )
+    parser.add_argument("--no-show", action="store_true", help="do not open a browser")
+    parser.add_argument("--check", action="store_true", help="serve, fetch the page once, say what was seen, and end")
+    parser.set_defaults(command=explore)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; expected a whole number from 1 to 65535")
+    return int(text)
+
+
+def explore(options: argparse.Namespace) -> int:
+    """Serve the explorer until it is ended."""
+    dataset = read(options) if options.file else None
+    from alrviz.explorer import application, preload
+    from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
+    from alrviz.explorer.web.guard import protect
+
+    if options.address in LOCAL:
+        os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
+    page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
+    failures: list[Exception] = []
+    preload()
+    server = _serve(_watched(page, failures), options)
+    host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
+    token = "" if options.token == "none" else options.token or secrets.token_hex(24)
+    protect(server._tornado, token)
+    asked = ({"page": "data"} if dataset is not None else {}) | ({"token": token} if token else {})
+    url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(asked)}" if asked else "")
+    if options.check:
+        return _checked(server, url, failures)
+    print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
+    if options.address not in LOCAL:
+        who = "who opens it with this token" if token else "who can reach this address"
+        print(f"Everyone {who} can upload tables and run fits on this machine.", flush=True)
+    if not options.no_show:
+        server.io_loop.add_callback(server.show, urlsplit(url)._replace(scheme="", netloc="").geturl())
+    _run(server)
+    return 0
+
+
+def _in_batches(file: Path, options: argparse.Namespace) -> bool:
+    """Whether a table is not read whole: that was asked for, it is several files, or memory would not hold it."""
+    if (
+        options.batches
+        or os.path.isdir(file)
+        or (not os.path.exists(file) and any(sign in file.name for sign in "*?["))
+    ):
+        return True
+    times = 3 if file.suffix.lower() in (".csv", ".tsv", ".txt") else 12  # in memory, beside what is packed in a file
+    return os.path.isfile(file) and os.path.getsize(file) * times > free_memory() // 2
+
+
+def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
+    """The file's table; the file itself where nobody can guess its class: the page asks. Of what memory does not hold
+    only a sample is read.
+    """
+    file = options.file.expanduser()
+    if _in_batches(file, options):
+        from alrviz.data.stream.table import open_table
+
+        told = Progress()
+        stream = open_table(str(file), options.target, options=read_options(options), progress=told.rows)
+        told.line(f"{stream!r}: pages show a sample of {stream.sample.n_rows:,} rows", *stream.notes)
+        return stream
+    require_file(file)
+    from alrviz.data.read import read_columns
+    from alrviz.explorer.server.tables import Upload
+
+    said = read_options(options)
+    try:
+        table = read_columns(file, options=said)
+        try:
+            return table.dataset(options.target, quartiles=options.quartiles or None)
+        except AlrvizError as error:
+            if options.target is not None:
+                raise
+            print(f"Which column is the class has to be chosen on the page: {with_options(str(error))}", flush=True)
+            return Upload.of(file.name, file.read_bytes()).replace(options=said)
+    except OSError as error:
+        raise Refused(f"{str(file)!r} cannot be read: {error.strerror or error}") from error
+
+
+def _serve(page: Callable[[], Any], options: argparse.Namespace) -> Server:
+    """Bind a server for `page`, not started yet, on the port asked for or on the first that is free."""
+    ports = [0] if options.check else [options.port] if options.port else range(PORT, PORT + PORTS_TRIED)
+    for port in ports:
+        try:
+            return _bound(page, port, options)
+        except ValueError as error:  # Bokeh's, of an origin that it cannot compare
+            raise Refused(
+                f"cannot serve there: {error}; expected names or IPv4 addresses, each with a port behind a colon if "
+                "it is another"
+            ) from error
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise Refused(f"cannot serve on {options.address}: {error.strerror or error}") from error
+    if options.port:
+        raise Refused(f"port {options.port} is in use; give another, or leave --port out for the next free one")
+    raise Refused(f"the ports from {ports[0]} to {ports[-1]} are all in use; name a free one with --port")
+
+
+def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> Server:
+    from panel.io.server import get_server
+
+    names = ["localhost", "127.0.0.1", options.address, *options.origin]
+    origins = [name if ":" in name else f"{name}:{port}" for name in dict.fromkeys(names)]
+    return get_server(
+        {PATH: page}, port=port, address=options.address, websocket_origin=origins, title={PATH: "alrviz"}
+    )
+
+
+def _watched(page: Callable[[], Any], failures: list[Exception]) -> Callable[[], Any]:
+    """Keep what `page` raises: Panel shows it to the reader on a page that looks like any other to a program."""
+
+    def watched() -> Any:
+        try:
+            return page()
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    return watched
+
+
+def _run(server: Server) -> None:
+    """Serve until the loop is stopped; Panel stops it on Ctrl-C."""
+    server.start()
+    try:
+        server.io_loop.start()
+    finally:
+        server.stop()
+
+
+def _checked(server: Server, url: str, failures: list[Exception]) -> int:
+    """Serve while a thread looks at the page once; say what it saw."""
+    findings: list[tuple[bool, str]] = []
+
+    def look() -> None:
+        try:
+            findings.append(_seen(url))
+        except (OSError, HTTPException) as error:
+            findings.append((False, f"no page: {error}"))
+        finally:
+            server.io_loop.add_callback(server.io_loop.stop)
+
+    threading.Thread(target=look, name="alrviz-check", daemon=True).start()
+    _run(server)
+    good, sentence = findings[0] if findings else (False, "ended before the page came")
+    if failures:
+        good, sentence = False, f"the page could not be built: {type(failures[0]).__name__}: {failures[0]}"
+    print(f"{url.partition('?')[0]}: {sentence}", file=sys.stdout if good else sys.stderr)
+    return 0 if good else 1
+
+
+def _seen(url: str) -> tuple[bool, str]:
+    """Fetch the page and the scripts and styles that it takes from its own server."""
+    opened = build_opener(HTTPCookieProcessor()).open
+    with opened(url, timeout=PATIENCE) as answer:
+        text = answer.read().decode()
+    title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
+    roots = re.search(r'"roots":\{(.*?)\}', text)
+    if title is None or roots is None or not roots[1]:
+        return False, "the server answered, but not with a page of the explorer"
+    files = {urljoin(url, unescape(name)) for name in re.findall(r'(?:src|href)="([^"]+\.(?:js|css)\b[^"]*)"', text)}
+    own = sorted(file for file in files if urlsplit(file).netloc == urlsplit(url).netloc)
+    for file in own:
+        with opened(file, timeout=PATIENCE) as answer:
+            answer.read()
+    name, elsewhere = unescape(title[1].strip()), len(files) - len(own)
+    parts = f"{len(own)} scripts and styles" + (
+        f" (and {elsewhere} from elsewhere, not asked for)" if elsewhere else ""
+    )
+    return True, f"page {name!r} of {len(text) / 1000:.0f} kB, {parts}: all there"

@@ -1,0 +1,99 @@
+"""`alrviz predict`: new rows of any number through a saved model."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alrviz.cli.options import Commands, Refused, add_read_options, read_options, require_file
+from alrviz.errors import AlrvizError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser("predict", aliases=["score"], help="predict new rows with a saved model")
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a zip, as save_model and the explorer write it")
+    parser.add_argument("rows", type=Path, metavar="ROWS", help="new rows (CSV, JSON, Parquet, ARFF, xlsx ...)")
+    parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="CSV or Parquet to write (default: the screen)")
+    parser.add_argument("--keep", metavar="COLUMN", action="append", default=[], help="pass a column of ROWS "
+                       "through, as an id; may be given several times")  # fmt: skip
+    parser.add_argument("--keep-all", action="store_true", help="pass all columns of ROWS through")
+    add_read_options(parser)
+    parser.set_defaults(command=predict)
+
+
+def predict(options: argparse.Namespace) -> int:
+    """Write what the model says of the rows."""
+    if options.called == "score":
+        print("alrviz: score is called predict now", file=sys.stderr)
+    for file in (options.model, options.rows):
+        require_file(file)
+    notes: list[str] = []
+    rows, strange = _written(_predictions(options, notes), options.out)
+    for note in notes:
+        print(f"alrviz: {note}", file=sys.stderr)
+    if options.out is not None:
+        print(f"{rows:,} rows predicted, {strange:,} with values that training never saw: {options.out}")
+    return 0
+
+
+def _predictions(options: argparse.Namespace, notes: list[str]) -> Iterator[pd.DataFrame]:
+    from alrviz.estimators.model_file import load_model
+    from alrviz.estimators.predict_table import predict_batches
+
+    keep = "all" if options.keep_all else options.keep
+    try:
+        model = load_model(options.model)
+        yield from predict_batches(model, options.rows, options=read_options(options), keep=keep, notes=notes)
+    except OSError as error:
+        if isinstance(error, AlrvizError):
+            raise
+        raise Refused(f"{error.filename or str(options.rows)!r} cannot be read: {error.strerror or error}") from error
+
+
+def _written(parts: Iterator[pd.DataFrame], out: Path | None) -> tuple[int, int]:
+    """Write predictions as they come, as Parquet where the name ends so, else as CSV; return how many rows there are,
+    and how many with values not seen before. A file has its name once it is whole.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from alrviz.estimators.predict_table import predictions_csv
+
+    rows = strange = 0
+    if out is None:
+        for part in parts:
+            sys.stdout.write(predictions_csv(part, header=not rows))
+            rows += len(part)
+        return rows, strange
+    draft, writer = out.with_name(f"{out.name}.{uuid.uuid4().hex}.part"), None
+    try:
+        with ExitStack() as ending:
+            for part in parts:
+                if out.suffix == ".parquet":
+                    table = pa.Table.from_pandas(part, writer and writer.schema, preserve_index=False)
+                    writer = writer or ending.enter_context(pq.ParquetWriter(draft, table.schema))
+                    writer.write_table(table)
+                else:
+                    writer = writer or ending.enter_context(draft.open("w", encoding="utf-8", newline=""))
+                    writer.write(predictions_csv(part, header=not rows))
+                rows, strange = rows + len(part), strange + int((part["unseen"] != "").sum())
+        os.replace(draft, out)
+    except OSError as error:
+        if isinstance(error, AlrvizError):
+            raise
+        raise Refused(f"{str(out)!r} cannot be written: {error.strerror or error}") from error
+    except pa.ArrowException as error:
+        raise Refused(f"{str(out)!r} cannot be written as Parquet ({error}); CSV takes any values") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return rows, strange
