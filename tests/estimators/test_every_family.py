@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from alrviz import Dataset, Recipe, load_demo, load_model, save_model
+from alrviz import Dataset, Recipe, load_demo, load_model, open_table, save_model
 from alrviz.errors import AlrvizError
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.families import FAMILIES
@@ -38,6 +38,29 @@ def test_a_saved_model_predicts_what_it_did(name, data, tmp_path):
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     save_model(model, tmp_path / "model.zip", dataset=data)
     np.testing.assert_allclose(load_model(tmp_path / "model.zip").predict_proba(data.X), p, rtol=1e-12, atol=1e-15)
+
+
+@pytest.fixture(scope="module")
+def stream(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stream")
+    data.frame.to_csv(folder / "led.csv", index=False)
+    return open_table(folder / "led.csv", data.target, cache=folder / "codes")
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_a_table_read_in_batches_is_fitted_as_by_a_run_or_refused(name, data, stream):
+    model = make_estimator(short(name, max_iter=2))
+    if not FAMILIES[name].streams:
+        with pytest.raises(AlrvizError, match=rf"^{name} is not fitted to a table that is read in batches; expected"):
+            model.fit(stream)
+        return
+    model.fit(stream)
+    run = Run(stream, model.to_recipe())
+    assert [step.index for step in run.steps()] == list(range(model.n_iter_ + 1))
+    p = model.predict_proba(stream.sample.X)
+    np.testing.assert_array_equal(p, run.estimator().predict_proba(stream.sample.X))
+    assert (model.predict(stream.sample.X) == model.classes_[p.argmax(axis=1)]).all()
+    assert model.score(stream.sample.X, stream.sample.y.astype(str)) > 0.5
 
 
 @pytest.mark.parametrize("name", CELLS)

@@ -1,4 +1,6 @@
-"""A table larger than memory in the explorer: pages show its sample, Convergence races all of its rows."""
+"""A table larger than memory in the explorer: pages show its sample, Convergence races all of its rows, Selection shows
+what a run over them keeps.
+"""
 
 import contextlib
 import io
@@ -8,6 +10,7 @@ import pytest
 import alrviz
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.order.page import OrderPage
+from alrviz.explorer.pages.selection.page import SelectionPage
 from alrviz.explorer.recipes.questions import over_passes
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
@@ -27,9 +30,9 @@ def file(tmp_path, monkeypatch):
     return path
 
 
-def session_of(file, link=""):
+def session_of(file, link="", registry=None):
     stream = alrviz.open_table(file)
-    session = Session(OWNER, Registry(ServerLimits(), timer=False), stream, str(file))
+    session = Session(OWNER, registry or Registry(ServerLimits(), timer=False), stream, str(file))
     session.apply(read_link(link))
     return session
 
@@ -116,4 +119,43 @@ def test_a_pass_is_priced_by_all_rows(file):
     seconds = page.pricing.found[0][1].seconds_per_pass
     assert seconds == pytest.approx(3000 * 7 * 10 / 3.5e8)
     assert page.racers == (Recipe("alr", order=1, max_iter=10),)
+    page.close()
+
+
+def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_again(file):
+    page = opened(SelectionPage, file, "?page=selection&of=hsalr_o2&on=all&keep=50&cuts=")
+    view, race_view = page.study_view, page.streamed.race_view
+    until(page, lambda: page.streamed.pricing.known)
+    assert (view.over_rows, race_view.layout.visible, view.bar.panel.visible) == (True, True, False)
+    assert not page.menus["folds"].visible
+    assert not view.body.visible, "nothing was selected yet, least of all by the sample"
+    race_view.press_run()
+    until(page, lambda: race_view.race is not None and race_view.race.ended and view.search is not None)
+    page.pump()
+    run = race_view.race.race.runs[0]
+    assert run.trace.rows > 2000
+    assert run.recipe.params["max_iter"] == 10
+    assert [level.chosen for level in view.search.levels] == [level.chosen for level in run.levels]
+    assert [len(level.chosen) for level in run.levels] == [4, 9]
+    assert "Of 21 pairs (18 were looked at) 9 are kept." in view.found.object
+    assert view.body.visible
+    assert view._csv_of_tuples().count("\n") > 7 + 18
+    page._show_script()
+    assert ".sample" not in page.dialog._code.value
+    assert "hsalr" in page.dialog._code.value
+    link = page.session.link
+    view.keep = 25
+    until(page, lambda: race_view.outdated)
+    assert [len(level.chosen) for level in view.search.levels] == [4, 9], "the picture is of the run"
+
+    again = SelectionPage(session_of(file, link, page.session.registry))
+    again.view()
+    until(again, lambda: again.streamed.race_view.race is not None and again.study_view.search is not None)
+    assert again.streamed.race_view.race.race is race_view.race.race
+    again.close()
+
+    page.session.whole = ""
+    until(page, lambda: view.search is not None and view.search.done and page.known is not None)
+    assert page.known.study.dataset.n_rows == 500
+    assert (view.over_rows, race_view.layout.visible, view.bar.panel.visible) == (False, False, True)
     page.close()

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 LEFT = 15.0  # seconds without a browser after which nobody waits for a file that is read
 OF_TABLES = ("data", "rows", "file", "points", "kinds", "split", "seed")  # what a link says of its table
+SELECTION = "selection"
 RACES = State().page  # the page that question, recipes and run of a link are about
 
 
@@ -79,7 +80,7 @@ class Session(TableLoading):
         self.lost = ""  # the race that a link asks for and that is none of this process; the store may have it
         self.race_wanted = False  # whether another page asked for a race to begin
         self.offered: tuple[Recipe, ...] = ()  # racers that another page asks to be set
-        self.studies: dict[str, Entry] = {}  # by kind, those that pages show
+        self.studies: dict[str, Entry] = {}  # by kind, those that pages show; and the run of a selection
         self.open_drawer: Callable[[bool], None] = lambda open: None
         self._watched = time.monotonic()
         self._left: dict[str, dict[str, object]] = {}  # what pages that were left had for themselves
@@ -216,9 +217,24 @@ class Session(TableLoading):
     def adopt_fit(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
         """The same for the run of a map, which takes the place of the one before and is kept in the run store."""
         self.fit = self._exchange(self.fit, race, bytes, threads)
-        link = write_link(self.state.replace(fit="", run="", kept=""))
+        link = self._link_to_settings
         self.fit.keeper = RaceKeeper(race, kept_where, self.owner, link, kind=FIT, id=self.fit.id)
         return ManagedRace(self.registry, self.fit)
+
+    def adopt_selection(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
+        """The same for the run over a table larger than memory whose tuples are shown."""
+        self.studies[SELECTION] = entry = self._exchange(self.studies.get(SELECTION), race, bytes, threads)
+        entry.keeper = RaceKeeper(race, kept_where, self.owner, self._link_to_settings, kind=FIT, id=entry.id)
+        return ManagedRace(self.registry, entry)
+
+    def find_selection(self, dataset: Stream, recipe: "Recipe") -> ManagedRace | None:
+        """Return the run of this process that fits a recipe to all rows of a table; None without one."""
+        for entry in reversed(self.registry.entries(self.owner)):
+            recipes, of = getattr(entry.job, "recipes", ()), getattr(entry.job, "dataset", None)
+            if tuple(recipes) == (recipe,) and isinstance(of, Stream) and of.hash == dataset.hash:
+                self.studies[SELECTION] = entry
+                return ManagedRace(self.registry, entry)
+        return None
 
     def find_study(self, study: Study) -> ManagedStudy | None:
         """Return the study of this process that is about the same; None without one.
@@ -242,12 +258,16 @@ class Session(TableLoading):
         """
         before, entry = self.studies.get(study.kind), find_study(self.registry, self.owner, study)
         if entry is None:
-            study.link = write_link(self.state.replace(fit="", run="", kept=""))
+            study.link = self._link_to_settings
             entry = self._exchange(before, StudyJob(study), bytes, threads)
         elif before is not entry:
             self._put_away(before)
         self.studies[study.kind] = entry
         return ManagedStudy(self.registry, entry)
+
+    @property
+    def _link_to_settings(self) -> str:
+        return write_link(self.state.replace(fit="", run="", kept=""))
 
     def _exchange(self, before: Entry | None, job: Job, bytes: int, threads: int) -> Entry:
         entry = self.registry.add(job, self.owner, bytes=bytes, threads=threads)

@@ -27,6 +27,10 @@ def order_buttons() -> pmui.RadioButtonGroup:
 FILE = "@file"  # the data menu's entry for a table that was dropped
 
 
+WHOLE = (
+    "All rows are read from their files, coded once, and fitted in 10 passes at most; the sample is in memory, and "
+    "fitted in as many as it takes"
+)
 _PILL = {"borderRadius": "16px", "px": "8px", "color": "text.primary", "borderColor": "divider", "fontSize": "1rem"}
 
 
@@ -65,6 +69,27 @@ def data_menu(session: Session) -> pmui.Select:
 def show_data(menu: pmui.Select, session: Session) -> None:
     """Bring the menu up to date."""
     menu.param.update(options=tables_menu(session), value=_shown(session))
+
+
+def rows_menu(session: Session) -> pmui.Select:
+    """Return the menu of which rows of a table larger than memory are fitted: its sample, or all."""
+    menu = select("Rows", {}, 176, description=WHOLE)
+
+    def chosen(event: Event) -> None:
+        if event.new is not None and session.stream is not None:
+            session.whole = event.new
+
+    menu.param.watch(chosen, "value")
+    return menu
+
+
+def show_rows(menu: pmui.Select, session: Session) -> None:
+    """Bring the menu up to date; of a table in memory there is nothing to choose."""
+    stream = session.stream
+    menu.visible = stream is not None
+    if stream is not None and session.dataset is not None:
+        rows = {f"sample: {session.dataset.n_rows:,}": "", f"all {stream.n_rows:,}": "all"}
+        menu.param.update(options=rows, value=session.whole)
 
 
 def _shown(session: Session) -> str:

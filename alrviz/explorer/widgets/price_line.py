@@ -13,6 +13,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.fitting.recipe import Recipe
+from alrviz.memory import used_memory
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.explorer.session.managed_jobs import ManagedRace
     from alrviz.fitting.pricing.price import Price
+    from alrviz.studies.race.race_like import RaceLike, RunLike
 
 _SAID = "as the recipe says"
 _SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
@@ -155,6 +157,13 @@ class PriceLine:
         """Show words of our own in place of the price."""
         say(self.pane, f"<span class='quiet'>{words}</span>")
 
+    def tell_passes(self, race: "RaceLike | None") -> None:
+        """While all rows of a table larger than memory are gone over: say how fast, and what memory the process has."""
+        if race is None or race.phase != "running" or not isinstance(getattr(race, "dataset", None), Stream):
+            return
+        if words := passes_text(race.runs):
+            self.say(words)
+
     def _take(self, found: "list[tuple[str, Price]]") -> None:
         self.found = found
         self.pane.object, _ = price_html(found)
@@ -212,6 +221,18 @@ def priced(
             tell("preparing: compiling")
             recipe.definition.warm_for(recipe, prepared, stop)
     return found
+
+
+def passes_text(runs: "Sequence[RunLike]") -> str:
+    """Return how fast runs go over the rows of a table read in batches, and the memory of the process; "" before."""
+    last = [(run.trace[-1], run.trace.rows) for run in runs if len(run.trace) > 1]
+    seconds = sum(step.seconds for step, _ in last)
+    if not seconds:
+        return ""
+    speed = sum(step.passes * rows for step, rows in last) / seconds
+    memory = used_memory()
+    in_all = f" · {bytes_text(memory)} in use" if memory else ""
+    return f"pass {max(step.passes for step, _ in last):.0f} · {count_text(round(speed))} rows/s{in_all}"
 
 
 FEW = 4  # racers whose whole price has room

@@ -24,7 +24,7 @@ from alrviz.explorer.session.view_settings import link_view
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
-from alrviz.explorer.widgets.menus import data_menu, select, show_data
+from alrviz.explorer.widgets.menus import data_menu, rows_menu, select, show_data, show_rows
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.study_costs import costs_html, costs_line
 from alrviz.explorer.widgets.study_spec import StudySpec
@@ -57,6 +57,7 @@ class StudyMenus:
         spec: whose menus they are.
         chosen: called with a menu's name and what was chosen from it.
         cut: called with the slug of the cuts chosen.
+        streams: whether all rows of a table larger than memory may be chosen, in place of its sample.
     """
 
     def __init__(
@@ -65,12 +66,14 @@ class StudyMenus:
         spec: type[StudySpec],
         chosen: Callable[[str, Any], None],
         cut: Callable[[str], None],
+        streams: bool = False,
     ):
         self._session, self._of, self._chosen, self._setting = session, spec.menus, chosen, Updating()
         self._menus = {name: select(of.label, {}, of.width) for name, of in spec.menus.items()}
         for name, menu in self._menus.items():
             menu.param.watch(lambda event, name=name: self.tell(name, event.new), "value")
         self._menus |= {"data": data_menu(session), "cuts": cuts_menu(cut), "split": split_menu(session)}
+        self._rows = rows_menu(session) if streams else None
 
     def __getitem__(self, name: str) -> Viewable:
         return self._menus[name]
@@ -78,7 +81,8 @@ class StudyMenus:
     @property
     def parts(self) -> list[Viewable]:
         """The menus in their order."""
-        return [self["data"], *(self[name] for name in self._of), self["cuts"], self["split"]]
+        rows = [] if self._rows is None else [self._rows]
+        return [self["data"], *rows, *(self[name] for name in self._of), self["cuts"], self["split"]]
 
     def tell(self, name: str, value: Any) -> None:
         """Tell what was chosen, unless it is only being shown."""
@@ -88,6 +92,8 @@ class StudyMenus:
     def show(self, spec: StudySpec) -> None:
         """Show what is set; what has no effect is hidden."""
         show_data(self["data"], self._session)
+        if self._rows is not None:
+            show_rows(self._rows, self._session)
         show_cuts(self["cuts"], self._session, cuts_of(spec.recipes))
         show_split(self["split"], self._session)
         with self._setting:
@@ -122,6 +128,7 @@ class StudyPage:
     dragged: ClassVar[str] = ""  # and one that a hand moves: it is put into the link when that rests
     closed: ClassVar[Mapping[str, Collection[str]]] = {}  # what a link may hold of the former
     choosable: ClassVar[Choosable | None] = None  # what may be chosen of recipes, where each has a chip
+    streams: ClassVar[bool] = False  # whether it shows runs over all rows of a table larger than memory
     use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
 
     study_view: Any
@@ -189,13 +196,13 @@ class StudyPage:
             )  # fmt: skip
             above = [pn.FlexBox(self.chooser.panel, told, gap="4px 8px", **line)]
         self.first = self.make_first(self.menus.parts if above else [*self.menus.parts, told])
-        card = pn.Column(view, styles=CARD | {"min-height": self.high}, sizing_mode="stretch_width", margin=0)
+        self.card = pn.Column(view, styles=CARD | {"min-height": self.high}, sizing_mode="stretch_width", margin=0)
         if hasattr(view, "aside"):
             view.aside[:] = [self.prices]
         else:
             folded = [Collapsible("What it costs", self.prices)]
         self.below = pn.Column(
-            *above, self.note, card, *folded, Collapsible("What am I looking at?", html(text=rich(self.about))),
+            *above, self.note, self.card, *folded, Collapsible("What am I looking at?", html(text=rich(self.about))),
             self.dialog.place, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -207,7 +214,7 @@ class StudyPage:
 
     def make_menus(self) -> StudyMenus:
         """Return the menus."""
-        return StudyMenus(self.session, self.spec_of, self.choose, self.choose_cuts)
+        return StudyMenus(self.session, self.spec_of, self.choose, self.choose_cuts, self.streams)
 
     def make_first(self, parts: list[Viewable]) -> Viewable:
         """Return the row of menus."""
@@ -290,7 +297,7 @@ class StudyPage:
     def follow(self) -> None:
         """Follow the session from now on: to be called once, when the view is there."""
         self.session.param.watch(lambda _: self._ground_changed(), "dark")
-        self.session.param.watch(lambda *_: self.ask(), ["dataset", "loading", "cuts"])
+        self.session.param.watch(lambda *_: self.ask(), ["dataset", "loading", "cuts", "whole"])
         self.ask()
 
     def _ground_changed(self) -> None:

@@ -1,6 +1,7 @@
 """SelectionView: which tuples a selective model is made of, and how many it needs.
 
-It shows a study of `alrviz.choose_tuples`. The search for tuples is live: it follows the line t as that is dragged.
+It shows a study of `alrviz.choose_tuples`. The search for tuples is live: it follows the line t as that is dragged. Of
+a table read in batches it shows what a run has selected, level by level as they come.
 """
 
 import json
@@ -16,10 +17,11 @@ import panel_material_ui as pmui
 import param
 from bokeh.events import Pan, Tap
 
+from alrviz import __version__
 from alrviz.pictures import selection as drawn
 from alrviz.pictures.path import LEFT, RIGHT
 from alrviz.pictures.picture import Plot
-from alrviz.studies.core.export import study_csv
+from alrviz.studies.core.export import made_from, race_about, study_csv, to_csv
 from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict, tuples_text
 from alrviz.studies.protocols.live_selection import AT_ONCE, LiveSelection, Search
 from alrviz.studies.statistics.measures import loss_text
@@ -28,7 +30,7 @@ from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import Updating, as_high, html, say
-from alrviz.views.core.saving import csv_button
+from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.transport import SLIDER_FOCUS
 from alrviz.views.race.words import number
@@ -36,6 +38,7 @@ from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
+    from alrviz.studies.race.race_like import RaceLike
 
 HEIGHTS = ("300px", "250px")  # of the search, and of what follows from keeping more
 SIDE = 430  # px of the scores by rank
@@ -59,6 +62,7 @@ class SelectionView(StudyView):
     """
 
     keep = param.Integer(default=60, bounds=(1, 100), doc="Tuples of each level that are kept, in %.")
+    over_rows = param.Boolean(default=False, doc="Whether it shows a run (`follow`) in place of a search and a study.")
 
     def __init__(self, study: TupleStudy | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
         self.verdict: TupleVerdict | None = None  # of what is drawn
@@ -68,6 +72,7 @@ class SelectionView(StudyView):
         self._of: Any = None
         self._problem: Exception | None = None
         self._took = 0.0  # seconds that drawing the search took
+        self._race: RaceLike | None = None  # of the run that is shown
         self._placing = Updating()
         super().__init__(study, height=heights, **params)
 
@@ -121,6 +126,7 @@ class SelectionView(StudyView):
             margin=0,
         )  # fmt: skip
         self.param.watch(lambda _: self._moved(), "keep")
+        self.param.watch(lambda _: self._turned(), "over_rows")
 
     def _made(self, plot: Plot) -> None:
         """Let the line be dragged, or put where the picture is pressed."""
@@ -136,6 +142,8 @@ class SelectionView(StudyView):
 
     def empty(self) -> None:
         """Show that there is no study."""
+        if self.over_rows:
+            return
         super().empty()
         self._below.visible = False
         self.verdict = self._of = self._live = self.search = None
@@ -144,6 +152,8 @@ class SelectionView(StudyView):
 
     def draw(self, study: TupleStudy) -> None:
         """Show what there is of a study, and search its table."""
+        if self.over_rows:
+            return
         self._about(study)
         self.verdict = verdict = study.verdict()
         orders = sorted({recipe.params["order"] for recipe in study.recipes})
@@ -159,12 +169,52 @@ class SelectionView(StudyView):
         self.tell(sentence_html(study, verdict, self.lines))
         self._draw_search()
 
+    # -- a run over all rows -------------------------------------------------------------------------------------------
+
+    def _turned(self) -> None:
+        """Show a run from now on, or the search again."""
+        self._task.cancel()
+        self._race = self.search = None
+        self._below.visible = self.body.visible = False
+        self.sentence.visible = self.bar.panel.visible = not self.over_rows
+        say(self.found, "")
+        self.redraw()
+        self._seek()
+
+    def follow(self, race: "RaceLike | None", outdated: bool = False) -> None:
+        """Show what the run of a race over a table read in batches has selected so far.
+
+        outdated: whether settings have changed since.
+        """
+        self.outdated = outdated
+        levels = () if race is None else getattr(race.runs[0], "levels", ())
+        shown = () if self.search is None else self.search.levels
+        if race is self._race and len(levels) == len(shown):
+            return
+        self._race, self.search, recipe = race, None, None if race is None else race.recipes[0]
+        if race is not None and recipe is not None and levels:
+            order, score = int(recipe.params["order"]), str(recipe.params["selection"])
+            columns = tuple(column.name for column in race.dataset.reading.columns)
+            done = len(levels) == _levels_of(recipe)
+            self.search = Search(columns, order, score, levels, done=done)
+        self.body.visible = self.search is not None
+        self._draw_search()
+
+    def origin(self, what: str) -> Origin:
+        """Return what stands above and below a picture of `what` when it is saved."""
+        race = self._race
+        if race is None:
+            return super().origin(what)
+        return Origin(f"{race.recipes[0].name}: {what}", made_from(race_about(race, __version__), race.recipes))
+
     # -- the search ----------------------------------------------------------------------------------------------------
 
     @property
     def recipe(self) -> "Recipe | None":
         """The recipe of the tuples that are shown."""
         study = self.study
+        if self.over_rows:
+            return None if self._race is None else self._race.recipes[0]
         if study is None:
             return None
         return study.recipes[-1].replace(keep=self.keep / 100, seed=json.loads(study.spec)["seed"])
@@ -179,7 +229,7 @@ class SelectionView(StudyView):
 
     def _seek(self) -> None:
         live, recipe = self._live, self.recipe
-        if live is None or recipe is None:
+        if live is None or recipe is None or self.over_rows:
             return
         self._problem = None
         self._task.stream(lambda stop: live.search(recipe, stop), self._found, self._failed)
@@ -247,12 +297,12 @@ class SelectionView(StudyView):
                 say(self.found, f"<div class='sentence bad'>{safe(self._problem, 600)}</div>")
             if search is None or recipe is None:
                 return
-            levels = search.order if "grow" in recipe.params else 1
-            label, of = recipe.label, self._of
+            label, of, levels = recipe.label, self._race or self._of, _levels_of(recipe)
             self.tuples.show(drawn.tuples(search, label, levels, self.tuples.size, dark=self.dark), of)
             self.ranks.show(drawn.ranks(search, label, levels, self.keep / 100, dark=self.dark), of)
-            self.gains.show(drawn.gains(search, label, dark=self.dark), of)
-            said = search_html(search, self.keep)
+            if not self.over_rows:
+                self.gains.show(drawn.gains(search, label, dark=self.dark), of)
+            said = search_html(search)
             say(self.found, f"<div class='sentence'>{said}</div>")
             self._numbers.refresh()
         self._took = time.monotonic() - begun
@@ -260,12 +310,20 @@ class SelectionView(StudyView):
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def _csv_of_tuples(self) -> str:
-        if self.study is None or self.search is None:
+        race = self._race
+        if self.search is None:
             return ""
-        return study_csv(self.study, tuples_frame(self.search))
+        if race is not None:
+            return to_csv(tuples_frame(self.search), race_about(race, __version__), race.recipes)
+        return "" if self.study is None else study_csv(self.study, tuples_frame(self.search))
+
+    def csv_of_fits(self) -> str:
+        """Return every fit of the study as a CSV; of a run "", which has one of its own."""
+        return "" if self.over_rows else super().csv_of_fits()
 
     def _numbers_html(self) -> str:
-        parts = [] if self.lines is None or not len(self.lines) else [numbers_html(self.lines)]
+        studied = not self.over_rows and self.lines is not None and len(self.lines)
+        parts = [numbers_html(self.lines)] if studied else []
         if self.search is not None and self.search.levels:
             frame = tuples_frame(self.search)
             last = frame[frame["columns"] == self.search.order].head(LISTED)
@@ -301,10 +359,16 @@ def _gains_of(search: Search, tuples: Any) -> Any:
     return search.gains[search.numbers(tuples)]
 
 
-def search_html(search: Search, at: int) -> str:
+def _levels_of(recipe: "Recipe") -> int:
+    """How many levels a selection has."""
+    return int(recipe.params["order"]) if "grow" in recipe.params else 1
+
+
+def search_html(search: Search) -> str:
     """What a search has found, and what it misses."""
     if not search.done:
-        size = search.order if search.coming is None else search.coming.tuples.shape[1]
+        done = search.levels[-1].tuples.shape[1] if search.levels else search.order - 1
+        size = min(search.order, done + 1) if search.coming is None else search.coming.tuples.shape[1]
         doing = "Scoring" if search.coming is not None else "Looking at"
         return f"<span class='quiet'>{doing} {search.total(size):,} {tuples_text(size)} …</span>"
     last, total = search.levels[-1], search.total(search.order)

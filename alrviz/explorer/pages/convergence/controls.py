@@ -15,14 +15,10 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS
-from alrviz.explorer.widgets.menus import FILE, order_buttons, pill, select, tables_menu
+from alrviz.explorer.widgets.menus import FILE, order_buttons, pill, rows_menu, select, show_rows, tables_menu
 from alrviz.fitting.families.param import in_digits
 from alrviz.views.core.panes import Updating
 
-WHOLE = (
-    "All rows are read from their files, coded once, and fitted in 10 passes at most; the sample is in memory, and "
-    "fitted in as many as it takes"
-)
 WIDTH, WIDE = 216, 324  # px of the menu of questions
 
 
@@ -30,19 +26,20 @@ class RaceMenus:
     """The row of controls.
 
     Args:
+        session: whose tables are offered.
         changed: called with "question", "data", "order" or "alpha" and what was chosen.
         tried: called with the example that was chosen.
     """
 
-    def __init__(self, changed: Callable[[str, Any], None], tried: Callable[[Example], None]):
+    def __init__(self, session: Session, changed: Callable[[str, Any], None], tried: Callable[[Example], None]):
         self._changed = changed
         self._setting = Updating()
         self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, WIDTH)
         self.data = select("Data", {}, 160)
-        self.whole = select("Rows", {}, 176, description=WHOLE)
+        self.whole = rows_menu(session)
         self.order = order_buttons()
         self.alpha = select("alpha", {f"{a:g}": a for a in ALPHAS}, 92, description=explain("alpha"))
-        for name in ("question", "data", "whole", "order", "alpha"):
+        for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
         try_it.css_classes = ["alrviz-hint"]
@@ -69,11 +66,7 @@ class RaceMenus:
             self.question.description = asked.why if asked is not None else "Racers as you set them"
             self.data.options = tables
             self.data.value = FILE if FILE in tables.values() else (session.demo or session.asked or (FIRST_DEMO,))[0]
-            stream = session.stream
-            self.whole.visible = stream is not None
-            if stream is not None and session.dataset is not None:
-                rows = {f"sample: {session.dataset.n_rows:,}": "", f"all {stream.n_rows:,}": "all"}
-                self.whole.param.update(options=rows, value=session.whole)
+            show_rows(self.whole, session)
             has = {name for recipe in choice.recipes for name in ("order", "alpha") if name in recipe.params}
             self.order.visible = "order" in has and (asked is None or asked.orders)
             self.question.width = WIDTH if self.order.visible else WIDE  # a long one has the room that is left

@@ -18,7 +18,7 @@ from alrviz.explorer.pages.convergence.controls import RaceMenus
 from alrviz.explorer.pages.convergence.dialogs import RaceDialogs
 from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
 from alrviz.explorer.pages.convergence.settings import RaceSettings
-from alrviz.explorer.pages.convergence.words import ABOUT, passes_text
+from alrviz.explorer.pages.convergence.words import ABOUT
 from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example, over_passes
 from alrviz.explorer.server.run_registry import Entry
 from alrviz.explorer.session.link_errors import Choices
@@ -68,7 +68,7 @@ class ConvergencePage:
         race = session.race
         recipes = session.recipes if race is None else tuple(race.recipes)
         self.choice = RaceSettings(session.question, recipes, session.seed, cut_params(session.cuts))
-        self._cuts = session.cuts  # those that were taken notice of
+        self._cuts, self._whole = session.cuts, session.whole  # those that were taken notice of
         self.tasks = PageTasks(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown
         self._autorun = not self._found and not session.kept and not session.lost
@@ -96,7 +96,7 @@ class ConvergencePage:
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._measured(event.new), "measure")
         self.dialogs = RaceDialogs(session)
-        self.controls = RaceMenus(self._chosen, self.show_example)
+        self.controls = RaceMenus(session, self._chosen, self.show_example)
         self.pricing = PriceLine(
             self.tasks,
             self._price_arrived,
@@ -119,6 +119,7 @@ class ConvergencePage:
         session.param.watch(lambda _: self._ground_changed(), "dark")
         session.param.watch(lambda _: self._check_awaited(), "loading")
         session.param.watch(lambda _: self._recut(), ["cuts"])
+        session.param.watch(lambda _: self._turn_rows(), "whole")
         session.param.watch(lambda _: self._revisit(), "revisited")
         if session.dataset is not None:
             self._table_changed()
@@ -205,10 +206,6 @@ class ConvergencePage:
     # ---- controls ----------------------------------------------------------------------------------------------
 
     def _chosen(self, name: str, value: Any) -> None:
-        if name == "whole":
-            self.session.whole = value
-            self._show_controls()
-            return
         if name == "data":
             if value and value != FILE:
                 self.session.load_demo(value)
@@ -252,6 +249,12 @@ class ConvergencePage:
         if session.cuts != cuts_of(self.recipes):
             self.choice.cut(cut_params(session.cuts))
             self._set()
+
+    def _turn_rows(self) -> None:
+        """Race the sample, or all rows, as is set on some page, unless it is not seen: then when it is."""
+        if self.session.page == self.slug and self._whole != self.session.whole:
+            self._whole = self.session.whole
+            self._show_controls()
 
     def _own(self, recipes: tuple[Recipe, ...]) -> None:
         self.choice.own(*recipes)
@@ -376,17 +379,9 @@ class ConvergencePage:
         waiting = self.tasks.poll()
         moving = self.race_view.pump()
         self._attend()
-        self._tell_passes()
+        self.pricing.tell_passes(self.race_view.race)
         coming = self.model.pump(self.race_view.race)
         return moving or waiting or coming
-
-    def _tell_passes(self) -> None:
-        """While all rows of a table larger than memory are gone over: how fast, and what memory the process has."""
-        race = self.race_view.race
-        if race is None or race.phase != "running" or not isinstance(getattr(race, "dataset", None), Stream):
-            return
-        if words := passes_text(race.runs):
-            self.pricing.say(words)
 
     def on_shown(self) -> None:
         """Turn to a table that came meanwhile; race, where another page asked for it and it was not raced yet."""
@@ -398,6 +393,7 @@ class ConvergencePage:
             self._own(offered)
         elif self.session.cuts != self._cuts:
             self._recut()
+        self._turn_rows()
         if wanted and (self.race_view.race is None or self.race_view.outdated):
             self.race_view.press_run()
 

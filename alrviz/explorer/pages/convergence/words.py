@@ -1,11 +1,5 @@
 """The words of the Convergence page: what one looks at, and why one family is faster."""
 
-from collections.abc import Sequence
-
-from alrviz.memory import used_memory
-from alrviz.pictures.formatting import bytes_text, count_text
-from alrviz.studies.race.race_like import RunLike
-
 ABOUT = r"""
 Several solvers look for the weights of a classifier at once. One iteration of one racer is mostly one [[pass]] over the
 training rows (tron needs several, the adaptive scale one and a half); the racers take turns, and a racer's clock runs
@@ -40,15 +34,3 @@ $H_{ii}^{-1/2}$, one over the root of the diagonal of the Hessian: the orange li
 line, the better conditioned its problem and the fewer iterations its solver needs. lr has no preconditioner: its
 line is flat. log [[theta]] grows as a cell gets rarer, so alr bends the right way, and the more uneven theta is, the
 more it helps. Each scale is divided by its median: a common factor makes no difference to the line search."""
-
-
-def passes_text(runs: Sequence[RunLike]) -> str:
-    """Return how fast runs go over the rows of a table read in batches, and the memory of the process; "" before."""
-    last = [(run.trace[-1], run.trace.rows) for run in runs if len(run.trace) > 1]
-    seconds = sum(step.seconds for step, _ in last)
-    if not seconds:
-        return ""
-    speed = sum(step.passes * rows for step, rows in last) / seconds
-    memory = used_memory()
-    in_all = f" · {bytes_text(memory)} in use" if memory else ""
-    return f"pass {max(step.passes for step, _ in last):.0f} · {count_text(round(speed))} rows/s{in_all}"

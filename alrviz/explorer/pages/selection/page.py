@@ -4,8 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from alrviz import __version__
+from alrviz.data.stream.table import Stream
+from alrviz.explorer.pages.selection.streamed import StreamedSelection
 from alrviz.explorer.shell.glossary import explain, term_html
 from alrviz.explorer.shell.theme import room
+from alrviz.explorer.widgets.scripts import script
 from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
 from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
@@ -14,6 +18,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipePrice
 from alrviz.studies.protocols.choose_tuples import KEEPS, choose_tuples
+from alrviz.views.core.panes import say
 from alrviz.views.studies.selection import SelectionView
 
 if TYPE_CHECKING:
@@ -144,8 +149,53 @@ class SelectionPage(StudyPage):
     title, icon, group, slug = "Selection", "filter_alt", "Explore", "selection"
     spec_of, view_of, about = SelectionSpec, SelectionView, ABOUT
     looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, "250px")}
-    dragged = "keep"
+    dragged, streams = "keep", True
     use_hint = "race it on the page Convergence"
+
+    def build(self) -> None:
+        """As of every study; and the run over all rows of a table larger than memory."""
+        super().build()
+        self.streamed = StreamedSelection(self.session, self.tasks, self.study_view)
+        self.first[-1].insert(0, self.streamed.pricing.pane)
+        self.card.append(self.streamed.race_view)
+
+    def seek_on(self, dataset: "Dataset | None") -> None:
+        """Price the run, where all rows are gone over, else the study of what is in memory."""
+        whole = isinstance(self.session.raced, Stream)
+        self.menus["folds"].visible = not whole
+        if whole:
+            self.tasks.withdraw("study")
+            self._sought, self.note.visible = None, False
+            for pane in (self.time, self.prices):
+                say(pane, "")
+        self._want()
+        if not whole:
+            super().seek_on(dataset)
+
+    def _want(self) -> None:
+        stream, spec = self.session.raced, self.spec
+        recipe = spec.recipe.replace(keep=self.study_view.keep / 100, seed=self.session.seed)
+        self.streamed.want(stream if isinstance(stream, Stream) else None, recipe)
+
+    def _note_dragged(self) -> bool:
+        early = super()._note_dragged()
+        if self.front and not early and self.study_view.over_rows:
+            self._want()
+        return early
+
+    def pump(self) -> bool:
+        """Take over what threads have finished; returns whether there may be more."""
+        return self.streamed.pump() | super().pump()
+
+    def _ground_changed(self) -> None:
+        super()._ground_changed()
+        self.streamed.race_view.dark = self.session.dark
+
+    def _show_script(self) -> None:
+        if (recipe := self.streamed.recipe) is not None:
+            self.dialog.show(script(self.session, (recipe,), __version__))
+        else:
+            super()._show_script()
 
     def price_line(self, known: Costs) -> str:
         """Return the time alone: the menus leave no more room."""

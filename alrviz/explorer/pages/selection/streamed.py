@@ -1,0 +1,79 @@
+"""All rows of a table larger than memory: a fit in passes, which tuples it selects, and how it learns."""
+
+from typing import TYPE_CHECKING
+
+from alrviz.explorer.recipes.questions import over_passes
+from alrviz.explorer.session.page_tasks import PageTasks
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.widgets.price_line import PriceLine
+from alrviz.fitting.recipe import Recipe
+from alrviz.views.race.race_view import RaceView
+from alrviz.views.studies.selection import SelectionView
+
+if TYPE_CHECKING:
+    from alrviz.data.stream.table import Stream
+    from alrviz.explorer.session.managed_jobs import ManagedRace
+
+HEIGHT = "330px"
+
+
+class StreamedSelection:
+    """The run of the page, its price, and the picture of its passes; its tuples are shown by the page's view.
+
+    Args:
+        session: its runs are the registry's, under this owner.
+        tasks: runs the pricing.
+        view: shows the levels of the run, where there is such a table.
+    """
+
+    def __init__(self, session: Session, tasks: PageTasks, view: SelectionView):
+        self._session, self._view = session, view
+        self._of: tuple[Stream, Recipe] | None = None
+        self.race_view = RaceView(again=self._new, wake=session.wake, axis="passes", height=HEIGHT, dark=session.dark)
+        self.race_view.layout.visible = False
+        self.pricing = PriceLine(
+            tasks, self.race_view.press_again, self.race_view.give_up,
+            lambda: "the fit starts then" if self.race_view.player.waits else "",
+        )  # fmt: skip
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """What Run fits, of which all rows are gone over; None where there is no such table."""
+        return None if self._of is None else self._of[1]
+
+    def want(self, stream: "Stream | None", recipe: Recipe) -> None:
+        """Say what Run is to fit; without a table larger than memory nothing of this is shown."""
+        view, shown = self._view, stream is not None
+        if view.over_rows != shown:
+            view.over_rows = self.race_view.layout.visible = self.pricing.pane.visible = shown
+        if stream is None:
+            self._of = None
+            return
+        self._of = stream, (own := over_passes((recipe,))[0])
+        race = self.race_view.race
+        if race is None or (tuple(race.recipes), race.dataset.hash) != ((own,), stream.hash):
+            if (found := self._session.find_selection(stream, own)) is not None:
+                self.race_view.watch(found)
+            elif race is None:
+                self.race_view.expect((own,))
+            else:
+                self.race_view.outdated = True
+        else:
+            self.race_view.outdated = False
+        if self.pricing.ask(stream, (own,)):
+            self.race_view.give_up()
+
+    def _new(self) -> "ManagedRace | None":
+        if self._of is None:
+            return None
+        stream, recipe = self._of
+        return self.pricing.start(stream, (recipe,), self._session.adopt_selection)
+
+    def pump(self) -> bool:
+        """Follow the run; returns whether there may be more."""
+        if not self._view.over_rows:
+            return False
+        moving, race = self.race_view.pump(), self.race_view.race
+        self.pricing.tell_passes(race)
+        self._view.follow(race, self.race_view.outdated)
+        return moving
