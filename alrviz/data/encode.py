@@ -1,9 +1,11 @@
 """Encoder: from a table to codes, learned from the training rows alone.
 
 Categorical and ordinal columns: one level per value seen. Numeric columns: cut into intervals by MDL, quantiles or
-equal widths; with `discretize=None` one level per distinct value; with "keep" they stay numbers, and their codes only
-say whether the number is there. Missing is a level where it occurs in training
-(`missing="level"`), or no level at all ("skip"). What training never saw gets the code "no level".
+equal widths; with `discretize=None` one level per distinct value; with "smooth" they are quantiles, as many as one
+likes, for weights of neighbours are to be pulled together (models/parameterisation.py), those of ordinal columns too;
+with "keep" they stay numbers, and their codes only say whether the number is there. Missing is a level
+where it occurs in training (`missing="level"`), or no level at all ("skip"). What training never saw gets the code "no
+level".
 
 A categorical value is matched by value (1.0 is the level 1), else by text ("1" is the level 1 too): the next file may
 hold as text what the last one held as numbers.
@@ -24,7 +26,7 @@ from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.stop import NEVER, StopToken
 
 _FORMAT = 1
-_DISCRETIZE = ("mdl", "quantile", "uniform", "keep", None)
+_DISCRETIZE = ("mdl", "quantile", "uniform", "smooth", "keep", None)
 WEIGHTS = (1e-50, 1e100)  # what they may sum to: the square of a count is a number, and not 0
 _MISSING = ("level", "skip")
 
@@ -34,10 +36,11 @@ class Encoder:
 
     Parameters
     ----------
-    discretize : "mdl", "quantile", "uniform", "keep" or None
-        How numeric columns are cut; None: every distinct value is a level; "keep": not at all.
+    discretize : "mdl", "quantile", "uniform", "smooth", "keep" or None
+        How numeric columns are cut; None: every distinct value is a level; "smooth": as "quantile", and levels of
+        numeric and ordinal columns are chains; "keep": not at all.
     n_bins : int, at least 2
-        Intervals of "quantile" and "uniform"; fewer where values repeat.
+        Intervals of "quantile", "uniform" and "smooth"; fewer where values repeat.
     missing : "level" or "skip"
         Missing is a level of its own (the last) where training rows have it, or no level.
     categorical_features : "from_dtype", "all", None, or names, a mask or indices
@@ -144,7 +147,7 @@ class Encoder:
         def find_cuts(numbers: np.ndarray, present: np.ndarray) -> np.ndarray:
             if self.discretize == "mdl":
                 return mdl_cuts(numbers, y[present], len(classes), weights[present], stop=stop)
-            if self.discretize == "quantile":
+            if self.discretize in ("quantile", "smooth"):
                 return quantile_cuts(numbers, self.n_bins, weights[present])
             if self.discretize == "keep":
                 return np.empty(0)
@@ -170,6 +173,17 @@ class Encoder:
         for numbers, j in zip(kept, self.numeric_, strict=True):
             numbers[:] = as_numbers(columns[j], self.columns_[j].name)
         return kept
+
+    @property
+    def chains_(self) -> np.ndarray | None:
+        """How many levels of each column (a,) are smooth: all but missing of numeric and ordinal ones; None of others
+        than "smooth".
+        """
+        if self.discretize != "smooth":
+            return None
+        own = [column.n_levels - (column.missing_code is not None) for column in self.columns_]
+        ordered = [column.kind in ("numeric", "ordinal") for column in self.columns_]
+        return np.array(own, np.int64) * ordered
 
     @property
     def numeric_(self) -> np.ndarray:
@@ -199,6 +213,7 @@ class Encoder:
             names=tuple(column.name for column in self.columns_),
             numbers=numbers,
             numeric=np.empty(0, np.int64) if numbers is None else self.numeric_,
+            chains=self.chains_,
         )
 
     def _matching(self, X: Any) -> list[pd.Series]:
@@ -259,7 +274,7 @@ def cuts_text(how: Any) -> str:
     """
     bins = how.n_bins
     named = {"mdl": "MDL", "quantile": f"{bins} quantiles", "uniform": f"{bins} equal widths", None: "every value"}
-    return named[how.discretize]
+    return (named | {"smooth": "smooth levels"})[how.discretize]
 
 
 LOST_ADVICE = 'discretize="quantile" keeps all of them'

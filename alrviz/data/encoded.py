@@ -7,6 +7,7 @@
     classes  (C,)               class labels, sorted
     numbers  (n, N)  float64    numeric columns that are not cut, NaN where missing; None where all are cut
     numeric  (n,)    int64      which columns those are: their codes only say whether the number is there
+    chains   (a,)    int64      how many levels of column j, from the first on, are smooth; None where none are meant to
 
 Columns are contiguous: a pass over one tuple reads only its own columns. "No level" is a value never seen in training,
 or a missing one that is not a level; a cell that contains it is no cell, and adds nothing to any score.
@@ -40,6 +41,7 @@ class Encoded:
     names: tuple[str, ...]
     numbers: np.ndarray | None = None
     numeric: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    chains: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or self.codes.dtype.kind != "u":
@@ -94,4 +96,5 @@ class Encoded:
             names=self.names,
             numbers=None if self.numbers is None else self.numbers[:, rows],
             numeric=self.numeric,
+            chains=self.chains,
         )

@@ -124,7 +124,7 @@ def _prepared(
     take = (lambda rows: X.iloc[rows]) if isinstance(X, pd.DataFrame) else (lambda rows: X[rows])
     encoder = Encoder(
         discretize=recipe.cuts,
-        n_bins=recipe.n_bins,
+        n_bins=recipe.most_levels,
         missing=recipe.missing,
         categorical_features=categorical_features,
     ).fit(take(train), classes[code[train]], weights[train])

@@ -118,8 +118,9 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "What a cell without training rows adds to the scores: nothing, or what the m-estimate of an empty cell gives.",
     ),
     "discretize": (
-        '"mdl", "quantile", "uniform" or None',
-        "How `fit` cuts numeric columns into levels; None: every distinct value is a level.",
+        '"mdl", "quantile", "uniform", "smooth" or None',
+        'How `fit` cuts numeric columns into levels; None: every distinct value is a level. "smooth": many levels, and '
+        "in LR, ALR, HLR and HALR a penalty on differences of neighbours' weights, also along ordinal columns.",
     ),
     "n_bins": ("int from 2", 'Levels of "quantile" and "uniform".'),
     "categorical_features": (

@@ -141,7 +141,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         recipe = self._settled(recipe, X, y, weights)
         encoder = Encoder(
             discretize=recipe.cuts,
-            n_bins=recipe.n_bins,
+            n_bins=recipe.most_levels,
             missing=recipe.missing,
             categorical_features=self.categorical_features,
         ).fit(X, y, weights)

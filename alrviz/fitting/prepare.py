@@ -21,7 +21,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.data.stream.coding import choosing_rows, choosing_size, row_hash
 from alrviz.errors import RecipeError, TableError
-from alrviz.models.cell_space import SomeCells, Tuples, space_of
+from alrviz.models.cell_space import SomeCells, Tuples, admitted, space_of, with_grids
 from alrviz.models.index import CellIndex, index_cells
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.repeats import merge_repeats
@@ -166,10 +166,11 @@ class Prepared:
         parts = self._rows(stop)
         live = parts[0][1].weights > 0
         space = space_of(self.encoded.levels, tuples)
-        codes, index = [codes for codes, _ in parts], None
-        if isinstance(tuples, SomeCells):
-            seen = index_cells(space, [(np.arange(space.n_tuples), np.flatnonzero(live))], codes[0], self.n_jobs, stop)
-            index = CellIndex.of_seen(space, tuples.admitted(space, seen.seen))
+        codes, index, chains = [codes for codes, _ in parts], None, self.encoded.chains
+        if isinstance(tuples, SomeCells) or chains is not None:
+            every = np.arange(space.n_tuples), np.flatnonzero(live)
+            seen = admitted(tuples, space, index_cells(space, [every], codes[0], self.n_jobs, stop).seen)
+            index = CellIndex.of_seen(space, seen if chains is None else with_grids(space, chains, seen))
         cover, keys = cover_rows(self.plan(tuples, stop), space, codes, live, self.n_jobs, stop, index)
         rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
         return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)
@@ -208,7 +209,7 @@ def prepare(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None = None, sto
         Stopped: if the token was pulled meanwhile.
         TableError: if no model can be learned from the table.
     """
-    key = (recipe.cuts, recipe.n_bins, recipe.missing, recipe.holdout, recipe.seed)
+    key = (recipe.cuts, recipe.most_levels, recipe.missing, recipe.holdout, recipe.seed)
     with _shelves_lock:
         shelf = _shelves.setdefault(dataset, _Shelf())
     with _turn(shelf.lock, stop):
@@ -219,7 +220,7 @@ def _encode(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None, stop: Stop
     train, held = split(dataset.y, recipe.holdout, recipe.seed, dataset.splitting)
     frame, labels = dataset.X, dataset.y
     stop.check()
-    encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.n_bins, missing=recipe.missing)
+    encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing)
     X, y = frame.iloc[train], labels[train]
     encoder.fit(X, y, stop=stop)
     encoded = encoder.encode(X, y, stop=stop)

@@ -22,6 +22,11 @@ from alrviz.fitting.families.family import Family
 # Format 1 had fewer parameters: what it left out takes its default, which is what it did.
 FORMAT = 2
 _READ = (1, FORMAT)
+# Smooth levels, by order: one column tells no more from 32 on, whatever the rows, but cells grow as a power of them.
+# (Held-out log loss at order 2 of 8, 16 and 24: magic .317, .300, .294, vowel .29, .25, .22, in 1, 3 and 4 times the
+# time.) "auto" may choose any order.
+SMOOTH_LEVELS: Mapping[object, int] = {1: 64, 2: 24, 3: 8, "auto": 8}
+LEAST_SMOOTH = 5
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -31,7 +36,8 @@ class Recipe:
     Args:
         family: "lr", "alr", "hlr", "halr", "salr", "hsalr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf", "hgb"
             (boosting) or "svm".
-        discretize: "mdl", "quantile", "uniform" or None (every distinct value is a level); dlr, rf, hgb
+        discretize: "mdl", "quantile", "uniform", "smooth" (many quantiles, whose weights are penalised by the
+            differences of neighbours in lr, alr, hlr and halr) or None (every distinct value is a level); dlr, rf, hgb
             and svm cut nothing.
         n_bins: Number of levels for "quantile" and "uniform".
         holdout: Share of the rows held out, stratified by class; 0 holds out none.
@@ -69,6 +75,8 @@ class Recipe:
         checked = {name: check_param(family, name, value) for name, value in params.items()}
         full = {name: checked.get(name, param.default) for name, param in of.params.items()}
         of.check_together(full)
+        if discretize == "smooth":
+            of.check_smooth(full)
         encoding = {"discretize": discretize, "n_bins": n_bins, "holdout": holdout, "seed": seed}
         object.__setattr__(self, "family", family)
         for name, value in encoding.items():
@@ -97,8 +105,20 @@ class Recipe:
 
     @property
     def cuts(self) -> str | None:
-        """How numeric columns are cut: `discretize`, and "keep" where the family takes them as they are."""
-        return "keep" if self.definition.takes_numbers else self.discretize
+        """How numeric columns are cut: `discretize`; "keep" where the family takes them as they are, and "quantile" for
+        "smooth" where it takes levels one by one.
+        """
+        if self.definition.takes_numbers:
+            return "keep"
+        return "quantile" if self.discretize == "smooth" and not self.definition.smooths else self.discretize
+
+    @property
+    def most_levels(self) -> int:
+        """Levels of a numeric column at most, where these are cut by number: `n_bins`, and of smooth ones what the
+        tables of an order bear.
+        """
+        order = self.params.get("order", 2)
+        return self.n_bins if self.discretize != "smooth" else SMOOTH_LEVELS.get(order, LEAST_SMOOTH)
 
     @property
     def missing(self) -> str:

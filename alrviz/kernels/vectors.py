@@ -104,6 +104,36 @@ def ridge_line_derivatives(q, w, center, d, parts, begin, end):
 
 
 @kernel
+def prefix_sums(before, sums):
+    """Add row before[a, i] of `sums` to row i, i ascending, for one a after the other; -1 is no row."""
+    for a in range(len(before)):
+        for i in range(before.shape[1]):
+            if before[a, i] >= 0:
+                for k in range(sums.shape[1]):
+                    sums[i, k] += sums[before[a, i], k]
+
+
+@kernel
+def suffix_sums(before, sums):
+    """Add row i of `sums` to row before[a, i], i descending, for one a before the other: the transpose."""
+    for a in range(len(before) - 1, -1, -1):
+        for i in range(before.shape[1] - 1, -1, -1):
+            if before[a, i] >= 0:
+                for k in range(sums.shape[1]):
+                    sums[before[a, i], k] += sums[i, k]
+
+
+@kernel
+def differences(before, sums):
+    """Take row before[a, i] of `sums` from row i: what `prefix_sums` makes undone."""
+    for a in range(len(before) - 1, -1, -1):
+        for i in range(before.shape[1] - 1, -1, -1):
+            if before[a, i] >= 0:
+                for k in range(sums.shape[1]):
+                    sums[i, k] -= sums[before[a, i], k]
+
+
+@kernel
 def difference(new, old, short, begin, end):
     """short = new - old, rounded to float32."""
     for i in range(begin, end):

@@ -21,6 +21,8 @@ from alrviz.memory import free_memory
 
 # Cells are numbered in 64 bits. Only those that occur are ever stored, so that this is no limit of memory.
 MOST_CELLS = 2**62
+# Cells of a tuple that are kept although no row has them: a few thousand weights cost less than a pass.
+MOST_GRID = 4096
 # The list of tuples: so few bytes need no question to the system.
 _SMALL = 2**24
 
@@ -263,6 +265,15 @@ class SomeCells:
             cells = below.first[parts] + (rest * below.strides[parts]).sum(axis=1)
             hits += (parts >= 0) & np.isin(cells, self.cells)
         return seen[hits == codes.shape[1]] if self.strong else seen[hits > 0]
+
+
+def with_grids(space: Space, chains: NDArray[np.int64], seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the cells `seen`, ascending, and all others of tuples with a column whose first levels, so many (a,), are
+    smooth: what is learned of a cell's neighbours holds for it too. Tuples of over `MOST_GRID` cells keep to `seen`.
+    """
+    smooth = ((space.strides > 0) & (chains[space.tuples] > 1)).any(axis=1) & (space.cards <= MOST_GRID)
+    own = [np.arange(begin, begin + card) for begin, card in zip(space.first[smooth], space.cards[smooth], strict=True)]
+    return np.union1d(seen, np.concatenate(own)) if own else seen
 
 
 AnySpace = CellSpace | TupleSpace

@@ -146,6 +146,9 @@ class Stream:
             raise RecipeError(f"seed={seed!r} is out of range; expected a whole number from 0 to {2**32 - 1}")
         if discretize == "keep":
             raise RecipeError("numbers are not kept as they are in a table read in batches; expected discretize='mdl'")
+        if discretize == "smooth":
+            raise RecipeError("smooth levels are not there for a table read in batches; expected discretize='mdl' or "
+                              "'quantile', or read_table, which reads it whole")  # fmt: skip
         encoder = Encoder(discretize=discretize, n_bins=n_bins, missing=missing)
         key = self._key([discretize, n_bins, missing, holdout, seed, self.unreadable])
         path = self.cache / f"{key[:32]}{SUFFIX}"

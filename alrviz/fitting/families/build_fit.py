@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.objectives.linear import LinearObjective
@@ -59,18 +60,20 @@ def assemble(
     stop: StopToken = NEVER,
     *,
     seed: int = 0,
+    chains: NDArray[np.int64] | None = None,
 ) -> Fit:
     """Return the fit that `params` (complete, as a recipe of a linear family holds them) make of `tables` and of the
     `rows` of `cover`.
 
-    `classes` are the labels that `class_weight` may name; `seed` is that of a start that is drawn.
+    `classes` are the labels that `class_weight` may name; `seed` is that of a start that is drawn; `chains` (a,) says
+    how many levels of each column are smooth.
 
     Raises:
         RecipeError: where a logarithm of 0 would follow, or a class weight names no class.
     """
     full = {**_NO_STEPS, **params}
     weighted = class_weighted(rows, full["class_weight"], classes)
-    return _assemble(weighted, cover, tables, _METRICS[full["scale"]], full, seed, stop)
+    return _assemble(weighted, cover, tables, _METRICS[full["scale"]], full, seed, stop, chains)
 
 
 # What is fitted where a family says nothing of it: AnJE, as it is.
@@ -88,9 +91,10 @@ _SPREAD = 0.1
 
 
 def _assemble(
-    rows: Rows, cover: Cover, tables: Tables, name: str, params: Mapping[str, Any], seed: int, stop: StopToken
-) -> Fit:
-    parameterisation, unseen, w0 = _weights(tables, name, params, seed)
+    rows: Rows, cover: Cover, tables: Tables, name: str, params: Mapping[str, Any], seed: int, stop: StopToken,
+    chains: NDArray[np.int64] | None,
+) -> Fit:  # fmt: skip
+    parameterisation, unseen, w0 = _weights(tables, name, params, seed, chains)
     objective = LinearObjective(
         rows,
         cover,
@@ -171,7 +175,7 @@ def weights_of(tables: Tables, params: Mapping[str, Any], seed: int) -> tuple[Pa
 
 
 def _weights(
-    tables: Tables, name: str, params: Mapping[str, Any], seed: int
+    tables: Tables, name: str, params: Mapping[str, Any], seed: int, chains: NDArray[np.int64] | None = None
 ) -> tuple[Parameterisation, Unseen | None, Floats]:
     """How weights become phi, what unseen cells add, and the weights of the start."""
     start_model = _MODELS[params["start"]]
@@ -183,7 +187,8 @@ def _weights(
             raise RecipeError(
                 "unseen='m-estimate' with smoothing=0 takes the logarithm of 0; expected smoothing above 0"
             )
-    parameterisation = parameterise(name, tables, params["alpha"], params["share"], on_phi=params["penalty"] == "phi")
+    on_phi = params["penalty"] == "phi"
+    parameterisation = parameterise(name, tables, params["alpha"], params["share"], on_phi=on_phi, chains=chains)
     if params["start"] == "random":
         w0 = np.random.default_rng(seed).normal(0.0, _SPREAD, parameterisation.shape)
     else:

@@ -142,7 +142,10 @@ class CellFamily(Family):
         tables = prepared.tables(tuples, smoothing, stop)
         # before the objective: both hold a table of all cells
         baseline = observers.baseline_losses(covered, tables, params.get("class_weight"), classes, stop)
-        fit = assemble(covered.rows, covered.cover, tables, params, classes, stop, seed=request.recipe.seed)
+        fit = assemble(
+            covered.rows, covered.cover, tables, params, classes, stop, seed=request.recipe.seed,
+            chains=prepared.encoded.chains,
+        )  # fmt: skip
         return BuiltFit(fit, covered.heldout, baseline, tables, compiled)
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
@@ -208,8 +211,9 @@ class CellFamily(Family):
         one_is_anje = of["order"] == 1 or of.get("scale") == "theta-gamma"
         center = "anje" if of["center"] == 1 and one_is_anje else of["center"]
         toward = (center, None if center == 0 else of.get("smoothing"))
-        plain = of.get("scale") in (None, "none")
-        on = ("phi",) if of["penalty"] == "phi" or plain else ("w", *scale)
+        smooth = recipe.cuts == "smooth"  # the penalty is on steps of w
+        plain = of.get("scale") in (None, "none") and not smooth
+        on = ("phi",) if plain or (of["penalty"] == "phi" and not smooth) else (of["penalty"], *scale)
         return (*common, of["alpha"], *toward, *on)
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
@@ -224,6 +228,7 @@ class Fitted(CellFamily):
     """What lr and alr share: weights that are found."""
 
     paper = _PAPER
+    smooths = True
     _labels: ClassVar[Mapping[str, str]]
 
     def check_together(self, params: Mapping[str, Any]) -> None:
@@ -237,6 +242,15 @@ class Fitted(CellFamily):
                 f"share={params['share']!r} with scale={params['scale']!r} is no model: that scale is made for one "
                 "weight per cell and class; expected share='cell-class', or scale='none'"
             )
+
+    def check_smooth(self, params: Mapping[str, Any]) -> None:
+        """A step moves the weights of many cells: a `RecipeError` where cells are taken one by one."""
+        for name, able in _SMOOTH.items():
+            if self.smooths and params[name] not in able:
+                raise RecipeError(
+                    f"{name}={params[name]!r} is not there for smooth levels; expected {name}={able[0]!r}, or "
+                    "discretize='quantile'"
+                )
 
     def label(self, params: Mapping[str, Any]) -> str:
         """The scale's own label where it has one."""
@@ -392,6 +406,13 @@ class AnJE(CellFamily):
     def title(self, params: Mapping[str, Any]) -> str:
         """The order."""
         return f"{self.label(params)} n={params['order']}"
+
+
+# What goes with smooth levels.
+_SMOOTH: Mapping[str, tuple[object, ...]] = {
+    "share": ("cell-class",), "scale": ("none", "theta", "theta-gamma"),
+    "solver": ("auto", *(solver for solver in NEEDS if solver not in (*STOCHASTIC, *IN_BATCHES))),
+}  # fmt: skip
 
 
 def toward(params: Mapping[str, Any]) -> str:

@@ -118,6 +118,7 @@ class Family:
         colours: its colour (#rrggbb) on pictures, for each label that it gives out.
         aliases: other names of it, in small letters alone, and the recipe that each one means.
         has_steps: whether its fit is a run, a stream of steps; else it is fitted at one go, by its classifier.
+        smooths: whether weights of smooth levels are found together; others take each of these levels by itself.
         takes_numbers: whether it takes numeric columns as they are, so that nothing is cut into levels.
         counts_cells: whether its fit begins with counts of cells.
         shows_weights: whether its model is a table of cells and weights.
@@ -137,6 +138,7 @@ class Family:
     colours: ClassVar[Mapping[str, str]]
     aliases: ClassVar[Mapping[str, str]] = {}
     has_steps: ClassVar[bool] = False
+    smooths: ClassVar[bool] = False
     takes_numbers: ClassVar[bool] = False
     counts_cells: ClassVar[bool] = True
     shows_weights: ClassVar[bool] = True
@@ -149,6 +151,9 @@ class Family:
 
     def check_together(self, params: Mapping[str, Any]) -> None:
         """Raise `RecipeError`, naming what does go together, if no model has these parameters at once."""
+
+    def check_smooth(self, params: Mapping[str, Any]) -> None:
+        """Raise `RecipeError` where these parameters do not go with smooth levels."""
 
     def label(self, params: Mapping[str, Any]) -> str:
         """Return a short name for legends and colours."""
@@ -222,5 +227,5 @@ def rows_key(recipe: "Recipe") -> tuple[Hashable, ...]:
     weights = recipe.params.get("class_weight")
     weighting = tuple(sorted(weights.items(), key=str)) if isinstance(weights, Mapping) else weights
     missing = recipe.params.get("missing")
-    n_bins = recipe.n_bins if recipe.cuts in ("quantile", "uniform") else None
+    n_bins = recipe.most_levels if recipe.cuts in ("quantile", "uniform", "smooth") else None
     return (recipe.cuts, n_bins, recipe.holdout, recipe.seed, missing, weighting)

@@ -57,6 +57,7 @@ class SelectiveALR(ALR):
     paper: ClassVar[Mapping[str, Any]] = _PAPER
     colours: ClassVar[Mapping[str, str]] = {"salr": "#009E73"}
     aliases: ClassVar[Mapping[str, str]] = {"selectivealr": 'Recipe("salr")'}
+    smooths = False  # tuples are chosen by cells of their own
     _labels: ClassVar[Mapping[str, str]] = {}
 
     def title(self, params: Mapping[str, Any]) -> str:

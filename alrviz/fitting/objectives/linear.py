@@ -2,7 +2,7 @@
 
     F(w) = loss(phi) + sum alpha q (w - center)^2,              phi = scale * w[owner]
     alpha is one number, or that of the order of a weight's cells; of the intercepts the smallest
-    q = 1 (penalty on w) or the sum of scale^2 over the owner's places (penalty on phi)
+    q = 1 (penalty on w) or the sum of scale^2 over the owner's places (penalty on phi; of steps the mean)
     dloss/dphi[c, k] = sum over rows in cell c of the residual (p_k - 1[k = y] for nll: see kernels/scores.py)
     dF/dw = sum over the owner's places of scale * dloss/dphi + 2 alpha q (w - center)
 
@@ -31,8 +31,9 @@ from alrviz.stop import NEVER, StopToken
 
 def ridge_of(parameterisation: Parameterisation, alpha: Alpha, penalty: str) -> Floats | None:
     """Return 2 alpha q, shaped as w (S + 1, C) or as fewer weights are; None without a penalty."""
-    norms, each = parameterisation.norms, parameterisation.alpha_of_weights(alpha)
-    return 2.0 * each * (norms**2 if penalty == "phi" else np.ones_like(norms)) if np.any(each) else None
+    each = parameterisation.alpha_of_weights(alpha)
+    q = parameterisation.squares if penalty == "phi" else np.ones(parameterisation.shape)
+    return 2.0 * each * q if np.any(each) else None
 
 
 class CellWeights:
@@ -186,8 +187,7 @@ class LinearObjective(CellWeights, ScoredObjective):
 
     def _bent(self, curvature: Floats) -> Floats:
         """The diagonal of the Hessian of F from that of the loss with respect to phi, which is used up."""
-        curvature *= self.scale
-        diagonal = self.parameterisation.adjoint(curvature)
+        diagonal = self.parameterisation.diagonal(curvature)
         if self._q is not None:
             diagonal += self._q
         return diagonal

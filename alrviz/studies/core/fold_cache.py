@@ -42,7 +42,7 @@ class FoldCache:
         self.train, self.test = split.rows(table.y, table.splitting)
         start = time.perf_counter()
         self.X, labels = table.X.iloc[self.train], table.labels[self.train]
-        encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.n_bins, missing=recipe.missing).fit(self.X, labels)
+        encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing).fit(self.X, labels)
         self.prepared = Prepared(
             encoder.encode(self.X, labels), None, encoder, 1, splitting=table.splitting.of_rows(self.train)
         )
@@ -82,7 +82,7 @@ class FoldCache:
 def cached_fold(table: SentTable, split: Split, recipe: Recipe) -> FoldCache:
     """Return the training rows of a split as a recipe has them encoded; the last few are kept."""
     shelf: OrderedDict[Any, FoldCache] = _mine.__dict__.setdefault("shelf", OrderedDict())
-    key = (table.hash, split, recipe.cuts, recipe.n_bins, recipe.missing)
+    key = (table.hash, split, recipe.cuts, recipe.most_levels, recipe.missing)
     if key not in shelf:
         while len(shelf) >= KEPT:
             shelf.popitem(last=False)

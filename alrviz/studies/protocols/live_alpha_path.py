@@ -68,7 +68,7 @@ class LiveAlphaPath:
 
     def _rows(self, recipe: Recipe, stop: StopToken) -> AlphaPathFit:
         """The rows as a recipe has them encoded; models of another recipe are let go."""
-        encoding = (recipe.cuts, recipe.n_bins, recipe.missing)
+        encoding = (recipe.cuts, recipe.most_levels, recipe.missing)
         of = recipe.replace(alpha=1.0)
         if self._made_of != of:
             self._models.clear()
