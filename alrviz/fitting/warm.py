@@ -20,6 +20,7 @@ from alrviz.models.averages import AverageModel
 from alrviz.models.cell_space import CellSpace
 from alrviz.models.density import DensityFeatures
 from alrviz.models.linear import LinearModel
+from alrviz.models.parameterisation import Steps
 from alrviz.models.plan import plan_cover
 from alrviz.models.score_table import ScoreTable
 from alrviz.models.selective import select
@@ -51,7 +52,16 @@ def warm_fit(recipe: "Recipe", n_classes: int, wide: bool) -> float:
     """Make the passes of a fit ready, of wide keys or not; return the seconds it took (0.0 if they were)."""
     bends = chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
     seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")], bends)
-    return seconds + (warm_single(wide) if recipe.solver in STOCHASTIC else 0.0)
+    seconds += warm_single(wide) if recipe.solver in STOCHASTIC else 0.0
+    return seconds + (warm_steps() if recipe.cuts == "smooth" else 0.0)
+
+
+def warm_steps() -> float:
+    """Make ready the sums along smooth levels; return the seconds it took, the first time."""
+    start = time.perf_counter()
+    steps = Steps(np.zeros((1, 1), np.int32) - 1, np.ones((2, 1)))
+    steps.steps_to(steps.adjoint(steps.sums(np.zeros((2, 2)))))
+    return time.perf_counter() - start
 
 
 def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) -> float:
@@ -131,6 +141,7 @@ def warm(wide: bool = True) -> tuple[int, float]:
         warm_covers(wider)
         warm_passes(lanes, wider)
         warm_single(wider)
+        warm_steps()
         warm_networks(wider)
         for levels in (70_000,) if wider else (2, 300):
             warm_stream(lanes, np.array([levels]))

@@ -16,7 +16,7 @@ def test_counts_by_level_and_class():
     assert count_levels(codes, y, 4, 2).tolist() == [[1, 0], [1, 1], [1, 2], [0, 0]]
 
 
-@pytest.mark.parametrize("cuts", ["mdl", "quantile", "uniform"])
+@pytest.mark.parametrize("cuts", ["mdl", "quantile", "uniform", "smooth"])
 def test_every_row_with_a_value_is_in_the_picture(cuts):
     dataset = load_demo("iris")
     for column in dataset.columns:

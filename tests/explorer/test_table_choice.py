@@ -79,6 +79,8 @@ def test_slugs_of_cuts_say_what_recipes_say():
     assert cuts_of(mixed) == EACH
     assert [recipe.discretize for recipe in with_cuts(mixed, "uniform-10")] == ["uniform", "mdl", "uniform"]
     assert cuts_of((Recipe("rf"), Recipe("lr", discretize=None))) == "values"
+    smooth = with_cuts((Recipe("hlr"), Recipe("lr", scale="diagonal"), Recipe("tan")), "smooth")
+    assert [recipe.cuts for recipe in smooth] == ["smooth", "quantile", "quantile"], "as near as a recipe can be"
 
 
 @pytest.mark.parametrize("page_class", STUDIES)

@@ -206,7 +206,7 @@ def test_the_verdict_names_the_cuts_it_stands_on_and_boosting_that_is_ahead():
     found = choose_order(dataset, seeing, **asked).run().verdict()
     assert found.order == 2
     assert found.clear
-    assert found.notes[0] == "numeric columns are cut by 10 quantiles"
+    assert found.notes[0] == "cuts of numeric columns: 10 quantiles"
     assert "(accuracy +" in found.sentence
 
 

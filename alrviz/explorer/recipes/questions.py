@@ -160,8 +160,16 @@ def recipes_of(
     found = []
     for family, params in asked.racers(order):
         shared = {name: value for name, value in (common | {"order": order}).items() if name in FAMILIES[family].params}
-        found.append(Recipe(family, seed=seed, **cuts, **{**shared, **params}))
+        found.append(cut_by(Recipe(family, seed=seed, **{**shared, **params}), cuts))
     return tuple(dict.fromkeys(recipe for recipe in found if recipe.params.get("order", 1) <= columns))[:MOST_RACERS]
+
+
+def cut_by(recipe: Recipe, cuts: Mapping[str, Any]) -> Recipe:
+    """Return the recipe with these cuts, discretize and n_bins; with quantiles where it takes no smooth levels."""
+    try:
+        return recipe.replace(**cuts)
+    except RecipeError:
+        return recipe.replace(discretize="quantile", n_bins=20)
 
 
 @dataclass(frozen=True, slots=True)

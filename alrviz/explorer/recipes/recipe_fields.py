@@ -124,7 +124,13 @@ _WORDS: Mapping[Any, str] = {
 }  # fmt: skip
 # Where a value has other words than anywhere else.
 _OWN: Mapping[str, Mapping[Any, str]] = {
-    "discretize": {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"},
+    "discretize": {
+        "mdl": "MDL",
+        "quantile": "quantiles",
+        "uniform": "equal widths",
+        "smooth": "smooth levels",
+        None: "every value",
+    },
     "cross_tuning": {True: "early stopping by cross-validation", False: "until convergence"},
     "solver": SOLVER_NAMES,
     "selective": {False: "all of them", True: "the best of them (selective)"},

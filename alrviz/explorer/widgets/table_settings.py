@@ -14,6 +14,7 @@ import panel_material_ui as pmui
 from param.parameterized import Event
 
 from alrviz.data.encode import cuts_text
+from alrviz.explorer.recipes.questions import cut_by
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.fitting.recipe import Recipe
@@ -21,7 +22,7 @@ from alrviz.fitting.recipe import Recipe
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-CUTS = ("", "quantile-5", "quantile-10", "quantile-20", "uniform-10", "values")
+CUTS = ("", "smooth", "quantile-5", "quantile-10", "quantile-20", "uniform-10", "values")
 EACH = "each"  # the menu's entry for recipes that are cut differently
 _SPLITS = {
     "": "at random",
@@ -44,8 +45,8 @@ _TIME = re.compile(r"date|time|year|month|day|week|hour|quarter")
 def cut_params(slug: str) -> dict[str, Any]:
     """Return what a recipe says of the cuts of a slug; MDL for one that is none."""
     match = re.fullmatch(r"(quantile|uniform)-(\d{1,4})", slug)
-    if slug == "values":
-        return {"discretize": None, "n_bins": 10}
+    if slug in ("values", "smooth"):
+        return {"discretize": None if slug == "values" else slug, "n_bins": 10}
     if match is None or int(match[2]) < 2:
         return {"discretize": "mdl", "n_bins": 10}
     return {"discretize": match[1], "n_bins": int(match[2])}
@@ -53,15 +54,14 @@ def cut_params(slug: str) -> dict[str, Any]:
 
 def cuts_slug(recipe: Recipe) -> str:
     """Return the slug of a recipe's cuts."""
-    if recipe.discretize in ("mdl", None):
-        return "" if recipe.discretize == "mdl" else "values"
-    return f"{recipe.discretize}-{recipe.n_bins}"
+    named = {"mdl": "", None: "values", "smooth": "smooth"}
+    return named.get(recipe.discretize, f"{recipe.discretize}-{recipe.n_bins}")
 
 
 def with_cuts(recipes: Sequence[Recipe], slug: str) -> tuple[Recipe, ...]:
     """Return the recipes with these cuts; those of families that take numbers as they are stay."""
     params = cut_params(slug)
-    return tuple(recipe if recipe.cuts == "keep" else recipe.replace(**params) for recipe in recipes)
+    return tuple(recipe if recipe.cuts == "keep" else cut_by(recipe, params) for recipe in recipes)
 
 
 def cuts_of(recipes: Sequence[Recipe]) -> str:
@@ -78,7 +78,7 @@ def cuts_menu(chosen: Callable[[str], None]) -> pmui.Select:
         width=152,
         size="small",
         margin=(0, 8, 0, 0),
-        description=explain("MDL"),
+        description=f"{explain('MDL')} {explain('smooth levels')}",
     )
 
     def tell(event: Event) -> None:

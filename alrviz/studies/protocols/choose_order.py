@@ -264,7 +264,7 @@ def cuts_note(study: Study) -> str:
     typical = lines.sort_values("lost_columns").iloc[len(lines) // 2]
     lost, numeric = int(typical.lost_columns), int(typical.numeric_columns)
     if not lost:
-        return f"numeric columns are cut by {how}"
+        return f"cuts of numeric columns: {how}"
     named = typical.lost_names + (" ..." if lost > 3 else "")
     note = f"{how} finds no cut in {lost:,} of {numeric:,} numeric columns ({named}): no order sees them"
     return note + (", also where they tell something together; try quantiles" if cut.discretize == "mdl" else "")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from alrviz.explorer.recipes.questions import FIRST, OWN, PULL, QUESTIONS, recipes_of
+from alrviz.explorer.recipes.questions import FIRST, OWN, PULL, QUESTIONS, cut_by, recipes_of
 from alrviz.fitting.recipe import Recipe
 
 
@@ -84,7 +84,7 @@ class RaceSettings:
     def cut(self, cuts: Mapping[str, Any]) -> None:
         """Give all racers these cuts."""
         self.cuts = dict(cuts)
-        self.recipes = tuple(dict.fromkeys(recipe.replace(**self.cuts) for recipe in self.recipes))
+        self.recipes = tuple(dict.fromkeys(cut_by(recipe, self.cuts) for recipe in self.recipes))
 
     def own(self, *recipes: Recipe) -> None:
         """Set racers that the reader has put together; order and alpha are theirs, where they agree."""

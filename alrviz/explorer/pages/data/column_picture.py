@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 MOST_BARS = 16
 BINS = 40
-CUTS = {"mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", None: "every value"}
+CUTS = {
+    "mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", "smooth": "smooth levels", None: "every value",
+}  # fmt: skip
 
 
 def count_levels(codes: np.ndarray, y: np.ndarray, levels: int, n_classes: int) -> np.ndarray:
@@ -57,7 +59,8 @@ def _number_picture(
     numbers = dataset.X[name].to_numpy(dtype=np.float64)
     present = ~np.isnan(numbers)
     train, held = split(dataset.y, Recipe("lr").holdout, seed, dataset.splitting)
-    encoder = Encoder(discretize=discretize, n_bins=n_bins)
+    alone = Recipe("lr", order=1, discretize=discretize, n_bins=n_bins)
+    encoder = Encoder(discretize=discretize, n_bins=alone.most_levels)
     code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], stop=stop).columns_[0]
     cuts = code.cuts if code.cuts is not None else np.empty(0)
     values = numbers[present]
