@@ -4,6 +4,7 @@ what a run over them keeps.
 
 import contextlib
 import io
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,7 @@ from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
+from alrviz.explorer.widgets.price_line import passes_text
 from alrviz.explorer.widgets.scripts import script
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import OWNER, until
@@ -113,6 +115,18 @@ def test_a_solver_that_needs_all_rows_at_once_gives_way():
     assert (sgd.params["solver"], tron.params["solver"]) == ("auto", "tron")
 
 
+def test_rows_a_second_are_of_the_passes_that_the_clock_has():
+    def step(passes, seconds):
+        return SimpleNamespace(passes=passes, seconds=seconds)
+
+    class Steps(list):
+        rows = 1000.0
+
+    assert passes_text([SimpleNamespace(trace=Steps([step(4.0, 0.0)]))]) == ""
+    counted = SimpleNamespace(trace=Steps([step(4.0, 0.0), step(5.0, 1.0), step(6.0, 2.0)]))
+    assert passes_text([counted]).startswith("pass 6 · 1,000 rows/s")
+
+
 def test_a_pass_is_priced_by_all_rows(file):
     page = opened(ConvergencePage, file, "?racers=alr_o1&on=all")
     until(page, lambda: page.pricing.known)
@@ -126,9 +140,9 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     page = opened(SelectionPage, file, "?page=selection&of=hsalr_o2&on=all&keep=50&cuts=")
     view, race_view = page.study_view, page.streamed.race_view
     until(page, lambda: page.streamed.pricing.known)
-    assert (view.over_rows, race_view.layout.visible, view.bar.panel.visible) == (True, True, False)
+    assert (view.over_rows, page.streamed.above.visible, view.bar.panel.visible) == (True, True, False)
     assert not page.menus["folds"].visible
-    assert not view.body.visible, "nothing was selected yet, least of all by the sample"
+    assert not view._searched[0].visible, "nothing was selected yet, least of all by the sample"
     race_view.press_run()
     until(page, lambda: race_view.race is not None and race_view.race.ended and view.search is not None)
     page.pump()
@@ -138,7 +152,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     assert [level.chosen for level in view.search.levels] == [level.chosen for level in run.levels]
     assert [len(level.chosen) for level in run.levels] == [4, 9]
     assert "Of 21 pairs (18 were looked at) 9 are kept." in view.found.object
-    assert view.body.visible
+    assert view._searched[0].visible
     assert view._csv_of_tuples().count("\n") > 7 + 18
     page._show_script()
     assert ".sample" not in page.dialog._code.value
@@ -157,5 +171,5 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     page.session.whole = ""
     until(page, lambda: view.search is not None and view.search.done and page.known is not None)
     assert page.known.study.dataset.n_rows == 500
-    assert (view.over_rows, race_view.layout.visible, view.bar.panel.visible) == (False, False, True)
+    assert (view.over_rows, page.streamed.above.visible, view.bar.panel.visible) == (False, False, True)
     page.close()

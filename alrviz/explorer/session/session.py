@@ -177,7 +177,7 @@ class Session(TableLoading):
             return ""
         return (
             f"Pages show a sample, {self._stream.sample.n_rows:,} of {self._stream.n_rows:,} rows, as they fit many "
-            "models or draw rows; on Convergence the menu Rows has all of them raced."
+            "models or draw rows; on Convergence and Selection the menu Rows has all of them fitted."
         )
 
     @property

@@ -225,14 +225,15 @@ def priced(
 
 def passes_text(runs: "Sequence[RunLike]") -> str:
     """Return how fast runs go over the rows of a table read in batches, and the memory of the process; "" before."""
-    last = [(run.trace[-1], run.trace.rows) for run in runs if len(run.trace) > 1]
-    seconds = sum(step.seconds for step, _ in last)
+    begun = [run for run in runs if len(run.trace) > 1]
+    seconds = sum(run.trace[-1].seconds - run.trace[0].seconds for run in begun)
     if not seconds:
         return ""
-    speed = sum(step.passes * rows for step, rows in last) / seconds
+    # Counting and selecting are on no learner's clock.
+    speed = sum((run.trace[-1].passes - run.trace[0].passes) * run.trace.rows for run in begun) / seconds
     memory = used_memory()
     in_all = f" · {bytes_text(memory)} in use" if memory else ""
-    return f"pass {max(step.passes for step, _ in last):.0f} · {count_text(round(speed))} rows/s{in_all}"
+    return f"pass {max(run.trace[-1].passes for run in begun):.0f} · {count_text(round(speed))} rows/s{in_all}"
 
 
 FEW = 4  # racers whose whole price has room

@@ -45,8 +45,8 @@ def rows_for(n_tuples: int) -> int:
     if rows < LEAST_ROWS:
         most = int(math.sqrt(MOST_LOOKED / (_VISITS * LEAST_ROWS)))
         raise RecipeError(
-            f"selection='cv' fits a model without each of {n_tuples:,} tuples; expected at most {most:,} (a lower "
-            "order, or hsalr, which grows them), or selection='mi', 'mi-mm' or 'gain', which one count scores"
+            f"selection='cv' fits a model without each of {n_tuples:,} tuples; expected at most {most:,} (of a lower "
+            "order, or grown by hsalr from few), or selection='mi', 'mi-mm' or 'gain', which one count scores"
         )
     return rows
 

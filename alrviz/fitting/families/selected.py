@@ -150,8 +150,12 @@ class SelectiveALR(ALR):
         self._check_number(params, n_columns)
 
     def _check_number(self, params: Mapping[str, Any], n_columns: int) -> None:
-        if params["selection"] == "cv" and params["order"] != "auto" and not self._hierarchy(params):
-            rows_for(comb(n_columns, params["order"]))
+        if params["selection"] != "cv" or params["order"] == "auto":
+            return
+        for tuples in self._looked(params, n_columns).values():
+            rows_for(tuples)
+            if self._kept(params, tuples) < tuples:  # how many grow from some of them the rows tell
+                break
 
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
         return ""

@@ -140,12 +140,12 @@ class RaceView(PlayerButtons, NotebookViewer):
             margin=(0, 0, 4, 0),
             css_classes=["alrviz-later"],
         )
-        said = pn.Row(self.sentence, self.status, sizing_mode="stretch_width", margin=0)
+        self.line = pn.Row(self.sentence, self.status, sizing_mode="stretch_width", margin=0)
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_width", margin=0)
         # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
         left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures"])
         self.body = pn.Row(left, self.side, sizing_mode="stretch_width", margin=0)
-        self.layout = ViewLayout(said, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(self.line, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> pn.viewable.Viewable:
         """Return the layout; the view comes alive with it."""

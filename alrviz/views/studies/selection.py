@@ -94,11 +94,13 @@ class SelectionView(StudyView):
         self.slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
         self.slider.param.watch(self._slid, "value")
         inside = {"padding-left": f"{LEFT - _THUMB}px", "padding-right": f"{RIGHT - _THUMB}px"}
+        ranks = as_high(self.ranks.pane, f"calc({high} - 44px)", 256)
         scores = pn.Column(
-            as_high(self.ranks.pane, f"calc({high} - 44px)", 256), pn.Column(self.slider, styles=inside, margin=0),
+            ranks, pn.Column(self.slider, styles=inside, margin=0),
             width=SIDE, margin=(0, 0, 0, 16),
         )  # fmt: skip
         levels = pn.Column(as_high(self.tuples.pane, high, 300), sizing_mode="stretch_width", margin=0)
+        self._searched = levels, ranks
         above = pn.Row(levels, scores, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         losses, *costs = (one.pane for one in self.shares.values())
         losses = pn.Column(as_high(losses, low, 250), sizing_mode="stretch_width", margin=0)
@@ -175,8 +177,9 @@ class SelectionView(StudyView):
         """Show a run from now on, or the search again."""
         self._task.cancel()
         self._race = self.search = None
-        self._below.visible = self.body.visible = False
+        self._below.visible, self.body.visible = False, self.over_rows  # whose slider is there before anything runs
         self.sentence.visible = self.bar.panel.visible = not self.over_rows
+        self._show_pictures()
         say(self.found, "")
         self.redraw()
         self._seek()
@@ -197,8 +200,16 @@ class SelectionView(StudyView):
             columns = tuple(column.name for column in race.dataset.reading.columns)
             done = len(levels) == _levels_of(recipe)
             self.search = Search(columns, order, score, levels, done=done)
-        self.body.visible = self.search is not None
+        say(self.found, "")
+        self._show_pictures()
         self._draw_search()
+
+    def _show_pictures(self) -> None:
+        """Hide what nothing was selected for yet."""
+        shown = self.search is not None or not self.over_rows
+        for part in (*self._searched, self.layout[-1]):
+            part.visible = shown
+        self._place()
 
     def origin(self, what: str) -> Origin:
         """Return what stands above and below a picture of `what` when it is saved."""

@@ -157,12 +157,13 @@ class SelectionPage(StudyPage):
         super().build()
         self.streamed = StreamedSelection(self.session, self.tasks, self.study_view)
         self.first[-1].insert(0, self.streamed.pricing.pane)
-        self.card.append(self.streamed.race_view)
+        self.card[:] = [self.streamed.above, self.study_view, self.streamed.below]
 
     def seek_on(self, dataset: "Dataset | None") -> None:
         """Price the run, where all rows are gone over, else the study of what is in memory."""
         whole = isinstance(self.session.raced, Stream)
-        self.menus["folds"].visible = not whole
+        for name in ("folds", "split"):  # of a study's folds, and of rows that are held out together
+            self.menus[name].visible &= not whole
         if whole:
             self.tasks.withdraw("study")
             self._sought, self.note.visible = None, False

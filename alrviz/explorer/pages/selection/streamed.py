@@ -1,12 +1,15 @@
 """All rows of a table larger than memory: a fit in passes, which tuples it selects, and how it learns."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
 
 from alrviz.explorer.recipes.questions import over_passes
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.price_line import PriceLine
 from alrviz.fitting.recipe import Recipe
+from alrviz.views.core.panes import say
 from alrviz.views.race.race_view import RaceView
 from alrviz.views.studies.selection import SelectionView
 
@@ -14,11 +17,18 @@ if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
     from alrviz.explorer.session.managed_jobs import ManagedRace
 
-HEIGHT = "330px"
+HEIGHT = "330px"  # of the picture of the passes, whose buttons stand above the tuples
+_PRESS = (
+    "Press Run: all {rows:,} rows are coded once, tuples are scored on the training rows level by level, and those "
+    "kept are learned in {passes} passes at most."
+)
 
 
 class StreamedSelection:
     """The run of the page, its price, and the picture of its passes; its tuples are shown by the page's view.
+
+    Attributes:
+        above, below: what stands above the tuples (buttons, words) and below them (the picture, numbers).
 
     Args:
         session: its runs are the registry's, under this owner.
@@ -30,7 +40,12 @@ class StreamedSelection:
         self._session, self._view = session, view
         self._of: tuple[Stream, Recipe] | None = None
         self.race_view = RaceView(again=self._new, wake=session.wake, axis="passes", height=HEIGHT, dark=session.dark)
-        self.race_view.layout.visible = False
+        race_view, buttons = self.race_view, self.race_view.transport.panel
+        race_view.body[0].remove(buttons)
+        numbers = race_view.layout[-1]
+        shown: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 8, 0), "visible": False}
+        self.above = pn.Column(race_view.line, buttons, **shown)
+        self.below = pn.Column(race_view.body, numbers, **shown)
         self.pricing = PriceLine(
             tasks, self.race_view.press_again, self.race_view.give_up,
             lambda: "the fit starts then" if self.race_view.player.waits else "",
@@ -45,7 +60,8 @@ class StreamedSelection:
         """Say what Run is to fit; without a table larger than memory nothing of this is shown."""
         view, shown = self._view, stream is not None
         if view.over_rows != shown:
-            view.over_rows = self.race_view.layout.visible = self.pricing.pane.visible = shown
+            view.over_rows = self.above.visible = self.below.visible = self.pricing.pane.visible = shown
+            self.race_view.line.visible = False  # nothing is said of nothing
         if stream is None:
             self._of = None
             return
@@ -62,6 +78,9 @@ class StreamedSelection:
             self.race_view.outdated = False
         if self.pricing.ask(stream, (own,)):
             self.race_view.give_up()
+        if self.race_view.race is None:
+            press = _PRESS.format(rows=stream.n_rows, passes=own.params["max_iter"])
+            say(view.found, f"<div class='sentence quiet'>{press}</div>")
 
     def _new(self) -> "ManagedRace | None":
         if self._of is None:
@@ -74,6 +93,7 @@ class StreamedSelection:
         if not self._view.over_rows:
             return False
         moving, race = self.race_view.pump(), self.race_view.race
+        self.race_view.line.visible = race is not None or self.race_view.player.waits
         self.pricing.tell_passes(race)
         self._view.follow(race, self.race_view.outdated)
         return moving
