@@ -139,7 +139,10 @@ def test_an_order_is_chosen_where_counts_are_not_smoothed():
     assert model.cells_.order == 1
 
 
-def test_a_study_says_that_an_order_to_be_chosen_has_no_price():
+def test_a_study_prices_an_order_to_be_chosen_by_a_likely_one_says_so_and_runs():
     study = alrviz.compare(alrviz.load_demo("led", 300), [alrviz.Recipe("alr", order="auto")], folds=2, n_jobs=1)
     (line,) = (one for _, one in study.price().fits)
-    assert "is chosen once a run begins" in line.refused
+    assert (line.refused, line.seconds > 0) == ("", True)
+    assert line.lost == "each fit of alr chooses its order, and is priced as of order 2"
+    assert "each; each fit of alr chooses its order" in str(study.price())
+    assert set(study.run().frame().outcome) <= {"converged", "step limit"}

@@ -145,7 +145,9 @@ class PriceLine:
         try:
             if self.refused:
                 raise AlrvizError(self.refused)
-            prices = () if isinstance(dataset, Stream) else [price for _, price in self.found]  # a pass has its own
+            # A pass over files has a price of its own, and an order that is still to be chosen has none.
+            known = not isinstance(dataset, Stream) and all(one.params.get("order") != "auto" for one in recipes)
+            prices = [price for _, price in self.found] if known else ()
             made = race(dataset, recipes, n_jobs=self._threads, prices=prices)
             return adopt(made, bytes=self.bytes, threads=self._threads)
         except AlrvizError as error:  # refused, or more than the server can ever hold
@@ -189,7 +191,7 @@ def priced(
     """
     from alrviz.fitting.parallel_compile import CompileProcess
     from alrviz.fitting.prepare import prepare
-    from alrviz.fitting.pricing.price import price_of
+    from alrviz.fitting.pricing.price import of_likely_order, price_of
     from alrviz.fitting.runs.run import Run
     from alrviz.fitting.warm import warm_covers
 
@@ -214,12 +216,14 @@ def priced(
             warm_covers(prepared.wide)
             beside.wait(stop)  # the price times a pass, which needs those kernels and the processor to itself
         tell("preparing: planning, pricing")
-        price = price_of(prepared.encoded, recipe, prepared.holdout, stop=stop, timed=True, prepared=prepared)
+        own = of_likely_order(recipe, prepared.encoded.n_columns)
+        price = price_of(prepared.encoded, own, prepared.holdout, stop=stop, timed=True, prepared=prepared)
+        price = price if own is recipe else replace(price, refused="")  # a lower one will do
         found.append((name, price))
         stop.check()
         if not price.refused:
             tell("preparing: compiling")
-            recipe.definition.warm_for(recipe, prepared, stop)
+            own.definition.warm_for(own, prepared, stop)
     return found
 
 

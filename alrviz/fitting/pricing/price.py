@@ -192,6 +192,11 @@ def known_order(recipe: "Recipe") -> int:
     return int(order)
 
 
+def of_likely_order(recipe: "Recipe", n_columns: int) -> "Recipe":
+    """Return the recipe itself, or, where rows are still to choose its order, the one of order 2: a guess."""
+    return recipe.replace(order=min(2, n_columns)) if recipe.params.get("order") == "auto" else recipe
+
+
 def price_cells(request: PriceRequest) -> Price:
     """Return the price of a recipe of a linear family, the cells that occur counted or estimated.
 

@@ -1,7 +1,7 @@
 """What a study takes before it runs: the price of each recipe, about how many seconds a fit and all of them take."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from alrviz.data.encode import lost_text
 from alrviz.errors import AlrvizError, for_page
 from alrviz.fitting.families.family import SECONDS
 from alrviz.fitting.folds import FOLDS, MANY
+from alrviz.fitting.pricing.price import of_likely_order
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core import workers
@@ -35,7 +36,7 @@ _TUNED = 1500  # passes of elr, which fits folds to find where to stop
 @dataclass(frozen=True)
 class RecipePrice:
     """A recipe, what one fit of it costs, why it is left out, if it is, about how long a fit takes, and a sentence
-    on the columns that its cuts lose.
+    on the columns that its cuts lose, or on an order that is not known before.
     """
 
     name: str
@@ -91,10 +92,15 @@ def price_recipes(
     found = []
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         stop.check()
-        plain = recipe.replace(holdout=holdout, **({"alpha": 1.0} if by_cv(recipe) else {}))
+        own = of_likely_order(recipe, dataset.X.shape[1])
+        plain = own.replace(holdout=holdout, **({"alpha": 1.0} if by_cv(recipe) else {}))
         try:
             price, varied, lost = _price(dataset, plain, allowed, stop, hint)
-            each = seconds(recipe) if seconds is not None else _seconds(dataset, recipe, holdout, price, varied)
+            each = seconds(own) if seconds is not None else _seconds(dataset, own, holdout, price, varied)
+            if own is not recipe:  # where this one does not fit into memory, a lower one will
+                price = replace(price, refused="")
+                chosen = f"each fit of {name} chooses its order, and is priced as of order {own.params['order']}"
+                lost = "; ".join(filter(None, [chosen, lost]))
             found.append(RecipePrice(name, recipe, price, price.refused, each, lost))
         except (AlrvizError, MemoryError) as error:
             if stop.stopped:
@@ -167,7 +173,9 @@ class StudyPrice:
         lines = [f"{sum(count for count, _ in self.fits):,} fits, about {left_text(self.seconds / self.n_jobs)}"]
         lines[0] += f" in {self.n_jobs} processes" if self.n_jobs > 1 else ""
         lines += [
-            f"  {count:,} of {one.name}: " + (one.refused or f"about {each_text(one.seconds)} each")
+            f"  {count:,} of {one.name}: "
+            + (one.refused or f"about {each_text(one.seconds)} each")
+            + f"; {one.lost}" * (one.recipe.params.get("order") == "auto")
             for count, one in self.fits
         ]
         return "\n".join(lines)
