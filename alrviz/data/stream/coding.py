@@ -163,10 +163,10 @@ class _Spool:
                 raise no_room(path.parent, error) from error
         self.n_rows += batch.n_rows
 
-    @property
-    def y(self) -> NDArray[np.int16]:
-        """(N,) the class of every row as numbered, -1 for none."""
-        return np.concatenate(self._y) if self._y else np.empty(0, np.int16)
+    def taken_y(self) -> NDArray[np.int16]:
+        """Return (N,) the class of every row as numbered, -1 for none; it is kept here no more."""
+        y, self._y = np.concatenate([np.empty(0, np.int16), *self._y]), []
+        return y
 
     def column(self, j: int, begin: int = 0, end: int | None = None) -> NDArray[Any]:
         """Return rows begin..end of a column."""
@@ -216,7 +216,7 @@ def _encoded(
     y, held, labels = _split(coding, spool)
     train = (y >= 0) & ~held
     _, last = choosing_rows(np.where(train, y, np.int16(-1)), coding.seed)
-    own = y[train]
+    own = y[train] if None in spool.levels else y[:0]  # cuts of numbers alone ask for them
     weights = np.broadcast_to(1.0, own.shape)
     encoder, columns, lost = coding.encoder, [], []
     for j, feature in enumerate(coding.features):
@@ -324,7 +324,7 @@ def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.int16], NDArray[np
     """The class of every row among the sorted labels, -1 for none; which rows are held out; the labels."""
     names = np.array(list(spool.classes.numbers), dtype=object)
     order = np.argsort(names.astype(str), kind="stable")
-    y = np.append(np.argsort(order), -1).astype(np.int16)[spool.y]
+    y = np.append(np.argsort(order), -1).astype(np.int16)[spool.taken_y()]
     held = np.zeros(spool.n_rows, bool)
     for begin in range(0, spool.n_rows, CHUNK):
         n = min(CHUNK, spool.n_rows - begin)
