@@ -115,6 +115,8 @@ METHODS: Mapping[str, Callable[[Sequence[int]], Any]] = {
     "lr n=2": _ours("lr", order=2),
     "alr n=1": _ours("alr", order=1),
     "alr n=2": _ours("alr", order=2),
+    "hlr n=2": _ours("hlr", order=2, alpha="auto"),
+    "halr n=2": _ours("halr", order=2, alpha="auto"),
     "a1de": _ours("ande"),
     "splines": lambda _: make_peer("splines"),
     RIVAL: _boosting,
@@ -123,7 +125,7 @@ METHODS: Mapping[str, Callable[[Sequence[int]], Any]] = {
     "catboost": _catboost,
     "lightgbm": _lightgbm,
 }
-_OWN_TYPES = ("nb", "lr", "alr", "a1de", "splines")  # what takes a table as it was read
+_OWN_TYPES = ("nb", "lr", "alr", "hlr", "halr", "a1de", "splines")  # what takes a table as it was read
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

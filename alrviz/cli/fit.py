@@ -46,7 +46,7 @@ def add_to(commands: Commands) -> None:
     add("--alpha", type=_alpha, metavar="A", help="strength of the penalty, for hlr and halr also one for each "
         "order: 0.1,3 (default: the family's)")  # fmt: skip
     add("--penalty", metavar="ON", help="what it is on: phi or w (default: the family's)")
-    add("--center", type=_center, metavar="MODEL", help="what it shrinks toward: 0, 1 or anje (default: "
+    add("--center", type=_center, metavar="MODEL", help="what it shrinks toward: 0, 1, anje or shares (default: "
         "0)")  # fmt: skip
     add("--start", metavar="MODEL", help="where learning begins: zero, one, anje or random (default: "
         "zero)")  # fmt: skip

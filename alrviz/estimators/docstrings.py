@@ -20,6 +20,7 @@ _MODELS = {
     "zero": "gives every class the same score",
     "one": "has all w = 1",
     "anje": "is the generative model of the same order",
+    "shares": "has the class shares in every row",
     "random": "has weights drawn with standard deviation 0.1 (`random_state`)",
 }
 _UNITS = {
@@ -78,7 +79,7 @@ def _kind(param: Param) -> str:
         return " or ".join(map(_literal, param.choices))
     low = "" if param.low == -inf else f" {'above' if param.open_low else 'from'} {param.low:g}"
     low += "" if param.high == inf else f" to {param.high:g}"
-    return ("int" if param.integer else "float") + low + ("" if param.word is None else f", or {_literal(param.word)}")
+    return ("int" if param.integer else "float") + low + "".join(f", or {_literal(word)}" for word in param.words)
 
 
 def _literal(value: Any) -> str:

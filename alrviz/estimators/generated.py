@@ -39,7 +39,7 @@ def type_of(param: Param) -> type | UnionType:
     """Return the type of what a parameter may be."""
     if not param.choices:
         number: type = int if param.integer else float
-        return number if param.word is None else number | str
+        return number | str if param.words else number
     found, *more = dict.fromkeys(map(type, param.choices))
     kind: type | UnionType = found
     for other in more:

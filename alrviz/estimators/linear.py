@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.splitting import AT_RANDOM, Splitting
@@ -11,6 +12,7 @@ from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.run import Run
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
 
@@ -56,6 +58,13 @@ class LinearClassifier(CellClassifier):
             **where,
         )
         return recipe.replace(alpha=self.alpha_)
+
+    def _keep(self, run: Run) -> None:
+        super()._keep(run)
+        if self.alpha == "auto":
+            self.alpha_ = run.recipe.params["alpha"]
+            steps = [step.extra for step in run.trace.since(0) if step.kind == "search"]
+            self.alphas_ = pd.DataFrame(steps).rename(columns={"search_log_loss": "log_loss"})
 
 
 @documented

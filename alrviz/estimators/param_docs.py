@@ -8,8 +8,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "next order has a lower log loss on a part of the training rows, by more than one standard error.",
     ),
     "alpha": (
-        'float from 0, or "cv"',
+        'float from 0, "auto" or "cv"',
         "Strength of the penalty alpha ||. - center||^2; 0 for none: then often no finite optimum exists (separation). "
+        '"auto" finds it as part of the fit, by descent on the held-out log loss of three folds of the encoded '
+        "training rows, one alpha for each order where there are several (lr, alr, hlr, halr). "
         '"cv" chooses it by held-out log loss of three folds of the training rows (of one where they are over 20,000); '
         "`alpha_` says which, `alphas_` what was tried.",
     ),

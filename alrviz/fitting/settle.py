@@ -10,11 +10,11 @@ chosen is learned from all training rows. Held-out rows have no part in it, so t
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import logsumexp
 
 from alrviz.errors import MemoryLimitError
 from alrviz.fitting.families.family import BuiltFit
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.solvers.alpha_tuned import is_above, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import StopToken
@@ -67,7 +67,7 @@ def _order(recipe: Recipe, n_columns: int, build: Build, stop: StopToken) -> tup
                 raise
             why = f"order {order} needs more memory than may be used"
             break
-        if tried and not _is_above(tried[-1], own):
+        if tried and not is_above(tried[-1], own):
             why = f"at {order}, {_mean(own):.4f}, it is not lower by one standard error"
             break
         tried.append(own)
@@ -92,10 +92,10 @@ def _keep(recipe: Recipe, build: Build, stop: StopToken) -> tuple[Recipe, str]:
             continue
         tried[share] = own
         best = min(tried, key=lambda share: _mean(tried[share]))
-        worse = worse + 1 if _is_above(own, tried[best]) else 0
+        worse = worse + 1 if is_above(own, tried[best]) else 0
         if worse == WORSE:
             break
-    kept = min(share for share, own in tried.items() if not _is_above(own, tried[best]))
+    kept = min(share for share, own in tried.items() if not is_above(own, tried[best]))
     lowest = f"within one standard error of the lowest, {_mean(tried[best]):.4f} at {best:g}"
     return recipe.replace(keep=kept), (
         f"keep={kept:g} was chosen by log loss on {_rows(tried[best]):,} training rows set apart: "
@@ -112,8 +112,7 @@ def _losses(made: BuiltFit, stop: StopToken) -> tuple[Floats, Floats]:
     while judge.verdict(state) is None:
         stop.check()
         state = fit.solver.look(fit.objective, fit.solver.advance(fit.objective, state))
-    z = fit.objective.scores(state.point.w, rows)[:, : rows.n_classes]
-    return logsumexp(z, axis=1) - z[np.arange(len(z)), rows.y], rows.weights
+    return row_losses(fit.objective, state.point.w, rows), rows.weights
 
 
 def _mean(own: tuple[Floats, Floats]) -> float:
@@ -122,11 +121,3 @@ def _mean(own: tuple[Floats, Floats]) -> float:
 
 def _rows(own: tuple[Floats, Floats]) -> int:
     return round(float(own[1].sum()))
-
-
-def _is_above(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> bool:
-    """Whether the first loses more, by over one standard error of the rows' differences."""
-    difference, weights = one[0] - other[0], one[1]
-    mean = np.average(difference, weights=weights)
-    error = np.sqrt(np.average((difference - mean) ** 2, weights=weights) / weights.sum())
-    return bool(mean > error)

@@ -27,9 +27,9 @@ The intercepts are one per class whatever is shared: pi_y^w_y stands apart in th
 
 A center or a start names a model, that is a phi; in w it is phi / scale:
     0 or "zero"  phi = 0       1 or "one"  w = 1 (alr, alrj)       "anje"  phi = gamma log theta, b = log pi
+    "shares"  phi = 0, b = log pi: every row has the class shares
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -44,7 +44,7 @@ from alrviz.models.tables import Tables
 from alrviz.passes import vectors
 from alrviz.passes.rows import Floats
 
-_MODEL_OF = {0: "zero", 1: "one", "zero": "zero", "one": "one", "anje": "anje"}
+_MODEL_OF = {0: "zero", 1: "one", "zero": "zero", "one": "one", "anje": "anje", "shares": "shares"}
 # The least share of its value at the class shares that the curvature of "adaptive" falls to: where rows are fitted
 # well p (1 - p) vanishes, and a step of any length would be allowed.
 LEAST_CURVATURE = 1e-3
@@ -139,14 +139,22 @@ class Parameterisation:
     steps: Steps | None = None
 
     def alpha_of_weights(self, alpha: "Alpha") -> float | Floats:
-        """Return the alpha of each free weight, as `alpha_of_rows`, in a shape that spreads over w; 0 for infinite."""
+        """Return the alpha of each free weight, in a shape that spreads over w; 0 for infinite.
+
+        It is that of the size of its tuple; of the intercepts the smallest.
+        """
         if not isinstance(alpha, tuple):
             return alpha
-        rows = alpha_of_rows(self.tables, alpha)
-        rows[np.isinf(rows)] = 0.0
+        each = np.append(alpha, min(alpha))[self.orders_of_weights()]
+        each[np.isinf(each)] = 0.0
+        return each
+
+    def orders_of_weights(self) -> NDArray[np.intp]:
+        """Return which order each free weight is of, from 0 on, -1 of intercepts, in a shape that spreads over w."""
+        rows = orders_of_rows(self.tables)
         if self.owner is None:
             return rows
-        found = np.empty(self.shape)
+        found = np.empty(self.shape, np.intp)
         found[self.owner, 0] = rows
         return found
 
@@ -225,14 +233,19 @@ class Parameterisation:
         return np.divide(pulled, norms**2, out=np.zeros_like(pulled), where=norms != 0)
 
     def weights_of(self, model: object) -> Floats:
-        """Return w of the model that a center (0, 1, "anje") or a start ("zero", "one", "anje") names.
+        """Return w of the model that a center (0, 1, "anje", "shares") or a start ("zero", "one", "anje") names.
 
         Raises:
             RecipeError: steps of several orders do not reach it.
         """
         name = _MODEL_OF[model]
-        if name == "zero":
-            return np.zeros(self.shape)
+        last: Any = -1 if self.owner is None else (slice(-self.tables.n_classes, None), 0)
+        if name in ("zero", "shares"):
+            w = np.zeros(self.shape)
+            if name == "shares":
+                log_pi, scale = self.tables.log_pi, self.scale[-1]
+                w[last] = np.divide(log_pi, scale, out=np.zeros_like(log_pi), where=scale != 0.0)
+            return w
         if self.steps is not None:
             if not self.steps.size.all():
                 raise RecipeError(
@@ -244,7 +257,7 @@ class Parameterisation:
             return np.ones(self.shape)
         if self.family == "alr":  # gamma log theta / log theta, exact also where log theta is 0
             w = np.full(self.shape, self.tables.space.gamma)
-            w[-1 if self.owner is None else slice(-self.tables.n_classes, None)] = 1.0
+            w[last] = 1.0
             return w
         w = anje_phi(self.tables)
         if self.family == "diagonal":
@@ -255,7 +268,7 @@ class Parameterisation:
         """Return (T, C): phi of a cell that no training row has, in the named model (0 where that model is 0)."""
         name = _MODEL_OF[model]
         log_theta = self.tables.log_theta_unseen
-        if name == "zero":
+        if name in ("zero", "shares"):
             return np.zeros_like(log_theta)
         return log_theta if name == "one" and self.family == "alr" else self.tables.space.gamma * log_theta
 
@@ -292,10 +305,10 @@ def curvature_at_shares(tables: Tables) -> Floats:
 Alpha = float | tuple[float, ...]
 
 
-def alpha_of_rows(tables: Tables, alpha: Sequence[float]) -> Floats:
-    """Return the alpha (S + 1, 1) of each seen cell, by the size of its tuple; of the intercepts the smallest."""
+def orders_of_rows(tables: Tables) -> NDArray[np.intp]:
+    """Return the order (S + 1, 1) of each seen cell, that of one column being 0; of the intercepts -1."""
     sizes = (tables.space.strides > 0).sum(axis=1)
-    return np.append(np.asarray(alpha)[sizes - 1][tables.tuple_of_seen], min(alpha))[:, None]
+    return np.append(sizes[tables.tuple_of_seen] - 1, -1)[:, None]
 
 
 def parameterise(
@@ -305,7 +318,7 @@ def parameterise(
     """Return the parameterisation of a family; `on_phi` is whether alpha is of a penalty on phi, else of one on w;
     `chains` (a,) how many levels of each column are smooth.
     """
-    each = alpha_of_rows(tables, alpha) if isinstance(alpha, tuple) else alpha
+    each = np.append(alpha, min(alpha))[orders_of_rows(tables)] if isinstance(alpha, tuple) else alpha
     if family in ("lr", "adaptive"):
         scale = np.ones((len(tables.seen) + 1, tables.n_classes))
     elif family in ("alr", "alrj"):

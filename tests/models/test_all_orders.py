@@ -165,6 +165,19 @@ def test_it_is_logistic_regression_on_crosses_scaled_by_their_alphas(car):
     assert run.outcome.code == "converged"
 
 
+@pytest.mark.parametrize(("family", "scale", "penalty"), [
+    ("lr", "none", "phi"), ("lr", "diagonal", "phi"), ("alr", "theta", "w"), ("alr", "theta-gamma", "phi"),
+    ("hlr", "none", "phi"), ("halr", "theta", "w"),
+])  # fmt: skip
+def test_a_huge_penalty_toward_the_class_shares_gives_them(car, family, scale, penalty):
+    for share in ("cell-class",) if family == "lr" else ("cell-class", "tuple"):
+        recipe = {"alpha": 1e10, "center": "shares", "scale": scale, "penalty": penalty, "share": share}
+        run, scores = fitted(car, family, order=2, **recipe)
+        p = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
+        shares = np.exp(run.tables.log_pi)
+        np.testing.assert_allclose(p, np.tile(shares, (len(p), 1)), atol=1e-6)
+
+
 def test_several_alphas_are_checked_told_saved_and_taken_over_passes(tmp_path, car):
     for given, words in [
         ({"alpha": (1.0,)}, "has 1 numbers, and there are 2 orders"),

@@ -53,7 +53,7 @@ class Choosable:
         """The values that a menu offers for a parameter; [] where a number is to be typed."""
         if name == "alpha" and self.by_fold:
             param, own = recipe.definition.params[name], recipe.params[name]
-            return [*([param.word] if param.word else []), *alphas_beside(own)]
+            return [*param.words, *(alpha for alpha in alphas_beside(own) if alpha not in param.words)]
         return [value for value in offered(recipe, name) if self._keeps(recipe, name, value)]
 
     def is_menu(self, name: str) -> bool:
@@ -115,7 +115,8 @@ _COMMON = (
     Field("holdout", "Held-out fraction", "held-out", 0.05),
 )
 _WORDS: Mapping[Any, str] = {
-    "zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1", None: "none", (0, 1): "0 to 1", "nll": "NLL (log loss)",
+    "zero": "0", "one": "1", "anje": "AnJE", "shares": "class shares", 0: "0", 1: "1", None: "none", (0, 1): "0 to 1",
+    "nll": "NLL (log loss)",
     "mse": "mean squared error", "hinge": "squared hinge", "cell-class": "each cell and class", "cell": "each cell",
     "tuple": "each tuple", "loo": "leave-one-out", "silverman": "Silverman (fixed)", "validation": "validation set",
     "paper": "Algorithm 1 of [DLR]", "all": "all cells together",
@@ -135,7 +136,7 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
     "solver": SOLVER_NAMES,
     "selective": {False: "all of them", True: "the best of them (selective)"},
     "kernel": {"rbf": "Gaussian (RBF)", "linear": "linear", "poly": "polynomial"},
-    "alpha": {"cv": "nested CV"},
+    "alpha": {"cv": "nested CV", "auto": "by itself"},
     "selection": {
         "mi": "mutual information",
         "mi-mm": "mutual information, Miller-Madow",
@@ -151,8 +152,8 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
 
 def alphas_beside(own: Any) -> list[Any]:
     """The strengths of a penalty that a menu offers, with one's own."""
-    if not isinstance(own, float):  # a word has a line of its own
-        return [*ALPHAS, *([own] if isinstance(own, tuple) else [])]
+    if not isinstance(own, float):
+        return [*ALPHAS, *([own] if own not in ("cv", None) else [])]  # which has a line of its own
     return sorted({*ALPHAS, own})
 
 

@@ -181,7 +181,7 @@ def _weights(
     start_model = _MODELS[params["start"]]
     fallback = params["center"] if params["alpha"] else start_model
     m_estimate = params["unseen"] == "m-estimate"
-    if name in ("alr", "alrj") or start_model != 0 or fallback != 0:  # log theta is used somewhere
+    if name in ("alr", "alrj") or start_model != 0 or fallback not in (0, "shares"):  # log theta is used somewhere
         tables.require_finite()
         if m_estimate and tables.smoothing == 0:
             raise RecipeError(

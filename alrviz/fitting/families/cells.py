@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.data.stream.coding import choosing_size
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
+from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_number
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
 from alrviz.fitting.families.counted import (
     InMemory,
@@ -50,9 +51,9 @@ if TYPE_CHECKING:
 
 # Solvers that follow a metric which changes from step to step.
 _TAKE_METRIC = ("lbfgs", "gd")
-CENTERS: Mapping[object, str] = {0: "0", 1: "1", "anje": "AnJE"}
+CENTERS: Mapping[object, str] = {0: "0", 1: "1", "anje": "AnJE", "shares": "the class shares"}
 TABLES: Mapping[str, Param] = {
-    "order": Param(2, low=1, high=12, integer=True, word="auto"),
+    "order": Param(2, low=1, high=12, integer=True, words=("auto",)),
     "smoothing": Param(1.0, low=0.0, high=1e6),
     "missing": Param("level", ("level", "skip")),
     "unseen": Param("neutral", ("neutral", "m-estimate")),
@@ -86,7 +87,7 @@ _PAPER: Mapping[str, Any] = {
 
 def penalty(alpha: float, on: str) -> dict[str, Param]:
     """Return the parameters of the penalty, with the defaults that docs/defaults.md measures."""
-    return {"alpha": Param(alpha, low=0.0, high=1e12, word="cv"), "penalty": Param(on, ("phi", "w"))}
+    return {"alpha": Param(alpha, low=0.0, high=1e12, words=("cv", "auto")), "penalty": Param(on, ("phi", "w"))}
 
 
 class CellFamily(Family):
@@ -143,15 +144,21 @@ class CellFamily(Family):
         # before the objective: both hold a table of all cells
         baseline = observers.baseline_losses(covered, tables, params.get("class_weight"), classes, stop)
         fit = assemble(
-            covered.rows, covered.cover, tables, params, classes, stop, seed=request.recipe.seed,
+            covered.rows, covered.cover, tables, with_number(params), classes, stop, seed=request.recipe.seed,
             chains=prepared.encoded.chains,
         )  # fmt: skip
-        return BuiltFit(fit, covered.heldout, baseline, tables, compiled)
+        n_alphas = params["order"] if "alpha" in params and self.params["alpha"].each else 1
+        return tuned(BuiltFit(fit, covered.heldout, baseline, tables, compiled), request, n_alphas)
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """The order, and what fits over chunks have."""
         if params["order"] != "auto":
             check_order(n_columns, params["order"])
+        if params.get("alpha") == AUTO:
+            raise RecipeError(
+                "alpha='auto' goes over folds again and again, and a table read in batches is not in memory; expected "
+                "a number, or read_table, which reads it whole"
+            )
         check_stream(params)
 
     def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, Price]:
@@ -214,7 +221,8 @@ class CellFamily(Family):
         smooth = recipe.cuts == "smooth"  # the penalty is on steps of w
         plain = of.get("scale") in (None, "none") and not smooth
         on = ("phi",) if plain or (of["penalty"] == "phi" and not smooth) else (of["penalty"], *scale)
-        return (*common, of["alpha"], *toward, *on)
+        own = recipe.to_json() if of["alpha"] == AUTO else of["alpha"]  # each chooses its own
+        return (*common, own, *toward, *on)
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
         """Equal for the cells of the same tuples."""
@@ -233,6 +241,12 @@ class Fitted(CellFamily):
 
     def check_together(self, params: Mapping[str, Any]) -> None:
         """Raise `RecipeError`, naming what does go together, if no model has these parameters at once."""
+        if params["alpha"] == AUTO and (params["objective"] == "hinge" or params["bounds"] is not None):
+            given = "objective='hinge'" if params["objective"] == "hinge" else f"bounds={params['bounds']!r}"
+            raise RecipeError(
+                f"alpha='auto' descends on held-out log loss, which {given} does not go with; expected a number for "
+                "alpha, or objective='nll' without bounds"
+            )
         if params["solver"] != "auto":
             check_solver(params["solver"], params["objective"], params["bounds"] is not None, batches=True)
         if params["scale"] == "diagonal-adaptive":
@@ -259,7 +273,7 @@ class Fitted(CellFamily):
     def title(self, params: Mapping[str, Any]) -> str:
         """Order, start, loss, penalty, sharing, bounds and solver."""
         p = params
-        strength = "by CV" if p["alpha"] == "cv" else in_digits(p["alpha"])
+        strength = {"cv": "by CV", AUTO: "chosen by itself"}.get(p["alpha"]) or in_digits(p["alpha"])
         alpha = "" if p["alpha"] == 0 else f", L2 penalty {strength} on {p['penalty']}{toward(p)}"
         shared = "" if p["share"] == "cell-class" else f", share {p['share']}"
         loss = "" if p["objective"] == "nll" else f", {p['objective']}"
@@ -306,7 +320,7 @@ class LR(Fitted):
         **FIT,
         **penalty(0.3, "phi"),
         "scale": Param("none", ("none", "diagonal", "diagonal-adaptive")),
-        "center": Param(0, (0, "anje")),
+        "center": Param(0, (0, "anje", "shares")),
         "start": Param("zero", ("zero", "anje", "random")),
     }
     _labels: ClassVar[Mapping[str, str]] = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive"}
@@ -360,7 +374,7 @@ class ALR(Fitted):
         **FIT,
         **penalty(1.0, "w"),
         "scale": Param("theta", ("theta", "theta-gamma")),
-        "center": Param(0, (0, 1, "anje")),
+        "center": Param(0, (0, 1, "anje", "shares")),
         "start": Param("zero", ("zero", "one", "anje", "random")),
     }
     _labels: ClassVar[Mapping[str, str]] = {"theta-gamma": "alrj"}

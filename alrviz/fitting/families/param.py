@@ -13,7 +13,8 @@ from alrviz.errors import RecipeError, nearest
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`, or `word`.
+    """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`, or one of
+    `words`.
 
     each: whether it may be a tuple of such numbers, one for each order; inf among them leaves an order out.
     about: what it does, for docstrings; of those that several families have, estimators/param_docs.py says it.
@@ -25,7 +26,7 @@ class Param:
     high: float = math.inf
     integer: bool = False
     open_low: bool = False
-    word: str | None = None
+    words: tuple[str, ...] = ()
     each: bool = False
     about: str = ""
 
@@ -41,8 +42,8 @@ class Param:
                     return choice
             listed = ", ".join(map(repr, self.choices))
             raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
-        if isinstance(value, str) and value == self.word:
-            return self.word
+        if isinstance(value, str) and value in self.words:
+            return value
         if self.each and isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
             return self._numbers(name, value)
         return self._number(name, value)
@@ -62,8 +63,8 @@ class Param:
         wanted = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
             f" to {high}" if math.isfinite(self.high) else ""
         )
-        if self.word is not None:
-            wanted += f", or {self.word!r}"
+        if self.words:
+            wanted += f", or {' or '.join(map(repr, self.words))}"
         if self.each and "[" not in name:
             wanted += ", or one for each order"
         if isinstance(value, bool) or not isinstance(value, Real):

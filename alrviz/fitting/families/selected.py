@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from alrviz.models.cell_space import Tuples
 
 _SELECTION: Mapping[str, Param] = {
-    "keep": Param(0.6, low=0.001, high=1e6, word="auto"),
+    "keep": Param(0.6, low=0.001, high=1e6, words=("auto",)),
     "selection": Param("mi", (*SCORES, "cv", "gain")),
     "unit": Param("tuple", ("tuple", "cell")),
 }
@@ -53,7 +53,9 @@ class SelectiveALR(ALR):
     >>> len(model.cells_.tuples), round(model.score(data.X, data.y), 2)
     (6, 0.65)
     """
-    params: ClassVar[Mapping[str, Param]] = {**ALR.params, **_SELECTION}
+    params: ClassVar[Mapping[str, Param]] = {
+        **ALR.params, **_SELECTION, "alpha": replace(ALR.params["alpha"], words=("cv",)),
+    }  # fmt: skip
     paper: ClassVar[Mapping[str, Any]] = _PAPER
     colours: ClassVar[Mapping[str, str]] = {"salr": "#009E73"}
     aliases: ClassVar[Mapping[str, str]] = {"selectivealr": 'Recipe("salr")'}

@@ -117,11 +117,10 @@ class LinearObjective(CellWeights, ScoredObjective):
         bounds: tuple[float, float] | None = None,
         stop: StopToken = NEVER,
     ):
-        ridge = ridge_of(parameterisation, alpha, penalty)
         goal = parameterisation.weights_of(center)
-        each = parameterisation.alpha_of_weights(alpha)
-        super().__init__(rows, goal, ridge, alpha=each, loss=loss, bounds=bounds, stop=stop)
-        self.parameterisation = parameterisation
+        super().__init__(rows, goal, None, alpha=0.0, loss=loss, bounds=bounds, stop=stop)
+        self.parameterisation, self._penalty = parameterisation, penalty
+        self.penalise(alpha)
         self.scale = parameterisation.scale
         self._unseen = unseen
         self._cover, self._blocks = cover, cover.plan.blocks
@@ -130,6 +129,17 @@ class LinearObjective(CellWeights, ScoredObjective):
         self._cells = zeros(cover.blocks.n_cells, rows.padded)
         self._seen_cells = self._cells[len(self._outside) : cover.index.n_rows]
         self._table = empty(cover.blocks.n_joint, rows.padded)
+
+    def penalise(self, alpha: Alpha) -> None:
+        """Penalise by another alpha from now on; points that were made before stay as they are."""
+        self.alpha = self.parameterisation.alpha_of_weights(alpha)
+        self._q = ridge_of(self.parameterisation, alpha, self._penalty)
+
+    def slopes_on(self, w: Floats, rows: Rows) -> Floats:
+        """Return the slopes by w of the sum of -log p(y) over other rows: one forward and one scatter pass."""
+        z, residual = self.scores(w, rows), self._lend(rows)
+        rows.loss_and_residual(z, None, 0.0, z, residual, self.stop)
+        return self.slopes(residual, rows)
 
     def scores(self, w: Floats, rows: Rows | None = None) -> Floats:
         """Return the scores (N, W) of the training rows, or of other `rows`, recomputed from `w`: one forward pass."""
@@ -151,10 +161,10 @@ class LinearObjective(CellWeights, ScoredObjective):
         dz, looked = self.rows.forward_trial(*of)
         return LineObjective(self, point, direction, dz, {guess: looked})
 
-    def slopes(self, residual: Floats) -> Floats:
-        """Return the derivatives of the loss by w of residuals (N, W): one scatter pass."""
+    def slopes(self, residual: Floats, rows: Rows | None = None) -> Floats:
+        """Return the derivatives by w of residuals (N, W), of training rows or of other `rows`: one scatter pass."""
         of = self.parameterisation
-        return of.slopes(*self._gather(residual), self.room.empty(*of.scale.shape), self.rows.n_jobs)
+        return of.slopes(*self._gather(residual, rows), self.room.empty(*of.scale.shape), self.rows.n_jobs)
 
     def curvature(self, point: Point) -> Floats:
         """Return the diagonal of the loss's Hessian with respect to phi, (S + 1, C): half a pass."""
@@ -204,13 +214,13 @@ class LinearObjective(CellWeights, ScoredObjective):
         last = self.parameterisation.spread(w, self._seen_cells, rows.n_jobs)
         return self._cover.blocks.expand(self._cells, self._table, rows.n_jobs, self.stop), last
 
-    def _gather(self, residual: Floats) -> tuple[Floats, Floats]:
-        """Sums of residuals (N, W) by cell, (S, W), and over all rows, (C,).
+    def _gather(self, residual: Floats, rows: Rows | None = None) -> tuple[Floats, Floats]:
+        """Sums of residuals (N, W), of training rows or of other `rows`, by cell, (S, W), and over all, (C,).
 
         Every row has one joint value in the first block: their sum is that over all rows.
         """
         blocks = self._cover.blocks
-        self.rows.scatter(blocks, residual, self._table, self.stop)
+        (rows or self.rows).scatter(blocks, residual, self._table, self.stop)
         self._cells[:] = 0.0
         blocks.scatter_to_cells(self._table, self._cells, self.rows.n_jobs, self.stop)
         return self._seen_cells, self._table[: blocks.first[1], : self.n_classes].sum(axis=0)

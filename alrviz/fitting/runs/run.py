@@ -28,6 +28,7 @@ from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
 from alrviz.fitting.families import RUNS, observers, require_streams
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
+from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
 from alrviz.fitting.pricing.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe, require_recipe
@@ -235,6 +236,7 @@ class Run(RunAttributes, Driven):
                 state.released()
                 return None
             self._state = state
+            self._choose(state)
             self._snapshots.add(state.index, state.point.w)
             self.trace.append(step)
         _log.debug("%s: step %d, objective %.9g", self.name, step.index, step.objective)
@@ -243,6 +245,15 @@ class Run(RunAttributes, Driven):
         if self._on_step is not None and self._on_step(step) is True:
             self.stop()
         return step
+
+    def _choose(self, state: SolverState) -> None:
+        """Take what the solver has chosen into the recipe, and say so."""
+        chosen = {} if self._fit is None else self._fit.solver.chosen(state)
+        if any(self.recipe.params[name] != value for name, value in chosen.items()):
+            self.recipe = self.recipe.replace(**chosen)
+            listed = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen.items())
+            tried = sum(step.kind == "search" for step in self.trace.since(0))
+            self._settled = [*self._settled, f"{listed} was chosen by held-out log loss of folds, in {tried} trials"]
 
     def replay(self, index: int) -> "Run":
         """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""

@@ -73,6 +73,10 @@ class Solver(Protocol):
         """Return the state that `kept` was made of; `RecipeError` where the solver cannot be resumed."""
         raise RecipeError(f"{type(self).__name__} does not go on from what another process kept")
 
+    def chosen(self, state: SolverState) -> Mapping[str, Any]:
+        """Return the recipe's parameters that it has chosen by now, by name."""
+        return {}
+
     def look(self, objective: Any, state: SolverState) -> SolverState:
         """Return the state with a point to report, where going on needs none; nobody's time and passes count it."""
         return state

@@ -58,7 +58,7 @@ def fit_seconds(price: "Price", recipe: Recipe, n_classes: int, rows: int, tuple
         passes *= 2  # so many weights are seldom done with the passes of few
     counted = _COUNTED * rows * tuples
     seconds = SECONDS + passes * one + counted
-    if by_cv(recipe):
+    if recipe.params.get("alpha") in ("cv", "auto"):
         folds, share = (1 if rows > MANY else FOLDS), 1 - 1 / FOLDS
         seconds += folds * (share * counted + _ALPHAS * (_WARM + _SHORT * share * one))
     return seconds

@@ -21,7 +21,7 @@ _WORDS = {
     "smoothing": "m={:g}",
     "max_iter": "{} steps",
 }
-_MODELS = {"zero": "0", "one": "1", "anje": "AnJE", 0: "0", 1: "1"}
+_MODELS = {"zero": "0", "one": "1", "anje": "AnJE", "shares": "class shares", 0: "0", 1: "1"}
 _VALUES: Mapping[str, Mapping[Any, str]] = {
     "start": _MODELS, "center": _MODELS, "cross_tuning": {True: "tuned", False: "to the end"}, "solver": SOLVER_NAMES,
 }  # fmt: skip
@@ -66,6 +66,6 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
 def _word(name: str, value: Any) -> str:
     if name == "alpha":
         value = in_digits(value)
-        if value == "cv":
-            return "nested CV"
+        if value in ("cv", "auto"):
+            return "nested CV" if value == "cv" else "alpha by itself"
     return _WORDS.get(name, name + "={}").format(_VALUES.get(name, {}).get(value, value))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BETWEEN, GENERATIVE, FREE, FLAT = "between", "generative", "free", "flat"
 WORDS: Mapping[str, str] = {"log_loss": "log loss", "rmse": "RMSE", "error": "0-1 loss"}
-_CENTERS = {0: "0", 1: "1", "anje": "AnJE"}
+_CENTERS = {0: "0", 1: "1", "anje": "AnJE", "shares": "class shares"}
 _ERRORS = 2.0  # standard errors from which a difference counts
 
 

@@ -29,7 +29,7 @@ FOLD_NAMES = {slug.replace("x", " x "): slug for slug in FOLDS}
 SIZES = ("100", "50-100", "25-50-100", "10-30-100", "5-10-25-50-100")
 _MOST_SIZES = 6
 _OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
-_ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv"}
+_ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv", "by itself": "auto"}
 _ROUNDS = "Repeated k-fold cross-validation: how many repeats, each with the rows in another order, and folds"
 
 ABOUT = r"""
@@ -85,7 +85,7 @@ GRIDS: Mapping[str, RecipeGrid] = {
 def _has_alpha(recipe: Recipe) -> bool:
     """Whether a recipe has an alpha that a fold may choose."""
     param = recipe.definition.params.get("alpha")
-    return param is not None and param.word is not None
+    return param is not None and "cv" in param.words
 
 
 def with_alpha(recipes: tuple[Recipe, ...], alpha: float | str | None) -> tuple[Recipe, ...]:

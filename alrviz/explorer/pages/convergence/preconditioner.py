@@ -98,5 +98,5 @@ def why_points(dataset: "Dataset", recipe: Recipe, stop: StopToken) -> "pd.DataF
     params = recipe.params
     tables = prepare(dataset, recipe, stop=stop).tables(params["order"], params["smoothing"], stop)
     alpha = params["alpha"][-1] if isinstance(params["alpha"], tuple) else params["alpha"]  # of the order's own cells
-    on_phi = alpha if params.get("penalty") == "phi" else 0.0
+    on_phi = alpha if params.get("penalty") == "phi" and alpha != "auto" else 0.0
     return scale_points(tables, alpha_on_phi=on_phi)

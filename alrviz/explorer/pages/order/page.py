@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ORDERS = (1, 2, 3)  # and 0, the class prior, which costs nothing
 FAMILIES = {"lr": "lr", "alr": "alr", "AnJE": "anje"}
-CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE"}
+CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE", "shares": "class shares"}
 
 _ROOM = room(360, 322)  # two lines of menus, the sentence, the row of Run
 _BELOW = 152  # px of the table of prices under the reliability curve
@@ -71,7 +71,9 @@ def _param(name: str, shown: Any, options: Any, label: str, width: int) -> Menu:
 
 
 def _alphas(spec: "OrderSpec") -> dict[str, Any]:
-    return {"nested CV": "cv"} | {in_digits(a): a for a in alphas_beside(spec.recipe.params["alpha"])}
+    return {"by itself": "auto", "nested CV": "cv"} | {
+        in_digits(a): a for a in alphas_beside(spec.recipe.params["alpha"])
+    }
 
 
 def _centers(spec: "OrderSpec") -> dict[str, Any]:

@@ -1,0 +1,170 @@
+"""alpha="auto": its slopes, what it comes to beside a grid, how it is watched and kept, and tables that are hard."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alrviz
+from alrviz.data.stream.table import open_table
+from alrviz.estimators.make import make_estimator
+from alrviz.fitting.families import alpha_folds
+from alrviz.fitting.folds import FOLDS
+from alrviz.fitting.solvers import alpha_tuned
+
+
+def tuning(data, **recipe):
+    """A run that has begun, and its folds."""
+    run = alrviz.Run(data, alrviz.Recipe(alpha="auto", holdout=0.0, **recipe))
+    run.advance()
+    return run, run._fit.solver, list(run._fit.solver.make())
+
+
+def planted(rows, seed=0, noise=0.15):
+    """Six columns of three levels; two say something by themselves, two by whether they are equal."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(0, 3, (rows, 6)).astype(str), columns=list("abcdef"))
+    score = (X["a"] == "0") * 1 + (X["b"] == X["c"]) * 1
+    y = np.where(rng.random(rows) < noise, rng.integers(0, 3, rows), score)
+    return X, y.astype(str)
+
+
+@pytest.mark.parametrize("recipe", [
+    {"family": "hlr", "order": 2}, {"family": "halr", "order": 2}, {"family": "halr", "order": 2, "center": "anje"},
+    {"family": "lr", "order": 2}, {"family": "hlr", "order": 2, "share": "tuple", "scale": "none"},
+    {"family": "hlr", "order": 2, "objective": "mse"},
+])  # fmt: skip
+def test_slopes_are_those_of_differences(monkeypatch, recipe):
+    monkeypatch.setattr(alpha_tuned, "TOL", 1e-14)
+    monkeypatch.setattr(alpha_tuned, "STEPS", 500)
+    monkeypatch.setattr(alpha_tuned, "SOLVED", 1e-8)
+    X, y = planted(300)
+    _, solver, folds = tuning(alrviz.Dataset.from_arrays(X, y), **recipe)
+    at = np.log([5.0, 2.0][: solver.n_alphas])
+    slope = solver._tried(folds, at, sloped=True).slope
+    for k, own in enumerate(slope):
+        ahead, behind = (solver._tried(folds, at + side * 1e-3 * np.eye(len(at))[k]).loss for side in (1, -1))
+        if recipe.get("objective") == "mse":  # Gauss-Newton's matrix stands for the Hessian
+            assert own == pytest.approx((ahead - behind) / 2e-3, rel=0.5, abs=1e-4)
+        else:
+            assert own == pytest.approx((ahead - behind) / 2e-3, rel=1e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("family", ["lr", "alr", "hlr", "halr"])
+def test_it_comes_near_the_best_of_a_grid_on_the_same_folds(family):
+    X, y = planted(600)
+    data = alrviz.Dataset.from_arrays(X, y)
+    run, solver, folds = tuning(data, family=family, order=2)
+    list(run.steps())
+    chosen = run.recipe.params["alpha"]
+    each = np.log(chosen if isinstance(chosen, tuple) else (chosen,))
+    grid = np.log(10.0 ** np.arange(-3.0, 4.0))
+    pairs = [np.array(pair) for pair in (np.stack(np.meshgrid(*[grid] * len(each)), -1).reshape(-1, len(each)))]
+    best = min(solver._tried(folds, at).loss for at in pairs)
+    assert solver._tried(folds, each).loss < 1.01 * best
+
+
+def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
+    X, y = planted(500)
+    data = alrviz.Dataset.from_arrays(X, y)
+    run = alrviz.Run(data, alrviz.Recipe("hlr", order=2, alpha="auto"))
+    assert "L2 penalty chosen by itself on phi" in run.name
+    steps = list(run.steps())
+    kinds = [step.kind for step in steps]
+    tried = kinds.count("search")
+    assert kinds == ["inner"] + ["search"] * tried + ["inner"] * (len(kinds) - 1 - tried)
+    assert [step.index for step in steps if step.kind == "inner"] == list(range(len(kinds) - tried))
+    assert steps[1].extra["alpha_1"] == steps[1].extra["alpha_2"] == pytest.approx(1e5)
+    alpha = run.recipe.params["alpha"]
+    assert alpha == (steps[-1].extra["alpha_1"], steps[-1].extra["alpha_2"])
+    assert min(step.extra["search_log_loss"] for step in steps[1 : 1 + tried]) < steps[1].extra["search_log_loss"]
+    assert any(note.startswith("alpha=") and f"in {tried} trials" in note for note in run.notes)
+    assert f"L2 penalty {alpha[0]:g}, {alpha[1]:g} on phi" in run.name
+    assert all(np.diff([step.passes for step in steps]) > 0)
+    plain = alrviz.Run(data, run.recipe)
+    assert list(plain.steps())[-1].objective == steps[-1].objective
+    again = run.replay(steps[-1].index)
+    np.testing.assert_array_equal(again.state.point.w, run.state.point.w)
+    alrviz.save_model(run.estimator(), tmp_path / "m.zip")
+    assert alrviz.load_model(tmp_path / "m.zip").alpha == alpha
+
+    model = alrviz.HLRClassifier(alpha="auto").fit(X, y)
+    assert len(model.alpha_) == 2
+    assert list(model.alphas_) == ["alpha_1", "alpha_2", "log_loss"]
+    same = alrviz.HLRClassifier(alpha=model.alpha_).fit(X, y)
+    np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
+
+
+def test_it_ends_where_it_is_stopped_and_takes_one_fold_of_many_rows(monkeypatch):
+    X, y = planted(500)
+    monkeypatch.setattr(alpha_folds, "MANY", 400)
+    run, _, folds = tuning(alrviz.Dataset.from_arrays(X, y), family="hlr", order=2)
+    assert len(folds) == 1 < FOLDS
+    run.advance()
+    run.stop()
+    assert (run.outcome.code, run.recipe.params["alpha"]) == ("stopped", "auto")
+
+
+def test_what_it_does_not_go_with_is_said(tmp_path):
+    for recipe, words in [
+        ({"objective": "hinge"}, "objective='hinge' does not go with"),
+        ({"bounds": (0, 1)}, r"bounds=\(0, 1\) does not go with"),
+    ]:
+        with pytest.raises(alrviz.AlrvizError, match=words):
+            alrviz.Recipe("alr", alpha="auto", **recipe)
+    with pytest.raises(alrviz.AlrvizError, match=r"expected a number from 0 to 1000000000000, or 'cv'$"):
+        alrviz.Recipe("salr", alpha="auto")
+    X, y = planted(60)
+    X.assign(y=y).to_parquet(tmp_path / "t.parquet", index=False)
+    stream = open_table(tmp_path / "t.parquet", "y", cache=tmp_path / "codes")
+    with pytest.raises(alrviz.AlrvizError, match="is not in memory; expected a number, or read_table"):
+        alrviz.Run(stream, alrviz.Recipe("hlr", alpha="auto"))
+
+
+def log_losses(p, y):
+    return -np.log(np.clip(p[np.arange(len(y)), y], 1e-300, None))
+
+
+@pytest.mark.parametrize("name", ["led", "tic-tac-toe", "balance-scale", "monks-2", "noise", "few", "wide"])
+@pytest.mark.parametrize("family", ["hlr", "halr"])
+def test_it_is_never_worse_than_the_class_shares_beyond_a_standard_error(name, family):
+    rng = np.random.default_rng(0)
+    if name in ("noise", "few", "wide"):  # nothing to be learned at all
+        n, a = {"noise": (400, 5), "few": (40, 4), "wide": (80, 15)}[name]
+        X, y = pd.DataFrame(rng.integers(0, 4, (2 * n, a)).astype(str)), rng.integers(0, 2, 2 * n)
+    else:
+        data = alrviz.load_demo(name)
+        X, y = data.X, np.unique(data.y, return_inverse=True)[1]
+    order = rng.permutation(len(y))
+    train, test = order[::2][:300], order[1::2]
+    model = make_estimator(alrviz.Recipe(family, order=2, alpha="auto", center="shares")).fit(X.iloc[train], y[train])
+    shares = np.bincount(y[train], minlength=y.max() + 1) / len(train)
+    worse = log_losses(model.predict_proba(X.iloc[test]), y[test]) - log_losses(
+        np.tile(shares, (len(test), 1)), y[test]
+    )
+    assert worse.mean() < worse.std() / np.sqrt(len(test)) + 1e-3
+
+
+def hard_tables():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 3, (300, 3)).astype(str), columns=list("abc"))
+    y = rng.integers(0, 2, 300)
+    yield "imbalance", pd.concat([X] * 10, ignore_index=True), (np.arange(3000) % 1000 == 0).astype(int), None
+    yield "separable", X.assign(d=y.astype(str)), y, None
+    yield "two rows a class", X[:4], np.array([0, 0, 1, 1]), None
+    yield "a class of one row", X, np.where(np.arange(300) == 7, 2, y), None
+    yield "one level", X.assign(a="x", b="x", c="x"), y, None
+    yield "all missing", X.assign(a=np.nan), y, None
+    yield "as many levels as rows", X.assign(a=np.arange(300).astype(str)), y, None
+    yield "weights 0", X, y, np.where(np.arange(300) < 20, 1.0, 0.0)
+    yield "large numbers", X.assign(a=rng.normal(0, 1e300, 300)), y, None
+
+
+@pytest.mark.parametrize("table", list(hard_tables()), ids=lambda table: table[0])
+@pytest.mark.parametrize("family", ["hlr", "halr", "lr"])
+@pytest.mark.filterwarnings("ignore")
+def test_hard_tables_end_with_finite_probabilities(table, family):
+    _, X, y, weights = table
+    model = make_estimator(alrviz.Recipe(family, order=2, alpha="auto"))
+    p = model.fit(X, y, sample_weight=weights).predict_proba(X)
+    assert np.isfinite(p).all()
+    assert np.isfinite(model.alpha_).all()
