@@ -19,7 +19,7 @@ import pandas as pd
 
 from alrviz.data.column_encoder import ColumnEncoder, code_intervals, code_values
 from alrviz.data.columns import as_numbers, choose_kinds, table_columns
-from alrviz.data.cuts import quantile_cuts, uniform_cuts
+from alrviz.data.cuts import quantile_cuts, smooth_cuts, uniform_cuts
 from alrviz.data.encoded import Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
 from alrviz.errors import RecipeError, TableError, nearest
@@ -147,8 +147,10 @@ class Encoder:
         def find_cuts(numbers: np.ndarray, present: np.ndarray) -> np.ndarray:
             if self.discretize == "mdl":
                 return mdl_cuts(numbers, y[present], len(classes), weights[present], stop=stop)
-            if self.discretize in ("quantile", "smooth"):
+            if self.discretize == "quantile":
                 return quantile_cuts(numbers, self.n_bins, weights[present])
+            if self.discretize == "smooth":
+                return smooth_cuts(numbers, self.n_bins, weights[present])
             if self.discretize == "keep":
                 return np.empty(0)
             return uniform_cuts(numbers, self.n_bins)

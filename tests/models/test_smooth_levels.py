@@ -10,9 +10,10 @@ import pytest
 import alrviz
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import FAMILIES
+from alrviz.models import parameterisation
 from alrviz.models.cell_space import AllOrders, space_of
 from alrviz.models.linear import log_softmax
-from alrviz.models.parameterisation import parameterise, steps_along
+from alrviz.models.parameterisation import parameterise, step_variances, steps_along
 from alrviz.models.tables import Tables
 from alrviz.passes.vectors import dot
 from tests.estimators.model_files import file_of
@@ -49,7 +50,8 @@ def numbers(rows=300, seed=0, n_classes=2):
     return frame, np.array([f"class {k}" for k in range(n_classes)])[y]
 
 
-def test_steps_are_prefix_sums_by_hand():
+def test_steps_are_prefix_sums_by_hand(monkeypatch):
+    monkeypatch.setattr(parameterisation, "step_variances", lambda tables, chains: 2.0 / np.maximum(1, chains - 1))
     space = space_of(np.array([3, 3, 2]), AllOrders(2))
     seen = np.arange(space.n_cells)
     ones = np.ones((len(seen), 2))
@@ -71,7 +73,7 @@ def test_steps_are_prefix_sums_by_hand():
         for before in product(*own):
             size = [lengths[j] - 1 for j, code in zip(space.members[t], before, strict=True)
                     if j in lengths and 0 < code < lengths[j]]  # fmt: skip
-            expected += v[cells[t, *before]] / np.sqrt(np.prod(size))
+            expected += v[cells[t, *before]] * np.sqrt(np.prod([2.0 / steps_ for steps_ in size]))
         np.testing.assert_allclose(w[cell], expected, rtol=1e-13)
     np.testing.assert_array_equal(w[-1], v[-1])
     np.testing.assert_allclose(steps.steps_to(w.copy()), v, rtol=1e-12)
@@ -117,7 +119,7 @@ def test_with_an_infinite_penalty_a_chain_is_one_level():
     one = replace(encoded, codes=merged, levels=np.array([1, 2, 3]), chains=None)
     objective, _ = prepared_objective(encoded, "lr", order=1, alpha=0.0)
     steps = objective.parameterisation.steps
-    moves = steps.size[:-1, 0] < 1.0
+    moves = steps.size[:-1, 0] != 1.0
     objective._q = np.where(np.append(moves, False)[:, None], 1e9, 1e-9) * np.ones(objective.center.shape)
     from scipy.optimize import minimize
 
@@ -130,12 +132,27 @@ def test_with_an_infinite_penalty_a_chain_is_one_level():
     assert found.fun == pytest.approx(plain.state.point.objective, rel=1e-6)
 
 
-def test_what_a_chain_of_steps_of_variance_one_ends_with_does_not_depend_on_the_cuts():
+def test_ends_of_a_chain_differ_as_two_weights_do_whatever_the_cuts():
     for levels in (2, 5, 30):
-        codes = (np.arange(200)[None] % levels).astype(np.uint8)
-        tables = counted(replace(table(200, (levels,)), codes=codes), 1)
-        steps = steps_along(tables, np.array([levels]), parts=False)
-        assert (steps.size[1:-1] ** 2).sum() == pytest.approx(1.0)
+        codes = np.stack([np.arange(900) % levels, np.arange(900) // levels % 3]).astype(np.uint8)
+        tables = counted(replace(table(900, (levels, 3)), codes=codes), 2)
+        steps = steps_along(tables, np.array([levels, 0]), parts=False)
+        assert (steps.size[:-1].reshape(levels, 3)[1:] ** 2).sum() == pytest.approx(3 * 2.0)
+
+
+def test_a_columns_steps_are_as_large_as_its_levels_differ_beyond_noise():
+    """Walks of known variance are found again; noise alone has the least there is."""
+    rng, levels, found = np.random.default_rng(0), 60, []
+    for variance in (0.0, 0.03, 0.5):
+        odds = np.cumsum(rng.normal(0.0, np.sqrt(variance), levels))
+        code = rng.integers(0, levels, 40_000)
+        y = rng.random(len(code)) < 1 / (1 + np.exp(odds.mean() - odds[code]))
+        encoded = table(len(code), (levels,), 2)
+        tables = counted(replace(encoded, codes=code[None].astype(np.uint8), y=y.astype(np.int32)), 1)
+        found.append(2 * step_variances(tables, np.array([levels]))[0])  # of two classes' log odds, not of one's
+    assert found[0] < 0.001
+    assert 0.01 < found[1] < 0.1
+    assert 0.15 < found[2] < 1.5
 
 
 def test_lower_orders_hold_what_a_first_level_would_add_unless_they_are_left_out():
