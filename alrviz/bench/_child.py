@@ -25,7 +25,7 @@ class Answer:
 
 
 def in_child(work: Callable[..., Any], *arguments: Any, limit: float = 3600.0) -> Answer:
-    """Call `work(*arguments)` in a fresh process; a child that takes longer than `limit` seconds is ended.
+    """Call `work(*arguments)` in a fresh process; work that takes longer than `limit` seconds is ended with it.
 
     An `AlrvizError` comes back as `refused`, any other end without an answer too; other errors are raised here.
     """
@@ -35,6 +35,7 @@ def in_child(work: Callable[..., Any], *arguments: Any, limit: float = 3600.0) -
     child.start()
     theirs.close()
     try:
+        ours.recv()  # it has begun: to start a process is no part of the work
         if not ours.poll(limit):
             return Answer(refused=f"not within {limit:.0f} s", late=True)
         answer = ours.recv()
@@ -52,6 +53,7 @@ def in_child(work: Callable[..., Any], *arguments: Any, limit: float = 3600.0) -
 
 def _answer(connection: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     answer: Answer | Exception
+    connection.send("begun")
     try:
         answer = Answer(work(*arguments))
     except (AlrvizError, MemoryError) as error:

@@ -61,5 +61,15 @@ window.bench = (() => {
     await until(() => !says(words), begun, 2000);
     return until(() => says(words), begun, limit);
   };
-  return { says, button, last, drawn, until, follow, seen, press, pressed, again, now };
+  /** From the next key until a picture's data have changed and are painted; `answer.ms` is a promise of that. */
+  const answer = { ms: null };
+  const listen = (name, limit) => {
+    const data = () => window.explorerPage.figure(name).renderers.map((each) => each.data_source.data);
+    const before = data();
+    answer.ms = new Promise((resolve) => {
+      const pressed = () => resolve(until(() => data().some((each, k) => each !== before[k]), now(), limit));
+      addEventListener("keydown", pressed, { capture: true, once: true });
+    });
+  };
+  return { says, button, last, drawn, until, follow, seen, press, pressed, again, now, answer, listen };
 })();

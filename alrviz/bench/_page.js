@@ -25,11 +25,11 @@ window.explorerPage = (() => {
   };
 
   const column = (source, name) => (source.data instanceof Map ? source.data.get(name) : source.data[name]);
-  /** The convergence picture that is in the page. */
-  const figure = () => {
+  /** The picture of that name that is in the page: that of the convergence, without one. */
+  const figure = (name = "alrviz-race") => {
     for (const document of window.Bokeh?.documents ?? [])
       for (const model of document._all_models.values())
-        if (model.type === "Figure" && model.name?.startsWith("alrviz-race") && Bokeh.index.find_one(model)) return model;
+        if (model.type === "Figure" && model.name?.startsWith(name) && Bokeh.index.find_one(model)) return model;
     return null;
   };
   /** Whether its canvas is on the screen. */

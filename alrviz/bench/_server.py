@@ -18,6 +18,7 @@ from alrviz.home import HOME
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.data.stream.table import Stream
 
 OWNER = "0" * 32  # whose the race is that is shared
 BEAT = 0.005  # seconds between two looks at the event loop
@@ -32,11 +33,14 @@ class Notes:
         begun: when a run was first asked for a step (seconds since 1970), infinite if none was.
         steps: racer's label, iteration and time of every step of any run.
         blocked: the longest time that the event loop was late, seconds.
+        worked: the longest that its own thread had a processor meanwhile: what is over that are other threads and
+            processes, whose turn it was.
     """
 
     begun: float = float("inf")
     steps: list[tuple[str, int, float]] = field(default_factory=list)
     blocked: float = 0.0
+    worked: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,10 @@ class Server:
 
 @contextmanager
 def serving(
-    make: "Callable[[], Dataset] | None", recipes: tuple[Recipe, ...] = (), merging: bool = True, **environment: str
+    make: "Callable[[], Dataset | Stream] | None",
+    recipes: tuple[Recipe, ...] = (),
+    merging: bool = True,
+    **environment: str,
 ) -> Iterator[Server]:
     """Serve the explorer, on what `make` makes, and beside it "watched", one view of a race of `recipes` on it.
 
@@ -102,7 +109,7 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 
 def _serve(
-    connection: Connection, make: "Callable[[], Dataset] | None", recipes: tuple[Recipe, ...], merging: bool
+    connection: Connection, make: "Callable[[], Dataset | Stream] | None", recipes: tuple[Recipe, ...], merging: bool
 ) -> None:
     from panel.io.server import get_server
 
@@ -129,7 +136,7 @@ def _serve(
 class _Desk:
     """Answers what the benchmark asks, on a thread of its own."""
 
-    def __init__(self, dataset: "Dataset | None", recipes: tuple[Recipe, ...]):
+    def __init__(self, dataset: "Dataset | Stream | None", recipes: tuple[Recipe, ...]):
         self._dataset = dataset
         self._recipes = recipes
         self._notes = Notes()
@@ -155,16 +162,18 @@ class _Desk:
 
     def listen(self, loop: Any) -> None:
         """Ask the event loop to call back every few milliseconds, and note how late it is."""
-        due = time.perf_counter() + BEAT
+        due = used = 0.0
 
         def beat() -> None:
-            nonlocal due
-            now = time.perf_counter()
-            self._notes.blocked = max(self._notes.blocked, now - due)
-            due = now + BEAT
+            nonlocal due, used
+            now, own = time.perf_counter(), time.thread_time()
+            if due:
+                self._notes.blocked = max(self._notes.blocked, now - due)
+                self._notes.worked = max(self._notes.worked, own - used)
+            due, used = now + BEAT, own
             loop.call_later(BEAT, beat)
 
-        loop.call_later(BEAT, beat)
+        loop.add_callback(beat)
 
     def answer(self, connection: Connection, end: Callable[[], None]) -> None:
         """Do what is asked until the connection ends, as it does too when whoever asks is killed; then `end` all."""

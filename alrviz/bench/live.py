@@ -10,6 +10,8 @@ the change has been painted.
                 here are not merged), else on a made table
     first       the start of a race until its first points, kernels kept on disk, and never compiled
     tic-tac-toe a click on Run until the whole trace and its end are on the screen
+    drag        a key on the line t of the page Selection, of 9,880 triples, until the picture follows
+    stream      the event loop while --hands poker hands are gone over in batches and another visitor races
 """
 
 import argparse
@@ -17,21 +19,28 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from functools import partial
+from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from alrviz.bench._chromium import PATIENCE, beat, browser, kept_on, page_of, seconds_of, started, wait
 from alrviz.bench._server import Notes, Server, serving
 from alrviz.bench._sets import covertype, made_dataset
 from alrviz.bench._tools import Row, show
+from alrviz.data.demos.games import poker_hand
+from alrviz.data.stream.table import open_table
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.fitting.recipe import Recipe
 
 ITERATIONS = 150  # of a race that is watched for what it costs
-PARTS = ("watching", "race", "first", "tic-tac-toe", "paint")
+PARTS = ("watching", "race", "first", "tic-tac-toe", "paint", "drag", "stream")
+BATCH = 2**18  # hands written at a time
+TURNS = 25  # keys on the line t
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=581_012, help="rows of Covertype (default: 581012)")
     parser.add_argument("--made", type=int, default=100_000, help="rows of the made table (default: 100000)")
     parser.add_argument("--seconds", type=float, default=15.0, help="for which the race is watched (default: 15)")
+    parser.add_argument("--hands", type=int, default=1_000_000, help="poker hands of the stream (default: 1000000)")
 
 
 class Findings:
@@ -73,7 +83,8 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a figure."""
     found = Findings()
     parts: dict[str, Callable[[Any, argparse.Namespace, Findings], None]] = {
-        "watching": watching, "race": race, "first": first, "tic-tac-toe": tic_tac_toe, "paint": paint
+        "watching": watching, "race": race, "first": first, "tic-tac-toe": tic_tac_toe, "paint": paint,
+        "drag": drag, "stream": stream,
     }  # fmt: skip
     for name in options.parts:
         with ExitStack() as kept:
@@ -225,3 +236,60 @@ def paint(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
                     taken.append(seconds_of(page.evaluate(f"{painted}{PATIENCE})")))
     found.add("first paint with the recorded curve, a server's first page", cold, 3.0)
     found.add("first paint with the recorded curve, later pages", warm, 3.0)
+
+
+def drag(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+    """Time how the levels of a search follow the line t, key by key."""
+    taken, notes = [], []
+    make = partial(made_dataset, 5_000, 40, 3, 2)
+    with serving(make) as server, page_of(chromium, server.url + "explorer?page=selection&of=hsalr_o3") as page:
+        wait(page, "bench.says('^Of 9,880 triples .* kept')", 3 * PATIENCE)
+        page.get_by_role("slider", name="Keep t").focus()
+        for _ in range(TURNS):
+            time.sleep(0.5)
+            page.evaluate(f"bench.listen('alrviz-tuples', {PATIENCE})")
+            server.ask("forget")
+            page.keyboard.press("ArrowLeft")
+            taken.append(seconds_of(page.evaluate("bench.answer.ms")))
+            notes.append(server.ask("notes"))
+    found.add("9,880 triples: from a key on the line t to the picture", taken, 0.2)
+    _loop("9,880 triples", notes, found)
+
+
+def stream(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
+    """Note how late the event loop is while all rows of a table larger than memory are fitted."""
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        make = partial(open_table, poker_hands(folder, options.hands), "class")
+        address = "explorer?page=selection&on=all&of=hsalr_o2"
+        with serving(make) as server, page_of(chromium, server.url + address) as page:
+            server.ask("warm")
+            with page_of(chromium, server.url + "explorer?data=waveform") as other:
+                for each in (other, page):
+                    wait(each, "bench.button('Run')", 3 * PATIENCE)
+                wait(page, "bench.says('per iteration')", 3 * PATIENCE)
+                page.evaluate("bench.press('Run')")
+                wait(page, "bench.button('Pause')")
+                notes: list[Notes] = []
+                while page.evaluate("Boolean(bench.button('Pause'))") and len(notes) < 60:
+                    server.ask("forget")
+                    other.evaluate("bench.press('Run')")
+                    time.sleep(options.seconds / 3)
+                    notes.append(server.ask("notes"))
+    _loop(f"{options.hands:,} rows gone over, another visitor races", notes, found)
+
+
+def _loop(name: str, notes: list[Notes], found: Findings) -> None:
+    found.add(f"{name}: event loop blocked at the longest", [each.blocked for each in notes], 0.05)
+    found.add(f"{name}: of that, its own work", [each.worked for each in notes], 0.05)
+
+
+def poker_hands(folder: str, rows: int) -> Path:
+    """Return a Parquet file of so many poker hands, made batch by batch."""
+    random, path = np.random.default_rng(0), Path(folder) / "poker.parquet"
+    with ExitStack() as ending:
+        writer: pq.ParquetWriter | None = None
+        for begin in range(0, rows, BATCH):
+            table = pa.Table.from_pandas(poker_hand(min(BATCH, rows - begin), random), preserve_index=False)
+            writer = writer or ending.enter_context(pq.ParquetWriter(path, table.schema))
+            writer.write_table(table)
+    return path

@@ -1,10 +1,11 @@
 """A search for tuples, and what keeping more of them gains. [sALR] figures 1 and 3-7
 
 Levels: a block for each size of tuple, in it a node for each tuple, the highest score first, in rows from the top; kept
-nodes are full, discarded ones grey, those that were not looked at a dot. Lines lead from the best of those kept to the
-parts they grew from. Ranks: scores against rank, a line a level, and the line t up to which tuples are kept. Gains: by
-what a tuple would lower held-out log loss, beside its mutual information: what lies high on the left tells only
-together.
+nodes are full, discarded ones grey, those that were not looked at a dot. Of very many each is a cell of an image: a
+browser draws 10,000 marks in a third of a second, too late for a hand that drags. Lines lead from the best of those
+kept to the parts they grew from. Ranks: scores against rank, a line a level, and the line t up to which tuples are
+kept. Gains: by what a tuple would lower held-out log loss, beside its mutual information: what lies high on the left
+tells only together.
 Shares: held-out log loss, parameters and seconds against the share that is kept, a line an order.
 """
 
@@ -34,7 +35,7 @@ from alrviz.studies.statistics.measures import loss_text
 WIDTH, HEIGHT = 620, 270  # assumed pixels of the frame of levels
 HEAD, ROW = 30, 15  # px of what stands above the blocks, and of a name
 DRAWN = 10_000  # nodes of a level: of more the best
-TOLD = 1_000  # tuples of a level whose names are told on hover: of more it would take as long as all else
+TOLD = 1_000  # tuples of a level that are marks, whose names are told on hover; of more all are cells of an image
 LINED = 24  # tuples of a level whose lines to their parts are drawn
 MANY = 150  # tuples, of more than which marks are small
 MISSED = 3  # tuples that are named in the picture of gains
@@ -78,6 +79,15 @@ class _Blocks:
             step = ROW if named else min(px / self._across[k], high * self.top / self._rows[k])
             self.sizes.append(float(np.clip(0.72 * step, 1.5, 11.0)))
 
+    def cells(self, k: int, states: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], float, float]:
+        """Return the image of level k, whose nodes have these colours, its last row first as Bokeh has it; where it
+        begins and how wide it is.
+        """
+        image = np.zeros(self._rows[k] * self._across[k], np.uint32)
+        image[: len(states)] = states
+        wide = self.begin[k + 1] - self.begin[k]
+        return image.reshape(self._rows[k], -1)[::-1], self.begin[k] + 0.04 * wide, 0.9 * wide
+
     def at(self, k: int, ranks: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return x and y of nodes of these ranks in level k."""
         across = self._across[k]
@@ -117,6 +127,8 @@ def tuples(
     nodes: dict[str, list[Any]] = {name: [] for name in ("kept", "discarded", "waiting")}
     edges: list[tuple[float, ...]] = []
     names: Data = {"x": [], "y": [], "words": [], "colour": [], "align": [], "dx": []}
+    images: Data = {"image": [], "x": [], "wide": [], "high": []}
+    palette = _pixels([(GREY, 0.15), (GREY, 0.3), (GREY, 0.6), (family_colour(label), 1.0)])
     heads = [tuples_text(first + at) for at in range(levels)]
     ink, quiet = INKS[dark], readable(GREY, dark)
     before: dict[tuple[int, ...], tuple[float, float]] = {}
@@ -124,10 +136,17 @@ def tuples(
         by_rank, dot = _order(level)[:DRAWN], blocks.sizes[at]
         x, y = blocks.at(at, np.arange(len(by_rank)))
         kept, scored = np.isin(by_rank, level.kept), ~np.isnan(level.scores[by_rank])
-        parts = {"kept": kept, "discarded": scored & ~kept, "waiting": ~scored}
+        if (many := min(totals[at], DRAWN)) > TOLD:
+            states = np.zeros(many if complete and totals[at] <= DRAWN else len(by_rank), np.intp)
+            states[: len(by_rank)] = 1 + scored + (scored & kept)
+            image, left_end, wide = blocks.cells(at, palette[states])
+            for name, value in zip(images, (image, left_end, wide, blocks.top), strict=True):
+                images[name].append(value)
+        marks = np.arange(len(by_rank)) < (TOLD if many > TOLD else many)
+        parts = {"kept": kept & marks, "discarded": scored & ~kept & marks, "waiting": ~scored & marks}
         for what, of in parts.items():
             nodes[what].append((x[of], y[of], np.full(of.sum(), dot), np.flatnonzero(of) + 1, by_rank[of], level))
-        if complete and totals[at] <= DRAWN:  # those of which no part was kept
+        if complete and many <= TOLD:  # those of which no part was kept
             rest = np.arange(len(by_rank), totals[at])
             nodes["waiting"].append((*blocks.at(at, rest), np.full(len(rest), dot / 2), rest + 1, rest, None))
         if blocks.named[at]:
@@ -154,7 +173,7 @@ def tuples(
         draw=partial(_draw_tuples, label=label, dark=dark),
         x=(0.0, 1.0), y=(0.0, 1.0), labels=("", ""), key=(levels, label, dark),
         data={
-            "edges": dict(zip(("x0", "y0", "x1", "y1"), ends, strict=True)),
+            "images": images, "edges": dict(zip(("x0", "y0", "x1", "y1"), ends, strict=True)),
             **{what: _nodes(search, parts) for what, parts in nodes.items()}, "names": names,
             "heads": {"x": blocks.begin[:-1] + 0.02, "y": [(1 + blocks.top) / 2] * levels, "words": heads},
         },
@@ -175,10 +194,17 @@ def _nodes(search: Search, parts: Sequence[Any]) -> Data:
     }
 
 
+def _pixels(colours: Sequence[tuple[str, float]]) -> NDArray[np.uint32]:
+    """Colours "#rrggbb" and their opacities as Bokeh's images have them."""
+    parts = [(*bytes.fromhex(colour[1:]), round(255 * alpha)) for colour, alpha in colours]
+    return np.array(parts, np.uint8).view(np.uint32).ravel()
+
+
 def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
     fig, colour = plot.figure, family_colour(label)
     fig.xaxis.visible = fig.yaxis.visible = False
     fig.xgrid.visible = fig.ygrid.visible = False
+    fig.image_rgba("image", x="x", y=0.0, dw="wide", dh="high", source=plot["images"], level="image")
     fig.segment("x0", "y0", "x1", "y1", source=plot["edges"], line_color=colour, line_alpha=0.4, line_width=1.2)
     fig.scatter("x", "y", size="size", source=plot["waiting"], line_color=None, fill_color=GREY, fill_alpha=0.3)
     grey = fig.scatter("x", "y", size="size", source=plot["discarded"], line_color=GREY, fill_color=None, line_width=1)
@@ -269,7 +295,8 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
     x, y = (-0.03 * right, 1.06 * right), (low - air, high + 1.6 * air)
     sides, words = [bool(mi[k] > 0.5 * right) for k in best], [short(search.name(every[k]), 30) for k in best]
     shifts = place(Box(*x, *y, height=160, width=320), mi[best].tolist(), gain[best].tolist(), words, sides)
-    parts = {name: np.flatnonzero(state == k) for k, name in enumerate(("waiting", "discarded", "kept"))}
+    seen = _thinned((mi - x[0]) / (x[1] - x[0]), (gain - y[0]) / (y[1] - y[0]), state)
+    parts = {name: seen[state[seen] == k] for k, name in enumerate(("waiting", "discarded", "kept"))}
     told = search.name if len(mi) <= TOLD else lambda columns: ""
     return Picture(
         draw=partial(_draw_gains, label=label, dark=dark),
@@ -284,6 +311,14 @@ def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
         },
         key=(label, dark),
     )  # fmt: skip
+
+
+def _thinned(x: NDArray[np.floating], y: NDArray[np.floating], state: NDArray[np.int8]) -> NDArray[np.intp]:
+    """Return which points (m,) are drawn: all of few, of many one of each state in a square of two px."""
+    if len(x) <= TOLD:
+        return np.arange(len(x))
+    squares = (np.floor(160 * x).astype(np.int64) * 1000 + np.floor(80 * y).astype(np.int64)) * 3 + state
+    return np.unique(squares, return_index=True)[1]
 
 
 def _draw_gains(plot: Plot, label: str, dark: bool) -> None:

@@ -1,10 +1,15 @@
 """Quality beside other libraries: folds, what was measured before, what is not fitted in time."""
 
+import os
+import time
+
 import numpy as np
 import pandas as pd
+import pytest
 
 from alrviz import load_demo
 from alrviz.bench import __main__ as bench
+from alrviz.bench._child import in_child
 
 
 def test_methods_are_judged_on_the_same_folds_and_what_is_known_is_not_made_again(tmp_path, capsys):
@@ -28,3 +33,15 @@ def test_methods_are_judged_on_the_same_folds_and_what_is_known_is_not_made_agai
     (ranks,) = (line.split() for line in said.splitlines() if line.startswith("lr n=1 "))
     assert (ranks[2], ranks[-1]) == ("3.00", "1")
     assert "1 sets (1 categorical, 0 mixed, 0 numeric)" in said
+
+
+def stuck(path, seconds):
+    path.write_text(str(os.getpid()))
+    time.sleep(seconds)
+
+
+def test_what_takes_too_long_has_begun_and_is_ended(tmp_path):
+    answer = in_child(stuck, tmp_path / "pid", 300.0, limit=1.0)
+    assert (answer.late, answer.refused) == (True, "not within 1 s")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

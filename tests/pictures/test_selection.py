@@ -77,3 +77,28 @@ def test_shares_are_a_line_an_order_with_a_ring_at_the_verdict():
 def test_they_can_be_saved_as_stills(search):
     figures = [selection.tuples(search, "hsalr", 2).plot().figure, selection.gains(search, "hsalr").plot().figure]
     assert still(figures)[:4] == b"\x89PNG"
+
+
+def test_of_very_many_tuples_each_is_a_cell_of_an_image_and_the_best_are_marks(search, monkeypatch):
+    whole = selection.tuples(search, "hsalr", 2)
+    assert whole["images"]["image"] == [], "few are marks alone"
+    monkeypatch.setattr(selection, "TOLD", 20)
+    picture = selection.tuples(search, "hsalr", 2)
+    marks = [len(picture[name]["x"]) for name in ("kept", "discarded", "waiting")]
+    assert marks == [3 + 8, 9 + 12, 0]
+    (image,) = picture["images"]["image"]
+    green, *_ = selection._pixels([(selection.family_colour("hsalr"), 1.0)])
+    colours, counts = np.unique(image[image != 0], return_counts=True)
+    assert dict(zip(colours.tolist(), counts.tolist(), strict=True))[int(green)] == 8
+    assert sorted(counts.tolist()) == [8, 22, 66 - 30]
+    rows = np.flatnonzero((image == green).any(axis=1))
+    assert rows.max() == len(image) - 1, "the best are at the top"
+    assert still([picture.plot().figure])[:4] == b"\x89PNG"
+
+
+def test_of_very_many_gains_one_is_drawn_a_place(search, monkeypatch):
+    monkeypatch.setattr(selection, "TOLD", 20)
+    picture = selection.gains(search, "hsalr")
+    assert 0 < sum(len(picture[name]["x"]) for name in ("kept", "discarded", "waiting")) < 66
+    assert picture["names"]["words"] == ["bit_7 + bit_11"]
+    assert picture["waiting"]["y"].max() == search.gains.max(), "what is missed is there"

@@ -18,6 +18,7 @@ import param
 from bokeh.events import Pan, Tap
 
 from alrviz import __version__
+from alrviz.models.tuple_selection import Level
 from alrviz.pictures import selection as drawn
 from alrviz.pictures.path import LEFT, RIGHT
 from alrviz.pictures.picture import Plot
@@ -37,6 +38,7 @@ from alrviz.views.race.words import number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
+    from alrviz.data.stream.table import Stream
     from alrviz.fitting.recipe import Recipe
     from alrviz.studies.race.race_like import RaceLike
 
@@ -184,6 +186,11 @@ class SelectionView(StudyView):
         self.redraw()
         self._seek()
 
+    def expect(self, stream: "Stream", recipe: "Recipe") -> None:
+        """Make the pictures of a run that may come: made with its first level they would hold up other visitors."""
+        with pn.io.hold():
+            self._draw_levels(_search_of(stream, recipe, ()), recipe, None)
+
     def follow(self, race: "RaceLike | None", outdated: bool = False) -> None:
         """Show what the run of a race over a table read in batches has selected so far.
 
@@ -196,10 +203,7 @@ class SelectionView(StudyView):
             return
         self._race, self.search, recipe = race, None, None if race is None else race.recipes[0]
         if race is not None and recipe is not None and levels:
-            order, score = int(recipe.params["order"]), str(recipe.params["selection"])
-            columns = tuple(column.name for column in race.dataset.reading.columns)
-            done = len(levels) == _levels_of(recipe)
-            self.search = Search(columns, order, score, levels, done=done)
+            self.search = _search_of(race.dataset, recipe, levels)
         say(self.found, "")
         self._show_pictures()
         self._draw_search()
@@ -308,15 +312,19 @@ class SelectionView(StudyView):
                 say(self.found, f"<div class='sentence bad'>{safe(self._problem, 600)}</div>")
             if search is None or recipe is None:
                 return
-            label, of, levels = recipe.label, self._race or self._of, _levels_of(recipe)
-            self.tuples.show(drawn.tuples(search, label, levels, self.tuples.size, dark=self.dark), of)
-            self.ranks.show(drawn.ranks(search, label, levels, self.keep / 100, dark=self.dark), of)
+            of = self._race or self._of
+            self._draw_levels(search, recipe, of)
             if not self.over_rows:
-                self.gains.show(drawn.gains(search, label, dark=self.dark), of)
+                self.gains.show(drawn.gains(search, recipe.label, dark=self.dark), of)
             said = search_html(search)
             say(self.found, f"<div class='sentence'>{said}</div>")
             self._numbers.refresh()
         self._took = time.monotonic() - begun
+
+    def _draw_levels(self, search: Search, recipe: "Recipe", of: Any) -> None:
+        label, levels = recipe.label, _levels_of(recipe)
+        self.tuples.show(drawn.tuples(search, label, levels, self.tuples.size, dark=self.dark), of)
+        self.ranks.show(drawn.ranks(search, label, levels, self.keep / 100, dark=self.dark), of)
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -373,6 +381,13 @@ def _gains_of(search: Search, tuples: Any) -> Any:
 def _levels_of(recipe: "Recipe") -> int:
     """How many levels a selection has."""
     return int(recipe.params["order"]) if "grow" in recipe.params else 1
+
+
+def _search_of(stream: "Stream", recipe: "Recipe", levels: tuple[Level, ...]) -> Search:
+    """What a run has selected by now, as a search."""
+    columns = tuple(column.name for column in stream.reading.columns)
+    order, score = int(recipe.params["order"]), str(recipe.params["selection"])
+    return Search(columns, order, score, levels, done=len(levels) == _levels_of(recipe))
 
 
 def search_html(search: Search) -> str:

@@ -39,6 +39,7 @@ class StreamedSelection:
     def __init__(self, session: Session, tasks: PageTasks, view: SelectionView):
         self._session, self._view = session, view
         self._of: tuple[Stream, Recipe] | None = None
+        self._asked: tuple[str, Recipe] | None = None
         self.race_view = RaceView(again=self._new, wake=session.wake, axis="passes", height=HEIGHT, dark=session.dark)
         race_view, buttons = self.race_view, self.race_view.transport.panel
         race_view.body[0].remove(buttons)
@@ -61,17 +62,20 @@ class StreamedSelection:
         view, shown = self._view, stream is not None
         if view.over_rows != shown:
             view.over_rows = self.above.visible = self.below.visible = self.pricing.pane.visible = shown
-            self.race_view.line.visible = False  # nothing is said of nothing
+            self.race_view.line.visible, self._asked = False, None  # nothing is said of nothing
         if stream is None:
             self._of = None
             return
         self._of = stream, (own := over_passes((recipe,))[0])
-        race = self.race_view.race
+        race, before, self._asked = self.race_view.race, self._asked, (stream.hash, own)
+        if before == self._asked:
+            return
         if race is None or (tuple(race.recipes), race.dataset.hash) != ((own,), stream.hash):
             if (found := self._session.find_selection(stream, own)) is not None:
                 self.race_view.watch(found)
             elif race is None:
                 self.race_view.expect((own,))
+                view.expect(stream, own)
             else:
                 self.race_view.outdated = True
         else:
