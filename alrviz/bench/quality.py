@@ -2,7 +2,7 @@
 
 Each method learns from the same five stratified folds of each set (at most 50,000 training rows, drawn at random), at
 its own defaults and on one thread. Nothing is tuned on test rows, nothing is told of a set but which columns are
-numbers. A method that is not installed, is refused or takes longer than --limit seconds for a set is told as such, and
+numbers. A method that is not installed, fails or takes longer than --limit seconds for a set is told as such, and
 has the last rank there.
 
 Printed: a line a method, by mean rank in held-out log loss; the geometric mean of its log loss over that of
@@ -188,7 +188,10 @@ def judged(folder: Path, name: str, method: str, rows: int) -> list[Row]:
         peak, begin = Peak(), time.perf_counter()
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a rival says of its own
-            model.fit(X.iloc[drawn], y[drawn])
+            try:
+                model.fit(X.iloc[drawn], y[drawn])
+            except (ValueError, RuntimeError) as error:  # such as a class of one row, which boosting cannot divide
+                raise AlrvizError(f"{type(error).__name__}: {error}") from error
             fitted = time.perf_counter()
             p = np.asarray(model.predict_proba(X.iloc[test]), dtype=float)
         done = time.perf_counter()
