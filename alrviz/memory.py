@@ -12,7 +12,7 @@ from pathlib import Path
 
 # Where the system does not say: what a small laptop has free.
 UNKNOWN = 4 * 2**30
-_ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
+_ARENA_MAX, _MMAP_THRESHOLD = -8, -3  # of malloc.h
 _GROUPS = Path("/sys/fs/cgroup")
 
 
@@ -46,11 +46,22 @@ def total_memory() -> int:
 
 
 def give_back() -> None:
-    """Return to the system what was freed: glibc keeps it otherwise, between what is still held."""
+    """Return to the system what was freed: glibc keeps it otherwise, between what is still held, and Arrow does."""
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].default_memory_pool().release_unused()
     if sys.platform != "linux":
         return
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def whole_arrays() -> None:
+    """Have arrays of a few MiB and more allocated each by itself, so that what is freed is free: glibc else raises the
+    size from which they are with those that were freed, up to 32 MiB, and keeps theirs between what is still held.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 2**22)
 
 
 def few_arenas() -> None:

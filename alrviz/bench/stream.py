@@ -72,7 +72,7 @@ def measured(path: str, options: argparse.Namespace) -> dict[str, Any]:
         works: dict[str, Callable[[], Any]] = {
             "count": passes.count,
             "gradient": lambda: passes.loss_and_gradient(table, bias),
-            "adagrad": lambda: passes.adagrad(steps, 0.05, (0,), False),
+            "adagrad": lambda: passes.adagrad(steps, 0.05, (0,)),
         }
         taken = {name: timed(work, options.repeats, 0).median for name, work in works.items()}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

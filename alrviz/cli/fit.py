@@ -100,8 +100,11 @@ def _center(text: str) -> int | str:
 
 def fit(options: argparse.Namespace) -> int:
     """Fit the model and write it."""
+    from alrviz.memory import few_arenas, whole_arrays
     from alrviz.passes.cluster import connected
 
+    few_arenas()
+    whole_arrays()
     with connected(options.scheduler) as client:  # first: all files might be read for nothing
         return _fit_on(client, options)
 
@@ -111,7 +114,6 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         folder = f"there is no folder {str(options.out.parent)!r} to write the model to"
         raise Refused(f"{str(options.out)!r} is a folder; a file was expected" if options.out.is_dir() else folder)
     from alrviz.data.stream.table import open_table
-    from alrviz.estimators.model_file import save_model
     from alrviz.fitting.families import FAMILIES, STREAMS
     from alrviz.fitting.recipe import Recipe
     from alrviz.fitting.runs.run import Run
@@ -162,6 +164,8 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     if best is not None and 0 < best.index < judged[-1].index:
         at = f"{best.passes - run.passes_before:g}"
         said.line(f"held out was lowest after pass {at}; the model is that of the last (--passes {at})")
+    from alrviz.estimators.model_file import save_model  # 40 MB of estimators, which a fit does without
+
     save_model(run.estimator(), options.out)
     kept.unlink(missing_ok=True)
     said.line(f"the model is {options.out}, after {time.monotonic() - began:,.0f} s; alrviz predict {options.out} ROWS")
@@ -180,5 +184,6 @@ def _of_pass(run: Run, step: Step, passes: int) -> str:
     held = step.extra.get("heldout_log_loss")
     judged = "" if held is None else f", held out {held:.5f} (error {step.extra['heldout_error']:.4f})"
     made = step.passes - run.passes_before
-    at = f"pass {made:g} of {passes}" if made else "counted" if run.solver == "none" else "start"
+    more = f" and {made - passes:g} more to end the last step" if made > passes else ""
+    at = f"pass {min(made, passes):g} of {passes}{more}" if made else "counted" if run.solver == "none" else "start"
     return f"{at}: log loss {step.nll / run.trace.rows:.5f}{judged}"

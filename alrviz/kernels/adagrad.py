@@ -6,9 +6,9 @@
     G_c  += g_c^2;      w_c -= eta * g_c / (1e-9 + sqrt(G_c))
 
 Conventions: table (cells, parts, W) float32 holds scale, w and G of each cell side by side, so that one look-up brings
-all; with a penalty pull and center too. pull is 2 alpha q / (rows that look at the cell): spread over those of a pass.
-The cells of a row differ, so that none is looked at twice. W is a multiple of the lanes, pads have scale 0. The last
-row of the table belongs to b, which every row has.
+all; with a penalty pull too, and center where it is not 0. pull is 2 alpha q / (rows that look at the cell): spread
+over those of a pass. The cells of a row differ, so that none is looked at twice. W is a multiple of the lanes, pads
+have scale 0. The last row of the table belongs to b, which every row has.
 """
 
 from math import exp, log
@@ -50,9 +50,9 @@ def _add_score(typingctx, z, q, table, at, width, lanes):
 
 
 @intrinsic
-def _move(typingctx, table, at, width, residual, q, eta, penalised, lanes):
+def _move(typingctx, table, at, width, residual, q, eta, pulled, lanes):
     """Move w and G of the cell whose scale begins at table.flat[at] against its slope; see the module."""
-    number, pulled = len(lanes), len(penalised) > 0
+    number, more = len(lanes), len(pulled)
 
     def codegen(context, builder, sig, args):
         vector = ir.VectorType(ir.FloatType(), number)
@@ -68,9 +68,9 @@ def _move(typingctx, table, at, width, residual, q, eta, penalised, lanes):
         scale, w, squares = (builder.load(of(part), align=4) for part in (SCALE, WEIGHT, SQUARES))
         r = builder.load(_pointer(context, builder, sig.args[3], args[3], args[4], number), align=4)
         slope = builder.fmul(scale, r)
-        if pulled:
-            pull, center = (builder.load(of(part), align=4) for part in (PULL, CENTER))
-            slope = builder.fadd(slope, builder.fmul(pull, builder.fsub(w, center)))
+        if more:
+            away = w if more == 1 else builder.fsub(w, builder.load(of(CENTER), align=4))
+            slope = builder.fadd(slope, builder.fmul(builder.load(of(PULL), align=4), away))
         squares = builder.fadd(squares, builder.fmul(slope, slope))
         of_vector = ir.FunctionType(vector, [vector])
         sqrt = cgutils.get_or_insert_function(builder.module, of_vector, f"llvm.sqrt.v{number}f32")
@@ -82,14 +82,14 @@ def _move(typingctx, table, at, width, residual, q, eta, penalised, lanes):
         return context.get_dummy_value()
 
     index = types.intp
-    return types.void(table, index, index, residual, index, types.float32, penalised, lanes), codegen
+    return types.void(table, index, index, residual, index, types.float32, pulled, lanes), codegen
 
 
 @kernel
-def adagrad(cells, y, table, n_classes, eta, lanes, penalised):
+def adagrad(cells, y, table, n_classes, eta, lanes, pulled):
     """Visit rows of cells (m, T) and classes y (m,) in their order; return the sum of -log p(y) as each was met.
 
-    `lanes` is a tuple of as many numbers as a vector has; `penalised` one of length 1 where there is a penalty, else 0.
+    `lanes` is a tuple of as many numbers as a vector has; `pulled` of as many as the table has parts beyond the third.
     """
     wide, parts = table.shape[2], table.shape[1]
     number, size, last = len(lanes), parts * wide, (len(table) - 1) * parts * wide
@@ -115,7 +115,7 @@ def adagrad(cells, y, table, n_classes, eta, lanes, penalised):
             z[k] = np.float32(0.0)
         z[y[i]] -= np.float32(1.0)
         for q in range(0, wide, number):
-            _move(table, last + q, wide, z, q, eta, penalised, lanes)
+            _move(table, last + q, wide, z, q, eta, pulled, lanes)
             for t in range(cells.shape[1]):
-                _move(table, np.int64(cells[i, t]) * size + q, wide, z, q, eta, penalised, lanes)
+                _move(table, np.int64(cells[i, t]) * size + q, wide, z, q, eta, pulled, lanes)
     return total

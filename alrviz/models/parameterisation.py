@@ -48,10 +48,6 @@ _MODEL_OF = {0: "zero", 1: "one", "zero": "zero", "one": "one", "anje": "anje", 
 # The least share of its value at the class shares that the curvature of "adaptive" falls to: where rows are fitted
 # well p (1 - p) vanishes, and a step of any length would be allowed.
 LEAST_CURVATURE = 1e-3
-# log theta of a column that is always the same is 0, but sums of fractional weights may differ in their last bits. A
-# weight that moves phi by so little never brings its slope to 0: it must count as one that moves nothing. To be so near
-# 0 otherwise theta would need a thousand billion rows.
-_ROUNDING = 1e-12
 # Of steps along smooth levels: variances tried, in shares of 2 / (levels - 1); the least, in the same.
 _WALKS, LEAST_STEP = 4.0 ** np.arange(-4, 7), 0.01
 
@@ -332,7 +328,9 @@ class Parameterisation:
 
 def anje_phi(tables: Tables) -> Floats:
     """Return phi of AnJE, (S + 1, C): gamma log theta, and log pi in the last row."""
-    return np.concatenate([tables.space.gamma * tables.log_theta, tables.log_pi[None, :]])
+    phi = tables.logs.copy()
+    phi[:-1] *= tables.space.gamma
+    return phi
 
 
 def curvature_at_shares(tables: Tables) -> Floats:
@@ -362,10 +360,7 @@ def parameterise(
     if family in ("lr", "adaptive"):
         scale = np.ones((len(tables.seen) + 1, tables.n_classes))
     elif family in ("alr", "alrj"):
-        scale = np.concatenate([tables.log_theta, tables.log_pi[None, :]])
-        scale[np.abs(scale) < _ROUNDING] = 0.0
-        if family == "alrj":
-            scale[:-1] *= tables.space.gamma
+        scale = tables.logs if family == "alr" else anje_phi(tables)
     else:
         scale = 1.0 / np.sqrt(curvature_at_shares(tables) + (2.0 * each if on_phi else 0.0))
     if isinstance(alpha, tuple):

@@ -13,12 +13,12 @@ from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import as_compiled
-from alrviz.passes.stream import CellLookup, Chunks, DenseCells, SeenCells, StreamPasses, union
+from alrviz.passes.stream import LARGE, CellLookup, Chunks, DenseCells, SeenCells, StreamPasses, union
 from alrviz.stop import NEVER, StopToken
 
-# Tables of over so many bytes have no row for cells that do not occur, where a row for every possible cell is over so
-# many times what occurs: a fit has some ten tables, and such cells are found several times as fast.
-LARGE, SPARSE = 2**25, 8
+# Large tables have no row for cells that do not occur, where a row for every possible cell is over so many times what
+# occurs: a fit has some ten tables, and such cells are found several times as fast.
+SPARSE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def count_stream(
     seen = chunks.over(partial(_occurring, space, tuples), union, 1, stop)
     index = CellIndex.of_seen(space, seen)
     passes = StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs)
-    counts, t = passes.count(stop)[:, :n_classes], space.n_tuples
+    counts, t = passes.count(stop), space.n_tuples
     of_first = np.append([0, t], 2 * t + np.arange(index.begin[0], index.begin[1]))  # every row is in one of them
     classes = counts[of_first].sum(axis=0)
     tables = Tables(space, seen, counts[2 * t :].copy(), classes, classes - counts[t : 2 * t], _cards(space), smoothing)
@@ -113,7 +113,7 @@ def _dense(
     first = np.append(wide.first, wide.n_cells)
     cells = DenseCells(space.levels, wide.tuples, first, _prefixes(space) if isinstance(space, CellSpace) else None)
     passes = StreamPasses(cells, chunks, n_classes, n_jobs)
-    counts = passes.count(stop)[:, :n_classes]
+    counts = passes.count(stop)
     rows = np.flatnonzero(counts.any(axis=1))
     t, codes = wide.tuple_of(rows), wide.codes_of(rows)
     classes = counts[: first[1]].sum(axis=0)

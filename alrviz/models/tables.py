@@ -22,6 +22,11 @@ from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 
+# log theta of a column that is always the same is 0, but sums of fractional weights may differ in their last bits. A
+# weight that moves phi by so little never brings its slope to 0: it must count as one that moves nothing. To be so near
+# 0 otherwise theta would need a thousand billion rows.
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tables:
@@ -65,14 +70,24 @@ class Tables:
         with np.errstate(divide="ignore"):
             return np.log((self.class_counts + m / self.n_classes) / (self.class_counts.sum() + m))
 
-    @cached_property
+    @property
     def log_theta(self) -> Floats:
         """(S, C) log of the smoothed share of each cell among its class."""
+        return self.logs[:-1]
+
+    @cached_property
+    def logs(self) -> Floats:
+        """(S + 1, C) log theta, and log pi in the last row: what alr scales weights by is this very array."""
         t = self.tuple_of_seen
+        logs = np.empty((len(t) + 1, self.n_classes))
+        share = logs[:-1]
         with np.errstate(divide="ignore"):
-            share = self.counts + (self.smoothing / self.cards)[t][:, None]
+            np.add(self.counts, (self.smoothing / self.cards)[t][:, None], out=share)
             share /= (self.tuple_counts + self.smoothing)[t]
-            return np.log(share, out=share)
+            np.log(share, out=share)
+        logs[-1] = self.log_pi
+        logs[np.abs(logs) < _ROUNDING] = 0.0
+        return logs
 
     @cached_property
     def log_theta_unseen(self) -> Floats:

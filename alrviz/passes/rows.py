@@ -10,7 +10,7 @@ threads: rows for scores (a row belongs to one part), blocks for gradients and c
 no part writes where another does, nothing is reduced, and the bits are the same for any number of threads.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -95,6 +95,10 @@ class Rows:
     def wide(self) -> bool:
         """Whether keys are of 32 bits: some block has more than 65,536 joint values."""
         return self.keys.dtype.itemsize > 2
+
+    def parts(self) -> "Iterator[Rows]":
+        """Yield the rows as many at a time as scores of theirs are held together: all."""
+        yield self
 
     def scores(self) -> Floats:
         """Return room for scores (N, W), not initialised."""

@@ -39,6 +39,8 @@ Found = TypeVar("Found")
 Work = Callable[[Iterable[tuple[Codes, NDArray[np.int32]]], int, StopToken], Found]
 FANOUT = 4  # sums of so many neighbours are one: a tree of log4(chunks) sums at a time
 SPAN = 8192  # rows whose keys and scores are at hand at once
+# Bytes of sums beyond which threads share one chunk, not each has its own: memory does not grow with their number.
+LARGE = 2**25
 _VISITED = 1024  # rows whose cells are at hand at once in a pass of steps
 
 
@@ -224,7 +226,7 @@ class Gathered(NamedTuple):
 
     Attributes:
         sums: over all rows.
-        gradient, over: residuals by rows of the table, (rows, W), and of all rows, (C,).
+        gradient, over: residuals by rows of the table, (rows, W), or (R, C) of those asked for; and of all rows, (C,).
         bent: p (1 - p) likewise; None where not asked for.
         along: (L, 3) loss, slope and curvature at the lengths of a way.
     """
@@ -266,12 +268,12 @@ class StreamPasses:
         return self._chunks.passes
 
     def count(self, stop: StopToken = NEVER) -> Floats:
-        """Return how many rows of each class look up each row of the table, (rows, W)."""
+        """Return how many rows of each class look up each row of the table, (rows, C)."""
         return self._chunks.over(self._counted, added, self.n_jobs, stop)[0]
 
     def _counted(self, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
         """Whole numbers add up to the same in any order, so that all chunks are counted in one table."""
-        counts, tuples = zeros(self.cells.n_rows, self.padded), len(self.cells.first) - 1
+        counts, tuples = np.zeros((self.cells.n_rows, self.n_classes)), len(self.cells.first) - 1
         edges = [tuples * k // n_jobs for k in range(n_jobs + 1)]
         for codes, y in chunks:
             for own, classes in _spans(codes, y):
@@ -286,40 +288,46 @@ class StreamPasses:
                 share(part, n_jobs, n_jobs)
         return (counts,)
 
-    def summed(self, work: Callable[[Codes, NDArray[np.int32], StopToken], Parts], stop: StopToken = NEVER) -> Parts:
+    def summed(
+        self, work: Callable[[Codes, NDArray[np.int32], StopToken, int], Parts], stop: StopToken = NEVER,
+        shared: bool = False,
+    ) -> Parts:  # fmt: skip
         """Return the sums over all chunks of what `work` makes of each, new arrays of the same shapes every time.
 
         `work` is sent to where the chunks are: a function of a module, a method of this class, or a `partial` of these.
+        Each chunk has a thread of its own, or all have one chunk after another if these are `shared`.
         """
-        return self._chunks.over(partial(_summed, work), added, self.n_jobs, stop)
+        return self._chunks.over(partial(_summed, work, shared), added, self.n_jobs, stop)
 
     def scores(self, codes: Codes, table: Floats, bias: Floats, pad: float = -np.inf) -> Floats:
         """Return the scores (m, W) of codes, in memory, for a table (rows, W) and b (C,)."""
         z = zeros(codes.shape[1], self.padded)
         for begin in range(0, len(z), SPAN):
             own = np.ascontiguousarray(codes[:, begin : begin + SPAN])
-            self._forward(self.cells.keys(own), table, self._bias(bias, pad), z[begin : begin + SPAN])
+            self._forward(self.cells.keys(own), table, self._bias(bias, pad), z[begin:], 0, own.shape[1])
         return z
 
     def loss_and_gradient(
         self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL, onto: CellLookup | None = None,
-        way: Way | None = None, bends: bool = False,
+        way: Way | None = None, bends: bool = False, at: NDArray[np.int64] | None = None,
     ) -> Gathered:  # fmt: skip
         """Return sums over all rows at the scores that `table` (rows, W) and `bias` (C,) make, or that they make once
         they have gone the first length of a `way`. Residuals are summed by rows of the table, or of the cells `onto`;
-        p (1 - p) too if it `bends`.
+        p (1 - p) too if it `bends`. Rows `at` (R,) of these sums alone are kept and sent, without pads; with none of
+        them the pass is that of the loss alone.
         """
         work = partial(
             self._gathered, table=table, bias=self._bias(bias, -np.inf), loss=loss, bends=bends,
             way=None if way is None else Way(way.table, self._bias(way.bias, 0.0), way.lengths),
-            onto=self.cells if onto is None else onto,
+            onto=self.cells if onto is None else onto, at=at,
         )  # fmt: skip
-        totals, along, *found = self.summed(work, stop)
+        sums = 8 * work.keywords["onto"].n_rows * self.padded * (1 + bends)
+        totals, along, *found = self.summed(work, stop, sums > LARGE)
         of = [(found[k], found[k + 1][: self.n_classes]) for k in range(0, len(found), 2)]
         return Gathered(Sums(*map(float, totals)), *of[0], of[1] if bends else None, along)
 
     def adagrad(
-        self, table: NDArray[np.float32], eta: float, seed: tuple[int, ...], penalised: bool, stop: StopToken = NEVER,
+        self, table: NDArray[np.float32], eta: float, seed: tuple[int, ...], stop: StopToken = NEVER,
         marks: Collection[int] = (), mark: Callable[[], None] = nothing,
     ) -> float:  # fmt: skip
         """Visit all rows once, chunks and the rows in each in an order drawn from `seed`.
@@ -333,16 +341,16 @@ class StreamPasses:
         self._chunks.passes += 1
         for codes, y in self._chunks.read(order.permutation(self.n_chunks).tolist(), stop):
             here = {place - done for place in marks}
-            total += self.visit(codes, y, order.permutation(len(y)), table, eta, penalised, stop, here, mark)
+            total += self.visit(codes, y, order.permutation(len(y)), table, eta, stop, here, mark)
             done += len(y)
         return total
 
     def visit(
         self, codes: Codes, y: NDArray[np.int32], rows: NDArray[np.int64], table: NDArray[np.float32], eta: float,
-        penalised: bool, stop: StopToken = NEVER, marks: Collection[int] = (), mark: Callable[[], None] = nothing,
+        stop: StopToken = NEVER, marks: Collection[int] = (), mark: Callable[[], None] = nothing,
     ) -> float:  # fmt: skip
         """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order; `marks` as above."""
-        total, flag = 0.0, (0,) if penalised else ()
+        total, pulled = 0.0, parts_beyond(table)
         edges = sorted(
             {*range(0, len(rows), _VISITED), *(place for place in marks if 0 < place < len(rows)), len(rows)}
         )
@@ -350,47 +358,65 @@ class StreamPasses:
             stop.check()
             own = rows[begin:end]
             total += adagrad_kernels.adagrad(
-                self.cells.cells(codes, own), y[own], table, self.n_classes, np.float32(eta), self._width, flag
+                self.cells.cells(codes, own), y[own], table, self.n_classes, np.float32(eta), self._width, pulled
             )
             if end in marks:
                 mark()
         return total
 
     def _gathered(
-        self, codes: Codes, y: NDArray[np.int32], stop: StopToken, table: Floats, bias: Floats, loss: Loss,
-        onto: CellLookup, way: Way | None, bends: bool,
+        self, codes: Codes, y: NDArray[np.int32], stop: StopToken, n_jobs: int, table: Floats, bias: Floats,
+        loss: Loss, onto: CellLookup, way: Way | None, bends: bool, at: NDArray[np.int64] | None,
     ) -> Parts:  # fmt: skip
         """Return of a chunk the sums, those along the way, and for residuals, then p (1 - p), the sums by rows of a
         table and over all rows.
         """
         z, dz, r = (zeros(SPAN, self.padded) for _ in range(3))
         lengths = () if way is None else way.lengths
-        parts, sums, along = np.zeros((SPAN // row_kernels.CHUNK, 5)), np.zeros(5), np.zeros((len(lengths), 3))
-        found = [(zeros(onto.n_rows, self.padded), np.zeros(self.padded)) for _ in range(1 + bends)]
+        parts = np.zeros((1 + len(lengths), SPAN // row_kernels.CHUNK, 5))
+        sums, along = np.zeros(5), np.zeros((len(lengths), 3))
+        edges = [len(onto.first[1:]) * k // n_jobs for k in range(n_jobs + 1)]
+        step = -(-SPAN // n_jobs // row_kernels.CHUNK) * row_kernels.CHUNK
+        wanted = at is None or len(at) > 0
+        found = [(zeros(wanted * onto.n_rows, self.padded), np.zeros(self.padded)) for _ in range(1 + bends)]
         for own, classes in _spans(codes, y):
             stop.check()
             m, keys = len(classes), self.cells.keys(own)
             rows = (classes, np.ones(m), self.n_classes)
-            self._forward(keys, table, bias, z)
-            if way is not None:
-                self._forward(keys, way.table, way.bias, dz)
-            for k, t in enumerate(lengths):
-                parts[:] = 0.0
-                loss.line_eval(z, dz, t, *rows, parts, 0, m)
-                along[k] += parts[:, :3].sum(axis=0)
             parts[:] = 0.0
-            loss.loss_and_residual(z, dz, lengths[0] if lengths else 0.0, z, *rows, r, True, parts, 0, m)
-            sums += parts.sum(axis=0)
+
+            def score(part: int, keys: Any = keys, rows: Any = rows, m: int = m) -> None:
+                begin, end = part * step, min(m, (part + 1) * step)
+                self._forward(keys, table, bias, z, begin, end)
+                if way is not None:
+                    self._forward(keys, way.table, way.bias, dz, begin, end)
+                for k, t in enumerate(lengths):
+                    loss.line_eval(z, dz, t, *rows, parts[1 + k], begin, end)
+                first = lengths[0] if lengths else 0.0
+                loss.loss_and_residual(z, dz, first, z, *rows, r, True, parts[0], begin, end)
+
+            share(score, -(-m // step), n_jobs)
+            sums += parts[0].sum(axis=0)
+            along += parts[1:, :, :3].sum(axis=1)
             keys = keys if onto is self.cells else onto.keys(own)
-            for k, (summed, over) in enumerate(found):
+            for k, (summed, over) in enumerate(found if wanted else ()):
                 if k:
                     loss.diagonal(z, r, *rows, 0, m)
-                row_kernels.scatter(keys, onto.first, r, summed, 0, m, 0, len(keys), False, self._width)
+
+                def scatter(part: int, keys: Any = keys, summed: Floats = summed, m: int = m) -> None:
+                    own = edges[part], edges[part + 1]
+                    row_kernels.scatter(keys, onto.first, r, summed, 0, m, *own, False, self._width)
+
+                share(scatter, n_jobs, n_jobs)
                 over += r[:m].sum(axis=0)
+        if at is not None:  # several such sums are held at a time, for each thread and level of their tree
+            found = [(summed[at, : self.n_classes], over) for summed, over in found]
         return (sums, along, *(part for each in found for part in each))
 
-    def _forward(self, keys: NDArray[np.unsignedinteger], table: Floats, bias: Floats, z: Floats) -> None:
-        row_kernels.forward(keys, self.cells.first, table, bias, z, 0, keys.shape[1], 0, len(keys), self._width)
+    def _forward(
+        self, keys: NDArray[np.unsignedinteger], table: Floats, bias: Floats, z: Floats, begin: int, end: int
+    ) -> None:
+        row_kernels.forward(keys, self.cells.first, table, bias, z, begin, end, 0, len(keys), self._width)
 
     def _bias(self, bias: Floats, pad: float) -> Floats:
         padded = np.full(self.padded, pad)
@@ -398,19 +424,22 @@ class StreamPasses:
         return padded
 
 
-def _summed(work: Any, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
-    """The sums of what `work` makes of each chunk, as many at a time as there are threads."""
+def _summed(work: Any, shared: bool, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
+    """The sums of what `work` makes of each chunk, as many at a time as there are threads, or one by all."""
+    together, each = (1, n_jobs) if shared else (n_jobs, 1)
 
     def found() -> Iterator[Parts]:
         source = iter(chunks)
-        while group := list(islice(source, n_jobs)):
+        while group := list(islice(source, together)):
             made: list[Any] = [None] * len(group)
 
             def part(k: int, group: Any = group, made: Any = made) -> None:
-                made[k] = work(*group[k], stop)
+                made[k] = work(*group[k], stop, each)
 
-            share(part, len(group), n_jobs)
-            yield from made
+            share(part, len(group), together)
+            made.reverse()
+            while made:  # none is held here once it is added
+                yield made.pop()
 
     return tree_sum(found())
 
@@ -418,6 +447,29 @@ def _summed(work: Any, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> P
 def _spans(codes: Codes, y: NDArray[np.int32]) -> Iterator[tuple[Codes, NDArray[np.int32]]]:
     for begin in range(0, len(y), SPAN):
         yield np.ascontiguousarray(codes[:, begin : begin + SPAN]), y[begin : begin + SPAN]
+
+
+def step_table(
+    rows: int, padded: int, at: NDArray[np.int64], scale: Floats, w: NDArray[np.floating], pull: Floats | None,
+    center: Floats | None,
+) -> NDArray[np.float32]:  # fmt: skip
+    """Return what AdaGrad moves (rows, parts, W), with G of 0: scale, w and, with a penalty, pull and center (R, C) in
+    rows `at` (R,), the last of which is that of b; the others add nothing. A center of 0 takes no room.
+    """
+    centered = pull is not None and center is not None and bool(center.any())
+    table, classes = single_table(rows, 3 + (pull is not None) + centered, padded), scale.shape[1]
+    table[at, adagrad_kernels.SCALE, :classes] = scale
+    table[at, adagrad_kernels.WEIGHT, :classes] = w
+    if pull is not None:
+        table[at, adagrad_kernels.PULL, :classes] = pull
+    if centered:
+        table[at, adagrad_kernels.CENTER, :classes] = center
+    return table
+
+
+def parts_beyond(table: NDArray[np.float32]) -> tuple[int, ...]:
+    """Return the tuple by whose length the kernel knows which parts a table (rows, parts, W) has."""
+    return (0,) * (table.shape[1] - adagrad_kernels.PULL)
 
 
 def single_table(rows: int, parts: int, padded: int) -> NDArray[np.float32]:

@@ -39,7 +39,7 @@ def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
             visits = np.array([max(1.0, seen.get(cell, 0.0)) for cell in streamed.tables.seen.tolist()] + [learned])
             table[np.append(streamed.rows, len(table) - 1), 3, :CLASSES] = 2 * alpha / visits[:, None]
         for _ in range(PASSES):
-            own.passes.visit(apart.codes, apart.y, order.permutation(learned), table, 0.2, alpha > 0)
+            own.passes.visit(apart.codes, apart.y, order.permutation(learned), table, 0.2)
         judged = CodedRows(apart.codes[:, tried:].copy(), apart.y[tried:], CLASSES)
         z = own.scores(own.weights_in(table), judged)
         return judged.loss_and_residual(z, None, 0.0, z, None).nll / judged.n_rows

@@ -18,6 +18,7 @@ from alrviz.models import streamed as streamed_module
 from alrviz.models.cell_space import AllOrders
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
+from alrviz.passes import stream as stream_module
 from alrviz.passes.stream import FANOUT, SPAN, DenseCells, OwnChunks, added, tree_sum
 from tests.data.stream.test_stream import messy, written
 from tests.oracles.stochastic import naive_adagrad
@@ -103,13 +104,18 @@ def test_value_and_gradient_are_those_of_the_fit_in_memory(cells, family, penalt
     )
 
 
-def test_the_bits_are_the_same_for_any_number_of_threads():
+def test_the_bits_are_the_same_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr("alrviz.passes.threads.available_threads", lambda: 3)
     codes, y = rows(3 * SPAN)
     w = np.random.default_rng(0).normal(size=(len(counted(codes, y, 2, "dense").tables.seen) + 1, CLASSES))
     found = [
         objective(counted(codes, y, 2, "dense", jobs, size=SPAN + 40), "alr", codes, y).value_grad(w)
         for jobs in (1, 2, 3)
     ]
+    monkeypatch.setattr(stream_module, "LARGE", 0)  # threads share a chunk
+    for jobs in (1, 2, 3):
+        own = objective(counted(codes, y, 2, "dense", jobs, size=SPAN + 40), "alr", codes, y)
+        found.append(own.value_grad(w))
     for other in found[1:]:
         assert other.objective == found[0].objective
         np.testing.assert_array_equal(other.gradient, found[0].gradient)
@@ -124,7 +130,7 @@ def test_steps_are_those_of_naive_adagrad(cells, alpha):
     # near 0: where a row is all but certain its slope is rounding in single precision, and a first step has length eta
     w0 = 0.05 * np.random.default_rng(0).normal(size=own.scale.shape)
     table, order = own.step_table(w0), np.random.default_rng(2).permutation(len(y))
-    own.passes.visit(codes, y, order, table, 0.05, own.penalised)
+    own.passes.visit(codes, y, order, table, 0.05)
 
     seen = {int(cell): place for place, cell in enumerate(tables.seen)}
     space, places = tables.space, []

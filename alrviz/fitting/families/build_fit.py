@@ -17,8 +17,9 @@ from alrviz.fitting.objectives.streamed import StreamObjective, Trial
 from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.solvers import Solver, make_solver
 from alrviz.fitting.solvers.choice import SolverChoice
+from alrviz.fitting.solvers.full_passes import FullPasses
 from alrviz.fitting.solvers.solver_support import chosen_solver
-from alrviz.fitting.solvers.streamed import FullPasses, chosen_learner, stream_solver
+from alrviz.fitting.solvers.stream_choice import chosen_learner, stream_solver
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Parameterisation, parameterise

@@ -105,8 +105,7 @@ class OverPasses(Counted):
             phi = fit.objective.model(_at_rest(fit))
             table, bias = lower.blank(None), phi.bias
             table[lower.rows, : len(bias)] = phi.phi
-        summed = lower.passes.loss_and_gradient(table, bias, of.stop, onto=above.passes.cells)[1]
-        return summed[above.rows, : above.tables.n_classes]
+        return lower.passes.loss_and_gradient(table, bias, of.stop, onto=above.passes.cells, at=above.rows).gradient
 
     def losses_without(self, tuples: Tuples) -> Floats:
         """As `Counted` says; counted without D_CV, in a pass."""

@@ -20,12 +20,12 @@ from alrviz.fitting.families.build_fit import weights_of
 from alrviz.fitting.objectives.linear import ridge_of
 from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.solvers.stochastic import PASSES, searched
-from alrviz.kernels.adagrad import CENTER, PULL, SCALE, WEIGHT, adagrad
+from alrviz.kernels.adagrad import adagrad
 from alrviz.models.index import CellIndex
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, lanes_of
 from alrviz.passes.rows import as_compiled
-from alrviz.passes.stream import single_table
+from alrviz.passes.stream import parts_beyond, step_table
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 
@@ -81,7 +81,7 @@ class LeftOut:
         used = np.unique(found[found >= 0])
         self._none = len(used)  # a row of the table that adds nothing
         self._cells = np.where(found < 0, self._none, np.searchsorted(used, found)).astype(np.int32)
-        self._start, self._flag = self._table(tables, params, used)
+        self._start = self._table(tables, params, used)
 
     def losses(self, tell: Callable[[str], None]) -> Floats:
         """Return the score (T,) of each tuple; `tell` hears what is done."""
@@ -96,24 +96,18 @@ class LeftOut:
         share(one, self._tuples, self._n_jobs)
         return found - self._fitted(None, eta, self._slices[1])
 
-    def _table(
-        self, tables: Tables, params: Mapping[str, Any], used: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], tuple[int, ...]]:
-        """What AdaGrad moves, at its start, and whether there is a penalty; as `StreamObjective.step_table`."""
+    def _table(self, tables: Tables, params: Mapping[str, Any], used: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What AdaGrad moves, at its start."""
         of, w0 = weights_of(tables, params, self._seed)
         ridge = ridge_of(of, params["alpha"], params["penalty"])
-        table = single_table(len(used) + 2, 3 if ridge is None else 5, self._padded)
-        places, rows = np.append(np.arange(len(used)), len(used) + 1), np.append(used, len(tables.seen))
-        table[places, SCALE, : self._classes] = of.scale[rows]
-        table[places, WEIGHT, : self._classes] = w0[rows]
-        if ridge is None:
-            return table, ()
-        visits = np.bincount(self._cells[: self._learned].ravel(), minlength=len(table)).astype(float)
-        visits[-1] = self._learned
-        pull = np.broadcast_to(ridge, of.scale.shape)[rows]
-        table[places, PULL, : self._classes] = pull / np.maximum(1.0, visits[places])[:, None]
-        table[places, CENTER, : self._classes] = of.weights_of(params["center"])[rows]
-        return table, (0,)
+        size, pull, center = len(used) + 2, None, None
+        places, rows = np.append(np.arange(len(used)), size - 1), np.append(used, len(tables.seen))
+        if ridge is not None:
+            visits = np.bincount(self._cells[: self._learned].ravel(), minlength=size).astype(float)
+            visits[-1] = self._learned
+            pull = ridge[rows] / np.maximum(1.0, visits[places])[:, None]
+            center = of.weights_of(params["center"])[rows]
+        return step_table(size, self._padded, places, of.scale[rows], w0[rows], pull, center)
 
     def _fitted(self, left_out: int | None, eta: float, judged: slice) -> float:
         """The log loss per judged row of a model without a tuple."""
@@ -131,5 +125,6 @@ class LeftOut:
     def _visit(self, cells: NDArray[np.int32], y: NDArray[np.int32], table: NDArray[np.float32], eta: float) -> float:
         """The sum of -log p(y), each as its row was met; steps of length 0 leave the weights as they are."""
         with np.errstate(invalid="ignore", over="ignore"):
-            value = float(adagrad(cells, y, table, self._classes, np.float32(eta), self._width, self._flag))
+            found = adagrad(cells, y, table, self._classes, np.float32(eta), self._width, parts_beyond(table))
+            value = float(found)
         return value if math.isfinite(value) else math.inf

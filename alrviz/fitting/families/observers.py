@@ -6,6 +6,7 @@ Scores on training rows come free from the pass; those on held-out rows cost a f
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
@@ -16,6 +17,7 @@ from alrviz.models.parameterisation import anje_phi
 from alrviz.models.set_cover import Cover
 from alrviz.models.streamed import Streamed
 from alrviz.models.tables import Tables
+from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Floats, Rows, Sums
 from alrviz.stop import NEVER, StopToken
 
@@ -55,8 +57,8 @@ def heldout(objective: ObjectiveProtocol, rows: Any) -> Observer:
     def observe(state: SolverState) -> dict[str, float]:
         nonlocal spent
         start = time.perf_counter()
-        z = objective.scores(state.point.w, rows)
-        scores = per_row(rows.loss_and_residual(z, None, 0.0, z, None, loss=objective.loss), total, objective.n_classes)
+        sums = _sums_on(rows, partial(objective.scores, state.point.w), loss=objective.loss)
+        scores = per_row(sums, total, objective.n_classes)
         spent += time.perf_counter() - start
         return {**{f"heldout_{name}": value for name, value in scores.items()}, "heldout_seconds": spent}
 
@@ -119,10 +121,19 @@ def stream_losses(streamed: Streamed, held: CodedRows | None, stop: StopToken = 
         phi = anje_phi(tables)
         table = streamed.blank(None)
         table[streamed.rows, : tables.n_classes] = phi[:-1]
-        found["anje"] = passes.loss_and_gradient(table, phi[-1], stop)[0].nll / total
+        found["anje"] = passes.loss_and_gradient(table, phi[-1], stop, at=streamed.rows[:0]).sums.nll / total
     if held is not None:
         found["heldout_class_shares"] = shares_loss(tables.log_pi, held)
         if phi is not None:
-            z = passes.scores(held.codes, table, phi[-1])
-            found["heldout_anje"] = held.loss_and_residual(z, None, 0.0, z, None, stop).nll / held.n_rows
+            sums = _sums_on(held, lambda rows: passes.scores(rows.codes, table, phi[-1]), stop)
+            found["heldout_anje"] = sums.nll / held.n_rows
     return found
+
+
+def _sums_on(rows: Any, scores: Callable[[Any], Floats], stop: StopToken = NEVER, loss: Loss = NLL) -> Sums:
+    """The sums over rows that are not learned from."""
+    found = []
+    for part in rows.parts():
+        z = scores(part)
+        found.append(part.loss_and_residual(z, None, 0.0, z, None, stop, loss))
+    return Sums(*map(sum, zip(*found, strict=True)))

@@ -14,6 +14,8 @@ so that cells which the sample has not are bent as they are in the table. (Byrd,
 of stochastic Hessian information in optimization methods for machine learning, 2011.)
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -22,10 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.errors import AlrvizError
 from alrviz.fitting.objectives.linear import CellWeights, LinearObjective, ridge_of
 from alrviz.fitting.objectives.ridge import Line, Objective, Point
-from alrviz.kernels.adagrad import CENTER, PULL, SCALE, SQUARES, WEIGHT
+from alrviz.kernels.adagrad import SQUARES, WEIGHT
 from alrviz.models.index import CellIndex, Unseen
 from alrviz.models.parameterisation import Alpha, Parameterisation
 from alrviz.models.plan import plan_cover
@@ -33,10 +34,11 @@ from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import Streamed
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.rows import Rows, Sums, as_compiled
-from alrviz.passes.stream import Codes, Gathered, Way, single_table
+from alrviz.passes.stream import Codes, Gathered, Way, step_table
 from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
 
+AT_ONCE = 2**16  # rows in memory whose scores are held together
 LENGTHS = (1.0, 0.0, 0.0625, 0.25, 0.5, 2.0, 4.0, 8.0)  # times the guess; the gradient is that at the first
 
 
@@ -46,6 +48,11 @@ class CodedRows(Rows):
     def __init__(self, codes: Codes, y: NDArray[np.int32], n_classes: int):
         super().__init__(y, np.ones(len(y)), n_classes)
         self.codes = codes
+
+    def parts(self) -> Iterator["CodedRows"]:
+        """Yield AT_ONCE at a time, however many are held out."""
+        for begin in range(0, self.n_rows, AT_ONCE):
+            yield self.part(begin, begin + AT_ONCE)
 
     def part(self, begin: int, end: int) -> "CodedRows":
         """Return some of the rows."""
@@ -112,7 +119,6 @@ class StreamObjective(CellWeights, Objective):
         self.scale: Floats = parameterisation.scale
         self._unseen = unseen
         self._at, self._table = streamed.rows, streamed.blank(unseen)
-        self._way = zeros(*self._table.shape)
         self._of = {"alpha": alpha, "penalty": penalty, "center": center, "stop": stop}
 
     @cached_property
@@ -125,6 +131,13 @@ class StreamObjective(CellWeights, Objective):
         if rows is None:
             return zeros(0, self.passes.padded)
         return self.passes.scores(rows.codes, *self._expanded(w, self._table))
+
+    def log_loss(self, w: Floats, rows: CodedRows) -> float:
+        """Return -log p(y) per row of rows in memory at `w`, inf where it is no number."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            z = self.scores(w, rows)
+            value = rows.loss_and_residual(z, None, 0.0, z, None).nll / rows.n_rows
+        return value if math.isfinite(value) else math.inf
 
     def value_grad(self, w: Floats) -> Point:
         """Return the point at `w`, without scores: one pass."""
@@ -153,7 +166,7 @@ class StreamObjective(CellWeights, Objective):
     def _passed(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> Gathered:
         table, bias = self._expanded(w, self._table)
         way = None if along is None else Way(*self._expanded(along[0], self._way), along[1])
-        return self.passes.loss_and_gradient(table, bias, self.stop, way=way, bends=self.bends)
+        return self.passes.loss_and_gradient(table, bias, self.stop, way=way, bends=self.bends, at=self._at)
 
     def _point(self, w: Floats, found: Gathered) -> Point:
         point = self._penalised(w, self.scores(w), found.sums, self._slopes(found.gradient, found.over))
@@ -161,55 +174,44 @@ class StreamObjective(CellWeights, Objective):
         return StreamPoint(**vars(point), diagonal=bent)
 
     def _slopes(self, summed: Floats, over: Floats) -> Floats:
-        """Sums of residuals by rows of the table, and of all, as slopes of w (S + 1, C)."""
-        slopes: Floats = np.concatenate([summed[self._at, : self.n_classes], over[None, :]]) * self.scale
+        """Sums of residuals by seen cells (S, C), and of all, as slopes of w (S + 1, C)."""
+        slopes = np.concatenate([summed, over[None, :]])
+        slopes *= self.scale
         return slopes
 
-    @property
-    def penalised(self) -> bool:
-        """Whether steps have a penalty's part."""
-        return self._q is not None
-
-    def step_table(self, w: Floats) -> NDArray[np.float32]:
-        """Return what AdaGrad moves (shaped as kernels/adagrad.py says), at `w` and with G of 0."""
-        table = single_table(self.passes.cells.n_rows + 1, 5 if self.penalised else 3, self.passes.padded)
-        places = np.append(self._at, len(table) - 1)
-        table[places, SCALE, : self.n_classes] = self.scale
-        table[places, WEIGHT, : self.n_classes] = w
+    def step_table(self, w: NDArray[np.floating], squares: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """Return what AdaGrad moves (shaped as kernels/adagrad.py says), at `w` and G (S + 1, C), None for 0."""
+        pull = None
         if self._q is not None:
-            tables = self.parameterisation.tables
-            visits = np.append(tables.counts.sum(axis=1), self.total)[:, None]
-            table[places, PULL, : self.n_classes] = self._q / np.maximum(1.0, visits)
-            table[places, CENTER, : self.n_classes] = self.center
+            visits = np.append(self.parameterisation.tables.counts.sum(axis=1), self.total)[:, None]
+            pull = self._q / np.maximum(1.0, visits)
+        table = step_table(self.passes.cells.n_rows + 1, self.passes.padded, self._step_rows, self.scale, w, pull,
+                           self.center)  # fmt: skip
+        if squares is not None:
+            table[self._step_rows, SQUARES, : self.n_classes] = squares
         return table
 
-    def weights_in(self, table: NDArray[np.float32]) -> Floats:
+    def weights_in(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the weights (S + 1, C) of a table that was moved."""
-        places = np.append(self._at, len(table) - 1)
-        return table[places, WEIGHT, : self.n_classes].astype(np.float64)
+        return table[self._step_rows, WEIGHT, : self.n_classes]
 
-    def moved_cells(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return w and G of the seen cells and of b, (S + 1, 2, C), however the table's rows are numbered."""
-        places = np.append(self._at, len(table) - 1)
-        return table[places][:, [WEIGHT, SQUARES], : self.n_classes]
+    def moved_in(self, table: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return w and G (S + 1, 2, C) of the same, however the table's rows are numbered."""
+        return table[self._step_rows, WEIGHT : SQUARES + 1, : self.n_classes]
 
-    def put_cells(self, table: NDArray[np.float32], moved: NDArray[np.float32]) -> None:
-        """Write w and G (S + 1, 2, C) into a table.
+    @property
+    def _step_rows(self) -> NDArray[np.int64]:
+        """Where in such a table the seen cells stand, and b."""
+        return np.append(self._at, self.passes.cells.n_rows)
 
-        Raises:
-            AlrvizError: they are of other cells or classes.
-        """
-        expected = (len(self._at) + 1, 2, self.n_classes)
-        if moved.shape != expected:
-            raise AlrvizError(f"what was kept has the shape {moved.shape}, and this fit's is {expected}; begin anew")
-        places = np.append(self._at, len(table) - 1)
-        for part, values in ((WEIGHT, moved[:, 0]), (SQUARES, moved[:, 1])):
-            table[places, part, : self.n_classes] = values
+    @cached_property
+    def _way(self) -> Floats:
+        return zeros(*self._table.shape)
 
     def _expanded(self, w: Floats, table: Floats) -> tuple[Floats, Floats]:
         phi = self.parameterisation.phi(w)
         table[self._at, : self.n_classes] = phi[:-1]
-        return table, phi[-1]
+        return table, phi[-1].copy()  # no view, which would hold all of phi
 
 
 class StreamLine(Line):

@@ -30,6 +30,7 @@ from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
+from alrviz.fitting.pricing.peak_memory import SNAPSHOT_LIMIT
 from alrviz.fitting.pricing.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
@@ -42,7 +43,7 @@ from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.warm import warm_covers
-from alrviz.memory import free_memory
+from alrviz.memory import free_memory, give_back
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Level
@@ -160,7 +161,7 @@ class Run(RunAttributes, Driven):
         self._chosen_in = 0  # passes
         self._state: SolverState | None = None
         self._seconds = 0.0
-        self._snapshots = Snapshots()
+        self._snapshots = Snapshots(SNAPSHOT_LIMIT // (4 if isinstance(dataset, Stream) else 1))
         self._worker = Worker(self._turn, f"alrviz-run-{recipe.label}")
 
     @classmethod
@@ -338,6 +339,10 @@ class Run(RunAttributes, Driven):
         before = self._state  # once: a stop may put another in its place
         state = self._begin(fit) if before is None else fit.solver.advance(fit.objective, before)
         self._seconds += time.perf_counter() - begin
+        with self._ending:
+            if before is not None and before is self._state and self._coded is not None:
+                self._state = replace(before, carry=None)  # as large as the weights, and nobody goes on from it
+        del before
         state = fit.solver.look(fit.objective, state)
         verdict = self._judge.verdict(state)
         if self._checkpoint is not None and state.carry is not None and not (verdict and verdict.code == DIVERGED):
@@ -434,6 +439,7 @@ class Run(RunAttributes, Driven):
             progress=self._tell_rows,
             stop=self._stop,
         )
+        give_back()  # what reading took
         if lost := lost_text(self._coded.encoder):
             warnings.warn(f"{stream.name}: {lost}", LostColumnsWarning, stacklevel=2)
         allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
