@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from types import SimpleNamespace
 from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 
@@ -18,6 +19,7 @@ import pytest
 import alrviz
 from alrviz import cli
 from alrviz.cli import explore
+from alrviz.cli.fit import _of_pass
 from alrviz.cli.options import with_options
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
@@ -535,3 +537,12 @@ def test_what_is_to_be_passed_is_said_as_an_option(tmp_path, capsys):
     assert with_options("inferred from 5 rows: pass kinds= to override") == (
         "inferred from 5 rows: say --kind COLUMN=KIND to override"
     )
+
+
+def test_a_last_step_of_two_passes_is_no_pass_beyond_those_asked_for():
+    def told(passes: float) -> str:
+        step = SimpleNamespace(extra={}, passes=passes + 3.0, nll=5.0)
+        return _of_pass(SimpleNamespace(passes_before=3.0, solver="tron", trace=SimpleNamespace(rows=10.0)), step, 5)
+
+    assert told(4.0) == "pass 4 of 5: log loss 0.50000"
+    assert told(6.0) == "pass 5 of 5 and 1 more to end the last step: log loss 0.50000"
