@@ -397,3 +397,9 @@ def test_what_one_looks_at_is_explained(case, visit):
     about = rich(visit(case, priced=False).about)
     assert "[[" not in about
     assert "<abbr" in about
+
+
+def test_on_a_first_visit_it_says_what_it_waits_for(case, visit):
+    part = visit(case, priced=False)
+    assert "No study yet" not in part.study_view.sentence.object
+    assert "…" in part.study_view.sentence.object

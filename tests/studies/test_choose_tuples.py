@@ -56,10 +56,10 @@ def test_fewer_than_two_folds_say_nothing_yet():
     [
         ({"recipe": alrviz.Recipe("lr")}, "lr selects no tuples; expected a recipe of salr or hsalr"),
         ({"orders": (7,)}, r"the table has 4 columns; expected some of 1, 2, 3"),
-        ({"keeps": ()}, "expected some shares above 0"),
-        ({"keeps": (1.5,)}, r"keeps=\[1.5\] does not fit; expected some shares above 0"),
-        ({"keeps": (5,)}, "expected some shares above 0, 1 at most"),
-        ({"keeps": ("auto",)}, "expected some shares above 0"),
+        ({"keeps": ()}, "keeps names no share; expected one at least"),
+        ({"keeps": (1.5,)}, r"keeps=1.5 is out of range; expected a number from 0.001 to 1; the nearest is 1"),
+        ({"keeps": (5,)}, r"keeps=5 is out of range; .* the nearest is 1"),
+        ({"keeps": ("auto",)}, "keeps='auto' is not a number; expected a number from 0.001 to 1"),
     ],
 )
 def test_what_cannot_be_asked_is_said(given, says):

@@ -213,7 +213,11 @@ def _broken(path: Path) -> Iterator[None]:
     """Say of which file it is that something is wrong with it."""
     try:
         yield
-    except (TableError, MemoryError):
+    except TableError as error:
+        if path.name in str(error):
+            raise
+        raise type(error)(f"{path.name!r}: {error}") from error
+    except MemoryError:
         raise
     except FileNotFoundError as error:
         raise MissingFileError(f"no file {os.fspath(path)!r}") from error
@@ -306,7 +310,7 @@ def _text_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
         try:
             reader = pa.csv.open_csv(stream, read, parse, convert)
         except pa.ArrowInvalid as error:
-            if "Empty CSV" not in str(error):
+            if not any(words in str(error) for words in ("Empty CSV", "Could not skip initial")):
                 raise
             return  # names, and no rows behind them
         for batch in reader:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 REST = 0.5  # seconds after which what a hand moved is taken to rest
 WAITING = "<span class='quiet'>No table yet.</span>"
+READING = "<span class='quiet'>Reading the table …</span>"
 KEEP = "Continue when I close the page"
 PYTHON = "Python: copy this study as a script whose numbers are the screen's"
 
@@ -318,11 +319,14 @@ class StudyPage:
             self.chooser.show()
         if seen:
             self.seek_on(dataset)
+        elif self.front and self.study_view.study is None:
+            self.study_view.tell(READING)
 
     def seek_on(self, dataset: "Dataset | None") -> None:
         """Learn what is known of what is set on the session's table."""
         if dataset is None:
             say(self.prices, WAITING)
+            self.study_view.tell(WAITING)
         else:
             self.seek((dataset.hash, self.spec, self.session.seed), self.spec.learn(dataset, self.session))
 

@@ -6,7 +6,7 @@ mean. Tuples are scored and chosen, and columns cut, inside the training rows of
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
 from alrviz.data.dataset import Dataset, require_dataset
@@ -106,13 +106,14 @@ def choose_tuples(
     if not chosen:
         has = f"the table has {columns} column{'' if columns == 1 else 's'}"
         raise RecipeError(f"orders={list(orders)} does not fit: {has}; expected some of 1, 2, 3 ...")
-    number = recipe.definition.params["keep"]
-    if not keeps or any(number.check("keep", keep) == "auto" or keep > 1 for keep in keeps):
-        raise RecipeError(f"keeps={list(keeps)} does not fit; expected some shares above 0, 1 at most")
-    recipes = [recipe.replace(order=n, keep=float(keep)) for n in chosen for keep in sorted(set(keeps))]
+    share = replace(recipe.definition.params["keep"], high=1.0, words=())
+    shares = sorted({float(share.check("keeps", keep)) for keep in keeps})
+    if not shares:
+        raise RecipeError("keeps names no share; expected one at least, from 0.001 to 1")
+    recipes = [recipe.replace(order=n, keep=keep) for n in chosen for keep in shares]
     repeats = 1 if dataset.splitting.when is not None else repeats
     tasks = fold_tasks(dataset.hash, recipes, repeated_folds(repeats, folds, seed), seed)
-    options = {"keeps": sorted(set(keeps)), "orders": chosen, "repeats": repeats, "folds": folds, "seed": seed}
+    options = {"keeps": shares, "orders": chosen, "repeats": repeats, "folds": folds, "seed": seed}
     return TupleStudy("choose_tuples", [dataset], recipes, tasks, summary, options, **run_options)
 
 

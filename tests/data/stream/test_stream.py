@@ -240,6 +240,15 @@ def test_what_is_not_there_or_cannot_be_read_in_batches(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(TableError, match="holds no file"):
         open_table(tmp_path / "empty", cache=tmp_path)
+    for name, content, error in [
+        ("nothing.csv", b"", r"^'nothing.csv': the table is empty"),
+        ("picture.bin", bytes(range(256)) * 9, r"^'picture.bin': this is binary data, not a table"),
+        ("notes.txt", b"one line, no more", r"names but no rows"),
+    ]:
+        (folder := tmp_path / name.partition(".")[0]).mkdir()
+        (folder / name).write_bytes(content)
+        with pytest.raises(TableError, match=error):
+            open_table(folder, cache=tmp_path)
 
 
 def test_text_is_read_as_it_was_said_to_be(tmp_path):
