@@ -142,8 +142,10 @@ def tuples(
             image, left_end, wide = blocks.cells(at, palette[states])
             for name, value in zip(images, (image, left_end, wide, blocks.top), strict=True):
                 images[name].append(value)
-        marks = np.arange(len(by_rank)) < (TOLD if many > TOLD else many)
-        parts = {"kept": kept & marks, "discarded": scored & ~kept & marks, "waiting": ~scored & marks}
+        # Marks over the cells: of those kept, to be pointed at.
+        marks = np.arange(len(by_rank)) < TOLD if many > TOLD else np.ones(len(by_rank), bool)
+        drawn = {"kept": kept & marks, "discarded": scored & ~kept, "waiting": ~scored}
+        parts = {name: of if many <= TOLD or name == "kept" else np.zeros_like(of) for name, of in drawn.items()}
         for what, of in parts.items():
             nodes[what].append((x[of], y[of], np.full(of.sum(), dot), np.flatnonzero(of) + 1, by_rank[of], level))
         if complete and many <= TOLD:  # those of which no part was kept

@@ -19,6 +19,12 @@ def view():
     made.give_up()
 
 
+def test_until_something_is_found_it_says_what_it_does():
+    made = alrviz.SelectionView(alrviz.choose_tuples(alrviz.load_demo("hidden-pair"), folds=2, n_jobs=1))
+    assert "…" in made.found.object
+    made.give_up()
+
+
 def test_it_says_what_is_kept_and_what_a_search_from_below_misses(view):
     assert "Of 66 pairs (30 were looked at) 8 are kept." in view.found.object
     assert "<b>bit_7 + bit_11</b> was never looked at" in view.found.object

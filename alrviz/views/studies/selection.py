@@ -247,6 +247,8 @@ class SelectionView(StudyView):
         if live is None or recipe is None or self.over_rows:
             return
         self._problem = None
+        if self.search is None:
+            say(self.found, "<div class='sentence quiet'>The table is being prepared for the search …</div>")
         self._task.stream(lambda stop: live.search(recipe, stop), self._found, self._failed)
         if self._took < AT_ONCE:  # what takes longer to draw waits for the next look, or a hand would be far ahead
             self._task.wait(AT_ONCE)

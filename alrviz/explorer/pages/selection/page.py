@@ -36,7 +36,8 @@ Of many columns there are very many [[tuple|tuples]], and most tell nothing. *sa
 $n$ columns and keeps a share $t$ of them, those of the highest scores. *hsalr* goes level by level: of the columns it
 keeps the best, looks at those pairs of which one part (or all) was kept, keeps the best of these, and so on; it never
 counts most of them. The left picture is that search: a block for each level, the highest score at the top left, kept
-tuples full, discarded ones hollow, and dots for those that were never looked at; lines lead from the best kept ones to
+tuples full, discarded ones hollow, and dots for those that were never looked at (of more than a thousand each is a cell
+of an image, from the kept ones down); lines lead from the best kept ones to
 the parts they grew from. Beside it stand the scores against their rank. Drag the line $t$, or move the slider: the
 search follows.
 
@@ -49,7 +50,15 @@ tuples in one table of twenty (chi square, Bonferroni's correction).
 
 *Run* fits models of each [[order]] with 10 to 100 % of the tuples kept, by cross-validation: held-out log loss,
 parameters and seconds against the share. Tuples are chosen inside the training rows of each fold. The ring marks the
-verdict: of all models within one standard error of the lowest the one of fewest parameters."""
+verdict: of all models within one standard error of the lowest the one of fewest parameters.
+
+Of a table larger than memory all this is about a sample of its rows. The menu *Rows* turns to all of them: *Run* then
+selects and learns in passes over the files, and the pictures show that run, its levels as they are scored and its loss
+after every pass; the line $t$ is for the next one."""
+PASSES = (
+    "<span class='quiet'>The line above says what a pass of the learner takes. Before it learns every level is counted "
+    "in a pass, and the first fit of a table codes its rows.</span>"
+)
 
 
 def _param(name: str, options: Any, label: str, width: int, **more: Any) -> Menu:
@@ -167,8 +176,8 @@ class SelectionPage(StudyPage):
         if whole:
             self.tasks.withdraw("study")
             self._sought, self.note.visible = None, False
-            for pane in (self.time, self.prices):
-                say(pane, "")
+            say(self.time, "")
+            say(self.prices, PASSES)
         self._want()
         if not whole:
             super().seek_on(dataset)
