@@ -7,6 +7,8 @@ import pytest
 from bokeh.events import Pan
 
 import alrviz
+from alrviz.pictures import selection as drawn
+from alrviz.views.studies import selection as module
 from tests.views.studied import until
 
 
@@ -45,6 +47,18 @@ def test_the_line_is_dragged_in_the_picture_and_by_the_slider(view):
     until(view, lambda: len(view.search.levels[0].kept) == 3)
     figure._trigger_event(Pan(figure, x=-3.0))
     assert view.keep == 1
+
+
+def test_of_very_many_tuples_the_gains_are_drawn_when_the_hand_rests(view, monkeypatch):
+    monkeypatch.setattr(drawn, "TOLD", 20)
+    source = view.gains.plot["kept"]
+    before = len(source.data["x"])
+    monkeypatch.setattr(module, "REST", 1e9)
+    view.keep = 75
+    until(view, lambda: len(view.search.levels[0].kept) == 9)
+    assert len(source.data["x"]) == before
+    monkeypatch.setattr(module, "REST", 0.0)
+    until(view, lambda: len(source.data["x"]) > before)
 
 
 def test_the_study_runs_below_and_its_verdict_is_a_sentence(view):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 HEIGHTS = ("300px", "250px")  # of the search, and of what follows from keeping more
 SIDE = 430  # px of the scores by rank
 LISTED = 40  # tuples in the table
+REST = 0.3  # seconds after which a hand is taken to rest: until then a picture of very many tuples stays as it is
 _THUMB = 6  # px beside the rail of a slider
 
 
@@ -75,6 +76,8 @@ class SelectionView(StudyView):
         self._problem: Exception | None = None
         self._took = 0.0  # seconds that drawing the search took
         self._race: RaceLike | None = None  # of the run that is shown
+        self._touched = 0.0  # when the line was moved last
+        self._owed = False  # whether what rests while a hand drags is to be drawn
         self._placing = Updating()
         super().__init__(study, height=heights, **params)
 
@@ -281,6 +284,7 @@ class SelectionView(StudyView):
 
     def _moved(self) -> None:
         """Another share is kept."""
+        self._touched = time.monotonic()
         with pn.io.hold():
             self._place()
             self._seek()
@@ -299,8 +303,10 @@ class SelectionView(StudyView):
 
     def pump(self) -> bool:
         """Show what has come of the study and of the search; returns whether there may be more."""
-        moving = super().pump()
-        return self._task.poll() or moving
+        moving = super().pump() | self._task.poll()
+        if self._owed and time.monotonic() - self._touched >= REST:
+            self._draw_search()
+        return moving or self._owed
 
     def give_up(self) -> None:
         """Search no more: nothing comes after this returns."""
@@ -316,7 +322,8 @@ class SelectionView(StudyView):
                 return
             of = self._race or self._of
             self._draw_levels(search, recipe, of)
-            if not self.over_rows:
+            self._owed = search.total(search.order) > drawn.TOLD and time.monotonic() - self._touched < REST
+            if not self.over_rows and not self._owed:
                 self.gains.show(drawn.gains(search, recipe.label, dark=self.dark), of)
             said = search_html(search)
             say(self.found, f"<div class='sentence'>{said}</div>")
