@@ -87,6 +87,7 @@ class HLRClassifier(LinearClassifier):
     """hLR^n, LR over the cells of one column, of two, ... and of n, all at once."""
 
     scale: str
+    keep: float
     def __init__(
         self,
         *,
@@ -114,12 +115,14 @@ class HLRClassifier(LinearClassifier):
         memory: int = 10,
         random_state: Any = None,
         scale: str = "none",
+        keep: float = 1.0,
     ) -> None: ...
 
 class HALRClassifier(LinearClassifier):
     """hALR^n, ALR over the cells of one column, of two, ... and of n, all at once."""
 
     scale: str
+    keep: float
     def __init__(
         self,
         *,
@@ -147,6 +150,7 @@ class HALRClassifier(LinearClassifier):
         memory: int = 10,
         random_state: Any = None,
         scale: str = "theta",
+        keep: float = 1.0,
     ) -> None: ...
 
 class SelectiveALRClassifier(LinearClassifier):

@@ -55,7 +55,7 @@ def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
 def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
     by_tuple, by_cell = tables["tuples.parquet"], tables["cells.parquet"]
     recipe, levels = model._recipe, model.encoder_.levels_
-    order, some = recipe.params["order"], recipe.definition.chooses_tuples
+    order, some = recipe.params["order"], recipe.definition.chooses_tuples(recipe.params)
     if order > len(levels):
         raise ModelFileError(f"{len(levels)} columns have no tuples of order {order}")
     whole = recipe.definition.counted(recipe.params, len(levels))[-1]

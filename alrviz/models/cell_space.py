@@ -214,6 +214,12 @@ class TupleSpace(Space):
         """Number of parameters: one per cell and class, one per class."""
         return n_classes * (1 + self.n_cells)
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether every tuple stands beside all of its parts."""
+        there = set(map(tuple, self.members))
+        return all(t in there for own in there for k in range(len(own)) if (t := (*own[:k], *own[k + 1 :])))
+
 
 @dataclass(frozen=True, eq=False)
 class OrdersSpace(TupleSpace):

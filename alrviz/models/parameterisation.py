@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError
 from alrviz.kernels import vectors as kernels
-from alrviz.models.cell_space import OrdersSpace
+from alrviz.models.cell_space import TupleSpace
 from alrviz.models.tables import Tables
 from alrviz.passes import vectors
 from alrviz.passes.rows import Floats
@@ -364,10 +364,10 @@ def parameterise(
     else:
         scale = 1.0 / np.sqrt(curvature_at_shares(tables) + (2.0 * each if on_phi else 0.0))
     if isinstance(alpha, tuple):
-        scale *= np.isfinite(each)
+        scale = scale * np.isfinite(each)  # a new one: that of alr is the tables' own
     steps = None
     if chains is not None and chains.any():
-        parts = isinstance(tables.space, OrdersSpace) and bool(np.isfinite(alpha).all())
+        parts = isinstance(tables.space, TupleSpace) and tables.space.has_parts and bool(np.isfinite(alpha).all())
         steps = steps_along(tables, chains, parts)
     return Parameterisation(family, scale, tables, owners(tables, share), steps)
 

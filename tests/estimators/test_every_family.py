@@ -67,7 +67,7 @@ def test_a_table_read_in_batches_is_fitted_as_by_a_run_or_refused(name, data, st
 def test_what_is_priced_is_no_less_than_what_is_fitted(name, data):
     run = Run(data, short(name))
     assert [*run.steps()]
-    if FAMILIES[name].chooses_tuples:
+    if FAMILIES[name].chooses_tuples(run.recipe.params):
         assert run.price.parameters >= run.model.phi.size
         assert price_of(prepare(data, run.recipe).encoded, short(name, keep="auto")).bytes >= run.price.bytes
     else:
@@ -84,7 +84,7 @@ def test_parts_that_are_in_the_model_are_priced(name, data):
 @pytest.mark.parametrize("name", CELLS)
 def test_a_family_of_other_tuples_than_lr_s_minimises_another_function_and_has_no_learning_curve(name, data):
     family, recipe = FAMILIES[name], short(name, alpha=0.0)
-    like_lr = not family.chooses_tuples and family.all_tuples(2) == 2
+    like_lr = not family.chooses_tuples(recipe.params) and family.all_tuples(2) == 2
     same = family.objective_key(recipe) == FAMILIES["lr"].objective_key(short("lr", alpha=0.0))
     assert same == (like_lr and "objective" in family.params)
     assert bool(family.learns_rows) == like_lr

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz import load_model
 from alrviz.data.stream.table import open_table
 from alrviz.estimators.frames import _JOIN as JOIN
 from alrviz.models.cell_space import AllOrders, CellSpace, space_of
 from alrviz.models.plan import plan_cover
+from tests.estimators.model_files import file_of
 from tests.models.test_tuple_selection import planted
 
 
@@ -209,3 +211,31 @@ def test_several_alphas_are_checked_told_saved_and_taken_over_passes(tmp_path, c
         over, whole = alrviz.Run(stream, own), alrviz.Run(alrviz.read_table(tmp_path / "t.parquet", "y"), own)
         list(over.steps()), list(whole.steps())
         assert over.trace[-1].objective == pytest.approx(whole.trace[-1].objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("family", ["hlr", "halr"])
+def test_single_columns_and_the_best_of_higher_orders_are_kept(family):
+    """Exclusive or of two columns, which tell nothing by themselves, beside one that does."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (3000, 7)).astype(str), columns=list("abcdefg"))
+    y = (X["b"] != X["e"]).to_numpy() + 2 * (X["g"] == "1").to_numpy() + (rng.random(3000) < 0.1) > 1
+    data = alrviz.Dataset.from_arrays(X, np.where(y, "yes", "no"))
+    run = alrviz.Run(data, alrviz.Recipe(family, order=3, keep=2, alpha=(1.0, 10.0, 10.0)))
+    list(run.steps())
+    members = [tuple(own) for own in run.tables.space.members]
+    columns = run.encoded.n_columns
+    assert members[:columns] == [(j,) for j in range(columns)]
+    assert list(map(len, members[columns:])) == [2, 2, 3, 3]
+    assert (1, 4) in members
+    assert all(any(set(pair) < set(three) for pair in members[columns:-2]) for three in members[-2:])
+    assert [level.tuples.shape[1] for level in run.levels] == [2, 3]
+    model = run.estimator()
+    np.testing.assert_array_equal(load_model(file_of(model)).predict_proba(data.X), model.predict_proba(data.X))
+
+
+def test_all_of_a_share_is_the_model_without_a_choice():
+    data = alrviz.load_demo("led", 500)
+    kept, whole = (fitted(data, "hlr", order=2, alpha=(1.0, 5.0), keep=keep) for keep in (21.0, 1.0))
+    assert kept[0].tables.space.has_parts
+    assert kept[0].tables.space.n_tuples == whole[0].tables.space.n_tuples
+    np.testing.assert_allclose(kept[1], whole[1], atol=1e-6)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.family import BuiltFit, FitRequest
 from alrviz.fitting.folds import FOLDS, MANY, split_folds
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.solvers.alpha_tuned import AlphaTuned, Fold
+from alrviz.passes.rows import Rows
 
 AUTO = "auto"
 # The alpha of all orders before any is known, and where rows are too few to hold some out.
@@ -51,11 +51,12 @@ def _folds(request: FitRequest) -> list[Fold]:
             continue
         part = Prepared(encoded.take(train), encoded.take(test), prepared.encoder, prepared.n_jobs)
         require_memory(price_of(part.encoded, plain, part.holdout, None, request.stop, prepared=part))
-        fit: Fit = recipe.definition.make(
-            replace(request, prepared=part, recipe=plain, params=with_number(request.params), tell=lambda what: None)
-        ).fit
-        assert isinstance(fit.objective, LinearObjective)
-        heldout = part.covered(recipe.definition.counted(plain.params, encoded.n_columns)[0], request.stop).heldout
-        assert heldout is not None
-        found.append(Fold(fit.objective, heldout, fit.w0))
+        made = recipe.definition.make(
+            replace(
+                request, prepared=part, recipe=plain, params=with_number(request.params), tell=lambda what: None,
+                hear=lambda level: None,
+            )
+        )  # fmt: skip
+        assert isinstance(made.fit.objective, LinearObjective) and isinstance(made.heldout, Rows)
+        found.append(Fold(made.fit.objective, made.heldout, made.fit.w0))
     return found

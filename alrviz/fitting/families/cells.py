@@ -103,9 +103,8 @@ class CellFamily(Family):
         if own_tuples and "learns_rows" not in vars(cls):
             cls.learns_rows = ""  # row by row all tuples of one order are counted, which are not this family's
 
-    @property
-    def chooses_tuples(self) -> bool:
-        """Whether its models have some of `all_tuples` alone."""
+    def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
+        """Return whether its models have some of `all_tuples` alone."""
         return type(self).tuples is not CellFamily.tuples
 
     def counted(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
@@ -227,7 +226,7 @@ class CellFamily(Family):
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
         """Equal for the cells of the same tuples."""
         every = self.all_tuples(params["order"])
-        if not self.chooses_tuples:
+        if not self.chooses_tuples(params):
             return (every,)
         return (every, self.name, *(params[name] for name in self.params if name not in ALR.params))
 

@@ -9,6 +9,7 @@ from alrviz.data.stream.cache import CodeCache
 from alrviz.data.stream.coding import choosing_size
 from alrviz.data.stream.table import CodedTable
 from alrviz.errors import RecipeError
+from alrviz.fitting.families.alpha_folds import with_number
 from alrviz.fitting.families.build_fit import Fit, assemble, assemble_stream
 from alrviz.fitting.families.family import FitRequest, StreamRequest
 from alrviz.fitting.families.left_out import LeftOut
@@ -49,10 +50,11 @@ class InMemory(Counted):
             z[:, : rows.n_classes] = log_pi
         else:
             lower = prepared.covered(below, of.stop)
-            params = {**of.params, "solver": "auto"}  # those that learn row by row search step lengths first
+            # those that learn row by row would search step lengths first
+            params = {**with_number(of.params), "solver": "auto"}
             fit = assemble(
                 lower.rows, lower.cover, self.tables(below), params, prepared.encoded.classes, of.stop,
-                seed=of.recipe.seed,
+                seed=of.recipe.seed, chains=prepared.encoded.chains,
             )  # fmt: skip
             z = fit.objective.scores(_at_rest(fit))
         residual = rows.scores()

@@ -2,20 +2,35 @@
 
 hlr     phi = w, as lr has it
 halr    phi = w log theta, as alr has it
+
+`keep` leaves all single columns and the best tuples of the higher orders, by the gain that residuals predict.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from math import comb
 from typing import Any, ClassVar
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.cells import ALR, LR, Fitted
 from alrviz.fitting.families.param import Param
-from alrviz.models.cell_space import AllOrders
+from alrviz.fitting.families.selected import check_keep, kept_words, most_kept, price_of_chosen
+from alrviz.fitting.pricing.price import Price, PriceRequest, known_order
+from alrviz.models.cell_space import AllOrders, Tuples
+from alrviz.models.tuple_selection import Counted, Level, best, wider
+
+_KEEP = Param(
+    1.0, low=0.001, high=1e6, about="Share of the tuples of each order from 2 on that are kept, or above 1 their "
+    "number: those that, by the residuals of a model of the orders below, should lower held-out log loss most; tuples "
+    "of three or more grow from those that were kept. Single columns all stay.",
+)  # fmt: skip
 
 
 class _Hierarchical(Fitted):
-    """What hlr and halr share: the tuples of all orders, and a penalty for each."""
+    """What hlr and halr share: the tuples of all orders, or single columns and the best of higher ones, and a penalty
+    for each order.
+    """
 
     learns_rows = ""
     _labels: ClassVar[Mapping[str, str]] = {}
@@ -24,9 +39,49 @@ class _Hierarchical(Fitted):
         """All of one to n columns."""
         return AllOrders(order)
 
+    def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
+        """Where some are kept."""
+        return bool(params["keep"] != 1.0)
+
+    def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
+        """What is kept is told by fits with a penalty."""
+        return self.chooses_tuples(params)
+
+    def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> Tuples:
+        """All of them; or single columns, and of each higher order those of the highest predicted gain beside what is
+        kept so far.
+        """
+        order = params["order"]
+        if not self.chooses_tuples(params):
+            return self.all_tuples(order)
+        chosen: tuple[tuple[int, ...], ...] = tuple((j,) for j in range(n_columns))
+        looked: Tuples = 2
+        for _ in range(2, order + 1):
+            tuples, scores = counted.scored(looked, chosen, "gain")
+            counted.hear(level := Level(tuples, scores, best(scores, params["keep"])))
+            chosen = (*chosen, *level.chosen)
+            looked = wider(level.chosen, n_columns, False)
+        return chosen
+
+    def price(self, request: PriceRequest) -> Price:
+        """By cells; of kept tuples at the order that takes most."""
+        keep, order, columns = request.recipe.params["keep"], known_order(request.recipe), request.encoded.n_columns
+        if keep == 1.0 or order == 1:
+            return super().price(request)
+        looked = {2: comb(columns, 2)}
+        for size in range(3, order + 1):
+            looked[size] = min(comb(columns, size), most_kept(keep, looked[size - 1]) * (columns - size + 1))
+        return price_of_chosen(request, super().price, looked, partial(most_kept, keep), together=True)
+
+    def title(self, params: Mapping[str, Any]) -> str:
+        """As of lr or alr, with what is kept."""
+        keep = params["keep"]
+        return super().title(params) + (f", {kept_words(keep)} of the tuples of an order" if keep != 1.0 else "")
+
     def check_together(self, params: Mapping[str, Any]) -> None:
         """Of several alphas there is one for each order: a `RecipeError` where not."""
         super().check_together(params)
+        check_keep(params["keep"])
         alpha, order = params["alpha"], params["order"]
         if not isinstance(alpha, tuple):
             return
@@ -67,7 +122,9 @@ class HLR(_Hierarchical, LR):
     >>> model.cells_.n_tuples, round(model.score(data.X, data.y), 2)
     (28, 0.75)
     """
-    params: ClassVar[Mapping[str, Param]] = {**LR.params, "alpha": replace(LR.params["alpha"], each=True)}
+    params: ClassVar[Mapping[str, Param]] = {
+        **LR.params, "alpha": replace(LR.params["alpha"], each=True), "keep": _KEEP
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"hlr": "#CD977C"}
     aliases: ClassVar[Mapping[str, str]] = {"hierarchicallr": 'Recipe("hlr")'}
 
@@ -95,6 +152,8 @@ class HALR(_Hierarchical, ALR):
     >>> model.cells_.n_tuples, round(model.score(data.X, data.y), 2)
     (28, 0.75)
     """
-    params: ClassVar[Mapping[str, Param]] = {**ALR.params, "alpha": replace(ALR.params["alpha"], each=True)}
+    params: ClassVar[Mapping[str, Param]] = {
+        **ALR.params, "alpha": replace(ALR.params["alpha"], each=True), "keep": _KEEP
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"halr": "#F279DE"}
     aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(("hierarchicalalr", "allorders"), 'Recipe("halr")')

@@ -4,8 +4,9 @@ salr    all tuples of n columns are scored by counts, and a share of them is kep
 hsalr   the columns are scored, a share is kept; tuples of two grow from these, are scored, a share is kept; and so on
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil, comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -64,9 +65,7 @@ class SelectiveALR(ALR):
 
     def title(self, params: Mapping[str, Any]) -> str:
         """As of alr, with the share that is kept."""
-        keep = params["keep"]
-        kept = "a share" if keep == "auto" else f"{keep:.0%}" if keep <= 1 else f"{keep:,.0f}"
-        return f"{super().title(params)}, {kept} of {params['unit']}s by {params['selection']}"
+        return f"{super().title(params)}, {kept_words(params['keep'])} of {params['unit']}s by {params['selection']}"
 
     def check_together(self, params: Mapping[str, Any]) -> None:
         """As of alr; `RecipeError` of a part of a tuple, and of choosing twice on the same rows."""
@@ -91,11 +90,7 @@ class SelectiveALR(ALR):
                 "keep='auto' with selection='cv' chooses twice on the same rows; expected a number for keep, or "
                 "selection='mi', 'mi-mm' or 'gain'"
             )
-        if keep != "auto" and keep > 1 and keep != int(keep):
-            raise RecipeError(
-                f"keep={keep} is neither a share nor a number of tuples; expected a share up to 1, a whole number "
-                f"above 1, such as {keep:.0f}, or 'auto'"
-            )
+        check_keep(keep)
 
     def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> "Tuples":
         """Those of the highest scores; and, where these are gains beside their parts, the parts too."""
@@ -125,26 +120,10 @@ class SelectiveALR(ALR):
         """As of alr, of the tuples that are counted at the level that takes most; and keys of the rows for each tuple
         that may be kept. Chosen by their gain beside their parts, they have the parts in the model.
         """
-        params, columns, order = request.recipe.params, request.encoded.n_columns, known_order(request.recipe)
+        params, columns = request.recipe.params, request.encoded.n_columns
         self._check_number(params, columns)
-        found, needed, cells = super().price(request), dict[int, int](), dict[int, int]()
-        looked = self._looked(params, columns)
-        for level, tuples in looked.items():
-            lower = replace(request, recipe=request.recipe.replace(order=level))
-            every, part = found if level == order else super().price(lower), tuples / comb(columns, level)
-            keys = 2 * self._kept(params, tuples) * (request.encoded.n_rows + request.n_heldout)
-            needed[level], cells[level] = ceil(every.bytes * part) + keys, ceil(every.cells_seen * part)
-        if params["selection"] == "gain":
-            needed[order], cells[order] = sum(needed.values()), sum(cells.values())
-        at, classes = max(needed, key=lambda level: needed[level]), request.encoded.n_classes
-        own = replace(found, parameters=classes * (cells[order] + 1), cells_seen=cells[order], bytes=needed[at])
-        if found.refused and looked[order] == comb(columns, order):
-            return own
-        words = (
-            f"{looked[at]:,} tuples of order {at} need about {needed[at] / 2**20:,.0f} MiB here and "
-            f"{found.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
-        )
-        return replace(own, refused=words if needed[at] > found.allowed else "")
+        looked, kept = self._looked(params, columns), partial(most_kept, params["keep"])
+        return price_of_chosen(request, super().price, looked, kept, params["selection"] == "gain")
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """As of alr; a model without each tuple is not fitted where these are too many."""
@@ -156,7 +135,7 @@ class SelectiveALR(ALR):
             return
         for tuples in self._looked(params, n_columns).values():
             rows_for(tuples)
-            if self._kept(params, tuples) < tuples:  # how many grow from some of them the rows tell
+            if most_kept(params["keep"], tuples) < tuples:  # how many grow from some of them the rows tell
                 break
 
     def _hierarchy(self, params: Mapping[str, Any]) -> str:
@@ -167,10 +146,60 @@ class SelectiveALR(ALR):
         lowest = max(1, params["order"] - (params["selection"] == "gain"))
         return {level: comb(n_columns, level) for level in range(lowest, params["order"] + 1)}
 
-    def _kept(self, params: Mapping[str, Any], looked: int) -> int:
-        """The most of so many tuples that rows are given keys for; of what is still to be chosen all."""
-        keep = 1.0 if params["keep"] == "auto" else params["keep"]
-        return ceil(keep * looked) if keep <= 1 else min(int(keep), looked)
+
+def most_kept(keep: float | str, looked: int) -> int:
+    """Return the most of so many tuples that rows are given keys for; of what is still to be chosen all."""
+    return looked if keep == "auto" else ceil(float(keep) * looked) if float(keep) <= 1 else min(int(keep), looked)
+
+
+def kept_words(keep: float | str) -> str:
+    """Return words for how many tuples are kept."""
+    return "a share" if keep == "auto" else f"{float(keep):.0%}" if float(keep) <= 1 else f"{float(keep):,.0f}"
+
+
+def check_keep(keep: float | str) -> None:
+    """Raise `RecipeError` of a part of a tuple."""
+    if keep != "auto" and float(keep) > 1 and keep != int(keep):
+        raise RecipeError(
+            f"keep={keep} is neither a share nor a number of tuples; expected a share up to 1, a whole number "
+            f"above 1, such as {float(keep):.0f}, or 'auto'"
+        )
+
+
+def price_of_chosen(
+    request: PriceRequest,
+    whole: Callable[[PriceRequest], Price],
+    looked: Mapping[int, int],
+    kept: Callable[[int], int],
+    together: bool,
+) -> Price:
+    """Return the price of a model of chosen tuples.
+
+    Args:
+        request: the rows, and the recipe.
+        whole: prices all tuples of an order.
+        looked: by order, the most tuples that are counted.
+        kept: the most of so many that are kept.
+        together: whether the model has those of all these orders, not of the last alone.
+    """
+    columns, order = request.encoded.n_columns, known_order(request.recipe)
+    found, needed, cells = whole(request), dict[int, int](), dict[int, int]()
+    for level, tuples in looked.items():
+        lower = replace(request, recipe=request.recipe.replace(order=level))
+        every, part = found if level == order else whole(lower), tuples / comb(columns, level)
+        keys = 2 * kept(tuples) * (request.encoded.n_rows + request.n_heldout)
+        needed[level], cells[level] = ceil(every.bytes * part) + keys, ceil(every.cells_seen * part)
+    if together:
+        needed[order], cells[order] = sum(needed.values()), sum(cells.values())
+    at, classes = max(needed, key=lambda level: needed[level]), request.encoded.n_classes
+    own = replace(found, parameters=classes * (cells[order] + 1), cells_seen=cells[order], bytes=needed[at])
+    if found.refused and looked[order] == comb(columns, order):
+        return own
+    words = (
+        f"{looked[at]:,} tuples of order {at} need about {needed[at] / 2**20:,.0f} MiB here and "
+        f"{found.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
+    )
+    return replace(own, refused=words if needed[at] > found.allowed else "")
 
 
 class HierarchicalSelectiveALR(SelectiveALR):
@@ -207,6 +236,6 @@ class HierarchicalSelectiveALR(SelectiveALR):
     def _looked(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
         looked = {1: n_columns}
         for level in range(2, params["order"] + 1):
-            grown = self._kept(params, looked[level - 1]) * (n_columns - level + 1)
+            grown = most_kept(params["keep"], looked[level - 1]) * (n_columns - level + 1)
             looked[level] = min(comb(n_columns, level), grown)
         return looked
