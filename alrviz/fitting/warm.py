@@ -101,7 +101,9 @@ def warm_networks(wide: bool = False) -> float:
             cover, (keys,) = cover_rows(plan_cover(codes, space), space, [codes], np.ones(2, bool))
             tables.append(count_tables(rows.with_keys(keys), cover, 1.0))
         found = select(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
-        AverageModel(tables[0], tables[1], found.counts.model()).scores(codes, 1)
+        averages = AverageModel(tables[0], tables[1], found.counts.model())
+        averages.scores(codes, 1)  # parent by parent, and row by row
+        averages.networks(codes)
         found.counts.model().scores(codes, 1)
         _networks.add(wide)
         return time.perf_counter() - start

@@ -12,6 +12,8 @@ from alrviz.kernels import kernel
 
 # Products are turned into logarithms before they leave the range of float64: each factor is above 1e-40 here.
 _SMALL = 1e-200
+# Multiplier of Fibonacci hashing, as in cells.py, whose compiled kernels would not see an edit elsewhere.
+_GOLDEN = np.uint64(11400714819323198485)
 
 
 @kernel
@@ -24,7 +26,7 @@ def score(found, wider, codes, begin, larger, counts, joint, cells, shares, smoo
     """
     rows, tuples = found.shape
     columns, classes = larger.shape[1], z.shape[1]
-    value, product = np.empty(classes), np.empty(classes)
+    value, product, below = np.empty(classes), np.empty(classes), np.empty(classes)
     top, total = np.empty(classes), np.empty(classes)
     for i in range(rows):
         n_seen = 0
@@ -36,7 +38,7 @@ def score(found, wider, codes, begin, larger, counts, joint, cells, shares, smoo
                 continue
             n_seen += 1
             for k in range(classes):
-                value[k], product[k] = joint[s, k], 1.0
+                value[k], product[k], below[k] = joint[s, k], 1.0, 1.0 / (counts[s, k] + smoothing)
             for j in range(columns):
                 level = np.int64(codes[j, begin + i])
                 if larger[t, j] < 0 or first[j] + level >= first[j + 1]:
@@ -44,7 +46,7 @@ def score(found, wider, codes, begin, larger, counts, joint, cells, shares, smoo
                 c = np.int64(wider[i, larger[t, j]]) - 2 * wider.shape[1]
                 for k in range(classes):
                     if counts[s, k] > 0.0:
-                        product[k] *= ((cells[c, k] if c >= 0 else 0.0) + shares[j]) / (counts[s, k] + smoothing)
+                        product[k] *= ((cells[c, k] if c >= 0 else 0.0) + shares[j]) * below[k]
                         if product[k] < _SMALL:
                             value[k] += np.log(product[k])
                             product[k] = 1.0
@@ -59,3 +61,95 @@ def score(found, wider, codes, begin, larger, counts, joint, cells, shares, smoo
                     total[k] += np.exp(v - top[k])
         for k in range(classes):
             z[i, k] = top[k] + np.log(total[k] / n_seen) if n_seen > 0 else -np.inf
+
+
+@kernel
+def expand(own, codes, counts, joint, wider, columns, strides, where, mask, shift, slots, held, cells, levels, shares,
+           smoothing, alone, first, groups, members, widths, blocks, table):  # fmt: skip
+    """Write to table (blocks[-1], W) what a parent's seen cells and the columns' levels add to the log of the product.
+
+    own (n,): the parent's columns; codes (S, n), counts and joint (S, C): of its seen cells; wider (a,): as a row of
+    `larger`; columns .. held: the index of order n + 1 (kernels/cells.py), whose counts are cells (S', C). Group g of
+    columns is members[groups[g]:groups[g + 1]], each of widths[j] codes, of which levels[j] and above are no level.
+    Block 0 of the table is log p(cell, class), block g + 1 the sum over group g's columns for each of its joint values,
+    cell by cell; each block ends with a cell more, that no row has: -inf, and 0.
+    """
+    n_cells, classes = counts.shape
+    n = len(own)
+    for row in range(len(table)):
+        for k in range(table.shape[1]):
+            table[row, k] = 0.0
+    for k in range(classes):
+        table[n_cells, k] = -np.inf
+    single = np.zeros((widths.max(), classes))
+    below = np.empty(classes)
+    for s in range(n_cells):
+        for k in range(classes):
+            table[s, k] = joint[s, k]
+            below[k] = np.log(counts[s, k] + smoothing)
+        for g in range(len(groups) - 1):
+            values = np.int64(1)
+            for m in range(groups[g], groups[g + 1]):
+                values *= widths[members[m]]
+            begin, size = blocks[g + 1] + s * values, np.int64(1)
+            for m in range(groups[g], groups[g + 1]):
+                j = members[m]
+                single[:] = 0.0
+                u = wider[j]
+                if u >= 0:
+                    cell, step, p = np.int64(0), np.int64(0), 0
+                    for q in range(n + 1):
+                        if columns[u, q] == j:
+                            step = strides[u, q]
+                        else:
+                            cell += codes[s, p] * strides[u, q]
+                            p += 1
+                    share = np.log(shares[j])
+                    for v in range(levels[j]):
+                        c = _seen_cell(cell + v * step, where[u], mask[u], shift[u], slots, held)
+                        for k in range(classes):
+                            if counts[s, k] > 0.0:
+                                count = cells[c, k] if c >= 0 else 0.0
+                                single[v, k] = (np.log(count + shares[j]) if count > 0.0 else share) - below[k]
+                            else:
+                                single[v, k] = alone[first[j] + v, k]
+                for v in range(size - 1, -1, -1):  # from the last: what is read is not yet written
+                    for d in range(widths[j] - 1, -1, -1):
+                        for k in range(classes):
+                            table[begin + v * widths[j] + d, k] = table[begin + v, k] + single[d, k]
+                size *= widths[j]
+
+
+@kernel
+def _seen_cell(local, where, mask, shift, slots, held):
+    """The number of a tuple's seen cell, -1 if it was not seen."""
+    place = where + local
+    if mask >= 0:
+        m = np.uint64(mask)
+        h = (np.uint64(local) * _GOLDEN >> np.uint64(32)) * np.uint64(mask + 1) >> np.uint64(32)
+        while slots[where + np.int64(h)] >= 0 and held[where - shift + np.int64(h)] != local:
+            h = (h + np.uint64(1)) & m
+        place = where + np.int64(h)
+    return np.int64(slots[place])
+
+
+@kernel
+def keys(codes, begin, end, own, strides, levels, where, mask, shift, slots, held, low, n_cells, values, joint, out):
+    """Write to out (G + 1, end - begin) where rows begin..end find a parent's cell, and with it each group's values.
+
+    own, strides (n,): the parent's columns and what their levels add to a cell; where .. held: its slots; low: its
+    first seen cell, of n_cells; values (G,) and joint (G, N): joint values of each group, and those of the rows.
+    """
+    for r in range(end - begin):
+        local = np.int64(0)
+        for j in range(len(own)):
+            code = np.int64(codes[own[j], begin + r])
+            if code >= levels[own[j]]:
+                local = np.int64(-1)
+                break
+            local += code * strides[j]
+        s = _seen_cell(local, where, mask, shift, slots, held) if local >= 0 else np.int64(-1)
+        out[0, r] = s - low if s >= 0 else n_cells
+    for g in range(len(values)):
+        for r in range(end - begin):
+            out[g + 1, r] = out[0, r] * values[g] + joint[g, begin + r]

@@ -26,6 +26,8 @@ STRIDE = CHUNK + 8
 FLUSH = 1e-30
 # Scores further than this below the largest of their row count as this far: exp gives 1.8e-35, under FLUSH.
 FLOOR = -80.0
+# Below every score; finite, so that it can be taken from one.
+LEAST = -1e300
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 0.693145751953125  # the first 18 bits of ln 2: times a power of two it stays exact
@@ -279,3 +281,15 @@ def diagonal(z, out, y, weights, n_classes, begin, end):
                 out[i, k] = weights[i] * p * (1.0 - p)
             for k in range(n_classes, out.shape[1]):
                 out[i, k] = 0.0
+
+
+@kernel
+def add_exponentials(z, top, total):
+    """Add exp(z) to sums that are kept as total * exp(top), all (m,): a sum of nothing is LEAST and 0, and -inf adds
+    nothing that counts beside another score.
+    """
+    for i in range(len(z)):
+        x = z[i] - top[i]
+        e = _exp(max(FLOOR, -np.abs(x)))
+        total[i] = total[i] * e + 1.0 if x > 0.0 else total[i] + e
+        top[i] = max(top[i], z[i])

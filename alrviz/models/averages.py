@@ -8,6 +8,7 @@ training row is scored by naive Bayes, which is n = 0. Training rows have a leve
 one), new rows need not.                                                                       (Webb et al. 2005, 2012)
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import averages as kernels
+from alrviz.kernels import rows as row_kernels
+from alrviz.kernels.scores import LEAST, add_exponentials
 from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex
+from alrviz.models.joint_values import Codes
 from alrviz.models.networks import NetworkModel
 from alrviz.models.tables import Tables
-from alrviz.passes.aligned_buffers import Floats
+from alrviz.passes.aligned_buffers import Floats, empty, lanes_of, zeros
 from alrviz.passes.rows import as_compiled
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
 # Factors in one call of the kernel: about 20 ms of eight classes.
 _FACTORS = 500_000
+# Columns are taken together up to so many joint values. Rows that tables are made for once, rows in one call of a
+# kernel, and bytes of tables that are held together: more would not stay in a core's cache.
+_TOGETHER, _BATCH, _ROWS, _TABLES = 32, 2**17, 2**12, 2**25
 
 
 @dataclass(eq=False, repr=False)
@@ -70,24 +77,87 @@ class AverageModel:
 
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C), log p(k, x), of codes (a, N); a code >= levels[column] is no level."""
-        codes = as_compiled(codes)
+        codes, jobs = as_compiled(codes), resolve_jobs(n_jobs)
+        z = np.empty((codes.shape[1], self.n_classes))
+        for begin in range(0, len(z), _BATCH):
+            rows = codes if len(z) <= _BATCH else as_compiled(codes[:, begin : begin + _BATCH])
+            groups = _Groups.of(rows, self.parents.space.levels)
+            score = self._by_parent if self._expands(rows.shape[1], groups) else self._by_row
+            score(rows, groups, z[begin : begin + _BATCH], jobs, stop)
+        strange = np.isneginf(z).all(axis=1)
+        if strange.any():
+            z[strange] = self.naive.scores(codes[:, strange], n_jobs, stop)
+        return z
+
+    def _by_row(self, codes: Codes, groups: "_Groups", z: Floats, jobs: int, stop: StopToken) -> None:
+        """Write the scores (n, C) to z: for few rows."""
         low, high, larger, joint = self._prepared()
-        space, naive = self.parents.space, self.naive
-        n, a = codes.shape[1], len(space.levels)
-        z = np.empty((n, self.n_classes))
-        chunk = max(1, _FACTORS // (space.n_tuples * a))
+        chunk = max(1, _FACTORS // larger.size)
 
         def part(k: int) -> None:
             stop.check()
-            begin, end = k * chunk, min(n, (k + 1) * chunk)
+            begin, end = k * chunk, min(len(z), (k + 1) * chunk)
             found, wider = low.locate(codes, begin, end), high.locate(codes, begin, end)
             self._average(found, wider, codes, begin, larger, joint, z[begin:end])
 
-        share(part, -(-n // chunk), resolve_jobs(n_jobs))
-        strange = np.isneginf(z).all(axis=1)
-        if strange.any():
-            z[strange] = naive.scores(codes[:, strange], n_jobs, stop)
-        return z
+        share(part, -(-len(z) // chunk), jobs)
+
+    def _expands(self, n: int, groups: "_Groups") -> bool:
+        """Whether so many rows are more work than a table for every parent, none of which is too large."""
+        cells, values = np.diff(self._prepared()[0].begin), int(groups.values.sum()) + 1
+        few = values * cells.sum() < n * len(cells) * len(groups.widths)
+        return few and 8 * lanes_of(self.n_classes)[1] * values * int(cells.max() + 1) <= _TABLES
+
+    def _by_parent(self, codes: Codes, groups: "_Groups", z: Floats, jobs: int, stop: StopToken) -> None:
+        """Write the scores (n, C) to z parent by parent: a table of its cells with all that rows may hold, and the rows
+        by that.
+        """
+        low, n = self._prepared()[0], len(z)
+        (lanes, padded), of_groups, values = lanes_of(self.n_classes), groups.keys(codes), groups.values
+        sizes = np.diff(low.begin) + 1  # and a cell for rows that lie in none
+        blocks = sizes[:, None] * np.cumsum([0, 1, *values])
+        tables: dict[int, Floats] = {}
+        top, total, seen = np.full((n, padded), LEAST), zeros(n, padded), np.zeros(n)
+
+        def expand(t: int) -> None:
+            stop.check()
+            tables[t] = empty(int(blocks[t, -1]), padded)
+            self._expand(t, groups, blocks[t], tables[t])
+
+        def add(begin: int, parents: range) -> None:
+            end = min(n, begin + _ROWS)
+            keys, v = np.empty((len(values) + 1, end - begin), np.uint32), empty(end - begin, padded)
+            for t in parents:
+                stop.check()
+                kernels.keys(
+                    codes, begin, end, low.space.tuples[t], low.space.strides[t], low.space.levels, low.where[t],
+                    low.mask[t], low.shift[t], low.slots, low.held, low.begin[t], sizes[t] - 1, values, of_groups, keys,
+                )  # fmt: skip
+                row_kernels.forward(
+                    keys, blocks[t], tables[t], np.zeros(padded), v, 0, len(v), 0, len(keys), (0,) * lanes
+                )
+                add_exponentials(v.ravel(), top[begin:end].ravel(), total[begin:end].ravel())
+                seen[begin:end] += keys[0] < sizes[t] - 1
+
+        for parents in _pieces(blocks[:, -1] * 8 * padded):
+            share(lambda k, parents=parents: expand(parents[k]), len(parents), jobs)  # type: ignore[misc]
+            share(lambda k, parents=parents: add(k * _ROWS, parents), -(-n // _ROWS), jobs)  # type: ignore[misc]
+            tables.clear()
+        with np.errstate(divide="ignore"):
+            z[:] = (top + np.log(total / np.maximum(seen, 1.0)[:, None]))[:, : self.n_classes]
+        z[(top == LEAST)[:, : self.n_classes]] = -np.inf
+
+    def _expand(self, t: int, groups: "_Groups", blocks: NDArray[np.int64], table: Floats) -> None:
+        """Write parent t's table."""
+        low, high, larger, joint = self._prepared()
+        cells = slice(low.begin[t], low.begin[t + 1])
+        kernels.expand(
+            low.space.tuples[t], low.space.codes_of(self.parents.seen[cells]), self.parents.counts[cells], joint[cells],
+            larger[t], high.space.tuples, high.space.strides, high.where, high.mask, high.shift, high.slots, high.held,
+            self.cells.counts, low.space.levels, self.parents.smoothing / self.naive.cards, self.parents.smoothing,
+            self.naive.alone, np.append(0, np.cumsum(low.space.levels)), groups.at, groups.members, groups.widths,
+            blocks, table,
+        )  # fmt: skip
 
     def _average(
         self,
@@ -126,6 +196,54 @@ class AverageModel:
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_cached"}
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Columns of few levels taken together: one look-up for all of a group, whatever the parent.
+
+    Attributes:
+        members: (a,) the columns, group after group.
+        at: (G + 1,) where each group's begin.
+        widths: (a,) codes of each column: its levels, and one more where some row has none.
+        values: (G,) joint values of each group.
+    """
+
+    members: NDArray[np.int64]
+    at: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, codes: Codes, levels: NDArray[np.int64]) -> "_Groups":
+        """Return the groups for rows of codes (a, n)."""
+        widths = levels + (codes >= levels[:, None]).any(axis=1)
+        members, values, sizes = np.argsort(widths, kind="stable"), [1], [0]
+        for width in widths[members].tolist():
+            if sizes[-1] and values[-1] * width > _TOGETHER:
+                values, sizes = [*values, 1], [*sizes, 0]
+            values[-1], sizes[-1] = values[-1] * width, sizes[-1] + 1
+        return cls(members, np.cumsum([0, *sizes]), widths, np.array(values))
+
+    def keys(self, codes: Codes) -> NDArray[np.uint32]:
+        """Return the joint value (G, n) that each row of codes (a, n) has in each group, the last column fastest."""
+        keys = np.zeros((len(self.values), codes.shape[1]), np.uint32)
+        for key, begin, end in zip(keys, self.at[:-1], self.at[1:], strict=True):
+            for j in self.members[begin:end]:
+                key *= np.uint32(self.widths[j])
+                key += np.minimum(codes[j], self.widths[j] - 1).astype(np.uint32)
+        return keys
+
+
+def _pieces(sizes: NDArray[np.int64]) -> Iterator[range]:
+    """Yield ranges whose sizes sum up to at most _TABLES each, or one whose own is larger."""
+    begin, held = 0, 0
+    for t, size in enumerate(sizes.tolist()):
+        if t > begin and held + size > _TABLES:
+            yield range(begin, t)
+            begin, held = t, 0
+        held += size
+    yield range(begin, len(sizes))
 
 
 def _larger(space: AnySpace, wider: AnySpace) -> NDArray[np.int64]:

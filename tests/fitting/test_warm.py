@@ -22,10 +22,13 @@ from alrviz.kernels import (
 )
 from alrviz.models import joint_values as joint_module
 from alrviz.models import linear
+from alrviz.models.averages import AverageModel
+from alrviz.models.networks import count_network
+from alrviz.models.structures import naive
 from alrviz.passes import density as density_passes
 from alrviz.passes.aligned_buffers import LANES
 from tests.fitting.mixed import density_run, mixed
-from tests.fitting.tables import drain, run_of, table
+from tests.fitting.tables import counted, drain, run_of, table
 
 KERNELS = {
     f"{module.__name__}.{name}": value
@@ -79,6 +82,18 @@ def test_after_warm_no_kernel_is_compiled(many, slots, dtype, ready, monkeypatch
     assert run.compile_seconds == 0.0
     run.model.scores(encoded.codes)
     run.model.contributions(encoded.codes)
+    assert signatures() == ready
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint32])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_after_warm_no_kernel_of_averages_is_compiled(n_classes, dtype, ready):
+    encoded = table(60, (3, 2, 4), n_classes, dtype=dtype)
+    tables = [counted(encoded, n) for n in (1, 2)]
+    network = count_network(naive(3), tables[0], encoded.codes, encoded.y, encoded.weights).model()
+    model = AverageModel(*tables, network)
+    model.scores(encoded.codes)
+    model.networks(encoded.codes)
     assert signatures() == ready
 
 

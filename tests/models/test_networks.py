@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from alrviz.errors import MemoryLimitError
+from alrviz.models import averages
 from alrviz.models.averages import AverageModel
 from alrviz.models.dependence import class_information
 from alrviz.models.linear import LinearModel, log_softmax
@@ -48,7 +49,11 @@ def test_scores_equal_the_formulas(structure, weights, gaps, m):
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize(("weights", "m"), [(None, 1.0), ("fractions", 0.3)])
-def test_averages_equal_the_formulas(n, weights, m):
+@pytest.mark.parametrize("together", [None, 1, 32, 10**6])
+def test_averages_equal_the_formulas(n, weights, m, together, monkeypatch):
+    """Row by row (None), and parent by parent: column by column, some of them together, all together."""
+    monkeypatch.setattr(AverageModel, "_expands", lambda *of: together is not None)
+    monkeypatch.setattr(averages, "_TOGETHER", together or 32)
     encoded = table(40, (3, 4, 2, 5), weights=weights, seed=4)
     model, codes = average(encoded, n, m), new_rows(encoded)
     given = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist(), encoded.weights.tolist(), 3, m
@@ -60,6 +65,30 @@ def test_averages_equal_the_formulas(n, weights, m):
 
 def average(encoded, n, m=1.0):
     return AverageModel(counted(encoded, n, m), counted(encoded, n + 1, m), network(encoded, naive(4), m))
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
+def test_many_rows_are_scored_parent_by_parent(dtype, monkeypatch):
+    """In pieces of rows and of tables, of a parent with cells that are hashed, with rows that share no cell."""
+    encoded = table(300, (3, 40, 2, 50, 3), 7, dtype=dtype, seed=9)
+    model = AverageModel(counted(encoded, 2), counted(encoded, 3), network(encoded, naive(5)))
+    codes = np.random.default_rng(0).integers(0, encoded.levels[:, None] + 1, (5, 3000)).astype(dtype)
+    groups = averages._Groups.of(codes, encoded.levels)
+    assert not model._expands(10, groups)
+    assert model._expands(3000, groups)
+    whole = model.scores(codes, 1)
+    monkeypatch.setattr(averages, "_ROWS", 100)
+    for most, batch in ((0, 3000), (2**14, 3000), (2**25, 700)):
+        monkeypatch.setattr(averages, "_BATCH", batch)
+        with monkeypatch.context() as patch:
+            patch.setattr(AverageModel, "_expands", lambda *of: True)
+            patch.setattr(averages, "_TABLES", most)
+            found = model.scores(codes, 2)
+            np.testing.assert_allclose(found, whole, rtol=1e-12)
+            assert batch < 3000 or np.array_equal(found, whole)
+    monkeypatch.setattr(averages, "_TABLES", 1000)  # a table of a parent alone is larger
+    assert not model._expands(3000, groups)
+    np.testing.assert_allclose(model.scores(codes, 2), whole, rtol=1e-12)
 
 
 def test_products_of_many_small_shares_do_not_vanish():
