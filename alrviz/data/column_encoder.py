@@ -8,6 +8,8 @@ Missing, where it is a level, is the last one. The number of levels, `len(labels
 column that has no value at all has one level: "missing", or under `missing="skip"` one that no row has.
 """
 
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -17,10 +19,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.data.columns import Level, as_levels, as_numbers, sorted_levels
+from alrviz.data.columns import Level, as_float, as_level, as_levels, as_numbers, sorted_levels
 
 MISSING = "missing"
 NOBODY = "(no value seen)"
+# Types of single values that mean the same whatever column they are in: numbers, and what may be a level besides.
+_NUMBERS = {int, float, np.float64, np.float32, *(np.dtype(code).type for code in "bhilqBHILQ")}
+_PLAIN = {*_NUMBERS, str, np.str_, bool, np.bool_}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +54,29 @@ class ColumnEncoder:
             return codes
         if self.kind == "numeric":
             return self._match_numbers(as_numbers(column, self.name), missing)
-        places, values = as_levels(column)
-        lookup = np.array([self._code_of(value) for value in values] + [missing], dtype=np.intp)
-        return lookup[places]  # a missing row's place is -1: the last entry
+        if isinstance(values := column.array, pd.Categorical):
+            return self._codes_of(values.categories)[values.codes]  # a missing row's is -1: the last entry
+        places, found = as_levels(column)
+        return np.array([*map(self._code_of, found), missing], dtype=np.intp)[places]
+
+    def code(self, value: Any) -> int | None:
+        """Return the code of one value of a column, as `transform` has it; None where that takes the column's dtype."""
+        missing = self.n_levels if self.missing_code is None else self.missing_code
+        if self.cuts is None:
+            if self.kind == "numeric" or type(value) not in _PLAIN:
+                return None
+            return missing if value != value else self._code_of(as_level(value))
+        number = as_float(value) if type(value) in _NUMBERS else math.inf
+        return missing if math.isnan(number) else None if math.isinf(number) else bisect_left(self._cuts, number)
+
+    def _codes_of(self, categories: pd.Index) -> np.ndarray:
+        """The code of each category, and behind them that of missing; a table's are asked for again and again."""
+        known, codes = self.__dict__.get("_last", (None, np.empty(0, np.intp)))
+        if known is not categories:
+            missing = self.n_levels if self.missing_code is None else self.missing_code
+            codes = np.array([*(self._code_of(as_level(value)) for value in categories), missing], dtype=np.intp)
+            self.__dict__["_last"] = categories, codes
+        return codes
 
     def _match_numbers(self, numbers: np.ndarray, missing: int) -> np.ndarray:
         known = self._known_numbers
@@ -70,6 +95,10 @@ class ColumnEncoder:
     def __getstate__(self) -> dict[str, Any]:
         """Leave the look-up tables out of pickles; they are made again where they are needed."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _cuts(self) -> list[float]:
+        return [] if self.cuts is None else self.cuts.tolist()
 
     @cached_property
     def _known_numbers(self) -> np.ndarray:

@@ -38,10 +38,9 @@ def table_columns(X: Any) -> tuple[tuple[str, ...], list[pd.Series], bool]:
         twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if twice:
             raise TableError(f"column names must differ, but {twice[0]!r} occurs {names.count(twice[0])} times")
-        return names, [X.iloc[:, j] for j in range(X.shape[1])], True
+        return names, [column for _, column in X.items()], True
     if isinstance(X, (list, tuple)):
-        X = pd.DataFrame(X).infer_objects()
-        columns = [X.iloc[:, j] for j in range(X.shape[1])]
+        columns = [column for _, column in pd.DataFrame(X).infer_objects().items()]
     else:
         X = np.asarray(X)
         if X.ndim != 2:

@@ -39,6 +39,9 @@ def check_table(estimator: Any, X: Any, reset: bool) -> Any:
     if isinstance(X, pd.DataFrame):
         if 0 in X.shape:
             raise TableError(f"expected a table with rows and columns, got {X.shape[0]} rows and {X.shape[1]} columns")
+        names = None if reset else getattr(estimator, "feature_names_in_", None)
+        if names is not None and X.columns.tolist() == names.tolist():
+            return X  # nothing that scikit-learn would say of it, in 0.1 ms a row
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
     if isinstance(X, list | tuple):  # as a plain matrix one text would turn all its numbers into text
         X = np.array(X, dtype=object)

@@ -240,7 +240,8 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Floats:
         """Return the class scores (N, C)."""
-        check_is_fitted(self)
+        if "encoder_" not in vars(self):
+            check_is_fitted(self)  # it takes as long as a row
         table = check_table(self, X, reset=False)
         codes = self.encoder_.transform(table)
         if self._warns:

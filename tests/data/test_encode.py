@@ -329,3 +329,64 @@ def test_a_stopped_token_ends_fit_and_transform():
     for call in (lambda: encoder.fit(frame, [0, 1], stop=token), lambda: encoder.transform(frame, stop=token)):
         with pytest.raises(Stopped):
             call()
+
+
+@pytest.mark.parametrize("discretize", ["quantile", None])
+@pytest.mark.parametrize("missing", ["level", "skip"])
+def test_a_row_alone_has_the_codes_that_it_has_in_its_table(missing, discretize):
+    frame = pd.DataFrame({
+        "real": [0.5, -0.0, None, 7.25, 2.0**60, 1.0],
+        "whole": [3, 1, 2, 4, -5, 2**53 + 1],
+        "small": np.array([1, 2, 3, 1, 2, 0], np.uint8),
+        "short": np.array([0.1, 0.2, np.nan, 0.3, 0.1, 0.5], np.float32),
+        "gaps": pd.array([1, None, 3, 4, 1, 2], "Int64"),
+        "text": ["a", "b", None, "1", "1.5", "a"],
+        "objects": pd.Series(["x", 1, 1.0, True, None, 2.5], dtype=object),
+        "flag": [True, False, True, True, False, False],
+        "category": pd.Categorical(["u", None, "v", "u", "w", "v"]),
+        "years": pd.Categorical([2020, 2021, 2020, 2020, 2021, 2021], ordered=True),
+        "fractions": pd.Categorical([0.5, 1.0, None, 0.5, 2.5, 1.0]),
+    })  # fmt: skip
+    encoder = Encoder(discretize=discretize, n_bins=3, missing=missing).fit(frame.iloc[:4], [0, 1, 0, 1])
+    whole = encoder.transform(frame)
+    assert (whole == encoder.levels_[:, None]).any()  # values that training never saw
+    for i in range(len(frame)):
+        np.testing.assert_array_equal(encoder.transform(frame.iloc[[i]]), whole[:, [i]])
+        back = frame.iloc[[i], ::-1]
+        np.testing.assert_array_equal(encoder.transform(back), whole[:, [i]])
+    for matrix in (
+        np.array([[0.5, 3.0], [np.nan, 1e9]]),
+        np.array([[1, 2], [3, 4]]),
+        np.array([["u", "1"], ["v", "w"]]),
+    ):
+        encoder = Encoder(discretize=discretize, missing=missing).fit(matrix, [0, 1])
+        for i in range(2):
+            np.testing.assert_array_equal(encoder.transform(matrix[[i]]), encoder.transform(matrix)[:, [i]])
+
+
+def test_a_row_alone_is_read_value_by_value_and_refused_as_its_table_is(monkeypatch):
+    frame = pd.DataFrame({"age": [1.0, 2.0, None], "name": pd.Categorical(["a", None, "b"])})
+    encoder = Encoder(discretize="quantile", n_bins=2).fit(frame, [0, 1, 0])
+    for age, message in ((np.inf, "infinite number .row 0."), ("old", "used as numeric"), (10**400, "used as numeric")):
+        with pytest.raises(TableError, match=message):
+            encoder.transform(pd.DataFrame({"age": pd.Series([age], dtype=object), "name": ["a"]}))
+    with pytest.raises(TableError, match="no column 'age'"):
+        encoder.transform(frame[["name"]].head(1))
+    monkeypatch.setattr(Encoder, "_matching", None)
+    assert encoder.transform(frame.iloc[[2]]).tolist() == [[2], [1]]
+    assert encoder.transform(np.array([[2.0, "c"]], dtype=object)).tolist() == [[1], [3]]
+
+
+def test_categories_are_matched_once_a_table(monkeypatch):
+    """Not for each of its rows, nor for each of its batches; other categories of the same size are others."""
+    frame = pd.DataFrame({"x": pd.Categorical(["a", "b", "c"] * 10)})
+    encoder = Encoder().fit(frame, [0, 1] * 15)
+    asked = []
+    column = type(encoder.columns_[0])
+    code_of = column._code_of
+    monkeypatch.setattr(column, "_code_of", lambda self, value: asked.append(value) or code_of(self, value))
+    for begin in (0, 10, 20):
+        assert encoder.transform(frame.iloc[begin : begin + 5]).tolist() == [[(begin + i) % 3 for i in range(5)]]
+    assert asked == ["a", "b", "c"]
+    other = pd.DataFrame({"x": pd.Categorical(["c", "b", "q"], categories=["q", "c", "b"])})
+    assert encoder.transform(other).tolist() == [[2, 1, 3]]
