@@ -219,6 +219,19 @@ def test_a_sample_chooses_what_is_better_on_further_rows(stream, monkeypatch, lo
     assert f"{loss:.4f}" in run.price.choice.reason
 
 
+@pytest.mark.parametrize(("drawn", "name"), [(29, "averaged"), (30, "tron")])
+def test_where_a_sample_has_hardly_a_row_of_a_class_steps_go_row_by_row(monkeypatch, drawn, name):
+    monkeypatch.setattr(stream_choice, "fitted_sample", lambda objective, w0: (w0, 0.0))  # tron is better on it
+    codes, y = rows(4000)
+    own = objective(counted(codes, y, 1, "dense", size=1000), "alr", codes, y)
+    chosen = np.flatnonzero((y != 2) | (np.cumsum(y == 2) <= drawn))
+    own.sample = replace(own.sample, learned=CodedRows(codes[:, chosen].copy(), y[chosen], CLASSES))
+    found, why, learner = stream_choice.chosen_learner(own, np.zeros(own.scale.shape), 10, 0)
+    assert found == name
+    assert isinstance(learner, StreamAdaGrad) == (name == "averaged")
+    assert ("1 class has fewer than 30 of the " in why) == (name == "averaged")
+
+
 def test_few_rows_that_learn_and_judge_are_said_to_be_the_same(tmp_path):
     few = open_table(written(tmp_path, messy(200), "csv"), "class", cache=tmp_path / "codes")
     run = alrviz.Run(few, alrviz.Recipe("alr", order=1, max_iter=1, holdout=0.0))

@@ -1,7 +1,12 @@
 """Which learner goes over a table's chunks: the one asked for, or what a sample of the rows chooses.
 
-"auto" is averaged or tron: whichever has the lower log loss on further rows, both fitted to the sample.
+"auto" is averaged or tron: whichever has the lower log loss on further rows, both fitted to the sample. It is averaged
+where the sample has fewer than RARE rows of a class of which the table has KNOWN times as many: how F bends along its
+weights the sample cannot tell, and tron, whose Hessian is the sample's, takes many passes. (On ten million poker hands,
+lower by 1 % on the sample, it was at 0.628 after six passes, averaged at 0.622 after one.)
 """
+
+import numpy as np
 
 from alrviz.fitting.objectives.streamed import StreamObjective
 from alrviz.fitting.solvers.full_passes import FullPasses, fitted_sample
@@ -13,6 +18,7 @@ from alrviz.fitting.solvers.tron import Tron
 from alrviz.passes.rows import Floats
 
 _LOOSE = 0.1  # eta of the inner loop of tron, whose turns cost no pass here
+RARE, KNOWN = 30, 4
 
 
 def stream_solver(name: str, memory: int, seed: int) -> Solver:
@@ -23,8 +29,16 @@ def stream_solver(name: str, memory: int, seed: int) -> Solver:
 
 
 def chosen_learner(objective: StreamObjective, w0: Floats, memory: int, seed: int) -> tuple[str, str, Solver]:
-    """Return what "auto" is, why, and the learner: both candidates are fitted to the sample, from `w0` (S + 1, C)."""
+    """Return what "auto" is, why, and the learner: both candidates are fitted to the sample, from `w0` (S + 1, C), if
+    it has rows enough of each class.
+    """
     sample = objective.sample
+    every, drawn = objective.parameterisation.tables.class_counts, sample.learned
+    rare = (np.bincount(drawn.y, minlength=len(every)) < RARE) & (every >= KNOWN * RARE)
+    if rare.any():
+        few = "class has" if rare.sum() == 1 else "classes have"
+        why = f"averaged: {rare.sum()} {few} fewer than {RARE} of the {drawn.n_rows:,} rows that tron would begin with"
+        return "averaged", why, StreamAdaGrad(seed, True)
     eta0, _ = longest_mean(objective, w0, seed)
     by_rows = loss_of_mean(objective, sample, w0, seed, eta0, PASSES)
     w, by_fit = fitted_sample(objective, w0)
