@@ -197,7 +197,7 @@ def picture_levels(browser: Any, name: str) -> None:
     for words, cuts in SCHEMES.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", alrviz.LostColumnsWarning)  # the pictures show it
-            model = alrviz.HLRClassifier(order=n_columns, **cuts).fit(rows, y[:2000])
+            model = alrviz.HLRClassifier(order=n_columns, alpha="auto", **cuts).fit(rows, y[:2000])
         loss = log_loss(y[held], model.predict_proba(X[held])[:, 1])
         learned[f"{words}: {loss:.3f}"] = model.predict_proba(grid)[:, 1]
     sys.stdout.write("\n    ".join([name, *learned]) + "\n")

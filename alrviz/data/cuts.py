@@ -5,6 +5,10 @@ row, because a level is something seen.
 """
 
 import numpy as np
+from scipy.special import xlogy
+
+# Quantiles that each smooth level may be merged of.
+FINER = 8
 
 
 def midpoint(low: float, high: float) -> float:
@@ -34,18 +38,38 @@ def quantile_cuts(x: np.ndarray, n_bins: int, weights: np.ndarray | None = None)
     return np.array([midpoint(values[i], values[i + 1]) for i in ends], dtype=np.float64)
 
 
-def smooth_cuts(x: np.ndarray, n_bins: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return at most n_bins - 1 cuts (k,) of x (N,): quantiles, of which values that fill a level alone take one, and
-    the others share what is left.
+def smooth_cuts(x: np.ndarray, y: np.ndarray, n_classes: int, n_bins: int, weights: np.ndarray) -> np.ndarray:
+    """Return at most n_bins - 1 cuts of x (N,), classes y (N,): of FINER times as many quantiles those are merged, two
+    neighbours at a time, that leave levels of like weight and are not clearly different.
 
-    Nine rows of ten have no capital gain in adult, and of 64 quantiles five would tell how much the others have.
+        cost = weight of both / mean weight  +  max(0, what the classes' log loss rises by  -  (C - 1) / 2 log N)
+
+    Of the quantiles a value that fills one alone takes one, and the others share what is left: nine rows of ten have no
+    capital gain in adult, and of 64 quantiles five would tell how much the others have. (Held-out log loss at order 2,
+    adult: .269 so, .277 without merging, and with none taken from what it rises by .268, but magic .298 for .293.)
     """
     values, places = np.unique(x, return_inverse=True)
-    mass, before = np.bincount(places, weights=weights).astype(float), np.inf
+    mass, before = np.bincount(places, weights).astype(float), np.inf
+    many = FINER * n_bins
     while mass.sum() < before:
         before = mass.sum()
-        mass = np.minimum(mass, before / n_bins) if len(mass) > n_bins else np.ones(len(mass))
-    return quantile_cuts(values, n_bins, mass)
+        mass = np.minimum(mass, before / many) if len(mass) > many else np.ones(len(mass))
+    cuts = quantile_cuts(values, many, mass)
+    code = np.searchsorted(cuts, x, side="left")
+    counts = np.bincount(code * n_classes + y, weights, (len(cuts) + 1) * n_classes).reshape(-1, n_classes)
+    mean, noise = weights.sum() / n_bins, (n_classes - 1) / 2 * np.log(max(2.0, weights.sum()))
+    while len(cuts) >= n_bins:
+        both = counts[:-1] + counts[1:]
+        rise = _log_loss(both) - _log_loss(counts[:-1]) - _log_loss(counts[1:])
+        at = int(np.argmin(np.maximum(0.0, rise - noise) + both.sum(axis=1) / mean))
+        counts[at + 1] += counts[at]
+        counts, cuts = np.delete(counts, at, axis=0), np.delete(cuts, at)
+    return cuts
+
+
+def _log_loss(counts: np.ndarray) -> np.ndarray:
+    """The log loss (L,) of rows, counts (L, C), by the shares of their level."""
+    return xlogy(counts.sum(axis=1), counts.sum(axis=1)) - xlogy(counts, counts).sum(axis=1)
 
 
 def uniform_cuts(x: np.ndarray, n_bins: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Encoder: from a table to codes, learned from the training rows alone.
 
 Categorical and ordinal columns: one level per value seen. Numeric columns: cut into intervals by MDL, quantiles or
-equal widths; with `discretize=None` one level per distinct value; with "smooth" they are quantiles, as many as one
+equal widths; with `discretize=None` one level per distinct value; with "smooth" there are many levels, as many as one
 likes, for weights of neighbours are to be pulled together (models/parameterisation.py), those of ordinal columns too;
 with "keep" they stay numbers, and their codes only say whether the number is there. Missing is a level
 where it occurs in training (`missing="level"`), or no level at all ("skip"). What training never saw gets the code "no
@@ -37,8 +37,8 @@ class Encoder:
     Parameters
     ----------
     discretize : "mdl", "quantile", "uniform", "smooth", "keep" or None
-        How numeric columns are cut; None: every distinct value is a level; "smooth": as "quantile", and levels of
-        numeric and ordinal columns are chains; "keep": not at all.
+        How numeric columns are cut; None: every distinct value is a level; "smooth": quantiles, merged where they
+        differ least, and levels of numeric and ordinal columns are chains; "keep": not at all.
     n_bins : int, at least 2
         Intervals of "quantile", "uniform" and "smooth"; fewer where values repeat.
     missing : "level" or "skip"
@@ -150,7 +150,7 @@ class Encoder:
             if self.discretize == "quantile":
                 return quantile_cuts(numbers, self.n_bins, weights[present])
             if self.discretize == "smooth":
-                return smooth_cuts(numbers, self.n_bins, weights[present])
+                return smooth_cuts(numbers, y[present], len(classes), self.n_bins, weights[present])
             if self.discretize == "keep":
                 return np.empty(0)
             return uniform_cuts(numbers, self.n_bins)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from alrviz.data.cuts import midpoint, quantile_cuts, uniform_cuts
+from alrviz.data.cuts import midpoint, quantile_cuts, smooth_cuts, uniform_cuts
 from alrviz.data.mdl import _best_place, _piece, _table, mdl_cuts, sorted_entries
 from alrviz.errors import Stopped, TableError
 from alrviz.kernels.cuts import class_weights, scan
@@ -184,8 +184,32 @@ def test_equal_widths_without_empty_intervals():
 )
 def test_cuts_leave_no_interval_empty(x, n_bins, double):
     weights = np.full(len(x), 2.0) if double else None
-    for cuts in (quantile_cuts(x, n_bins, weights), uniform_cuts(x, n_bins)):
+    y = np.arange(len(x)) % 3
+    of_weights = np.ones(len(x)) if weights is None else weights
+    smooth = smooth_cuts(x, y, 3, n_bins, of_weights)
+    for cuts in (quantile_cuts(x, n_bins, weights), uniform_cuts(x, n_bins), smooth):
         assert len(cuts) < n_bins
         assert (np.diff(cuts) > 0).all()
         assert (np.bincount(np.searchsorted(cuts, x, side="left"), minlength=len(cuts) + 1) > 0).all()
     assert quantile_cuts(x, n_bins, weights).tolist() == quantile_cuts(np.repeat(x, 1 + double), n_bins).tolist()
+
+
+def test_smooth_cuts_are_quantiles_where_levels_do_not_differ_and_spend_one_on_a_frequent_value():
+    rng = np.random.default_rng(0)
+    x = rng.permutation(4096).astype(float)
+    sizes = np.diff(np.searchsorted(np.sort(x), smooth_cuts(x, rng.integers(0, 2, 4096), 2, 16, np.ones(4096))))
+    assert sizes.min() >= 128
+    assert sizes.max() <= 512
+    frequent = np.where(x < 3700, 0.0, x)
+    cuts = smooth_cuts(frequent, rng.integers(0, 2, 4096), 2, 16, np.ones(4096))
+    assert (cuts > 0).all()
+    assert (cuts > 3700).sum() >= 10
+    assert len(quantile_cuts(frequent, 16)) == 2
+
+
+def test_a_leap_is_cut_where_it_is():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(size=3000)
+    y = (rng.random(3000) < np.where(x > 0.37, 0.9, 0.1)).astype(int)
+    nearest = np.abs(smooth_cuts(x, y, 2, 8, np.ones(3000)) - 0.37).min()
+    assert nearest < 1 / 64  # one of 64 quantiles; eight are an eighth wide
