@@ -25,6 +25,7 @@ from .errors import (
 )
 from .estimators import (
     AnDEClassifier as AnDEClassifier,
+    AutoClassifier as AutoClassifier,
     DLRClassifier as DLRClassifier,
     ELRClassifier as ELRClassifier,
     KDBClassifier as KDBClassifier,
@@ -32,6 +33,7 @@ from .estimators import (
     NaiveBayesClassifier as NaiveBayesClassifier,
     TANClassifier as TANClassifier,
     WANBIACClassifier as WANBIACClassifier,
+    fit as fit,
     make_estimator as make_estimator,
 )
 from .estimators.cells import (

@@ -29,6 +29,7 @@ from alrviz.bench._sets import load_set
 from alrviz.bench._tools import Row, show
 from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
+from alrviz.estimators.auto import AutoClassifier
 from alrviz.estimators.make import make_estimator
 from alrviz.estimators.peers import make_peer
 from alrviz.fitting.folds import split_folds
@@ -117,6 +118,7 @@ METHODS: Mapping[str, Callable[[Sequence[int]], Any]] = {
     "alr n=2": _ours("alr", order=2),
     "hlr n=2": _ours("hlr", order=2, alpha="auto"),
     "halr n=2": _ours("halr", order=2, alpha="auto"),
+    "auto": lambda _: AutoClassifier(n_jobs=1),
     "a1de": _ours("ande"),
     "splines": lambda _: make_peer("splines"),
     RIVAL: _boosting,
@@ -125,7 +127,7 @@ METHODS: Mapping[str, Callable[[Sequence[int]], Any]] = {
     "catboost": _catboost,
     "lightgbm": _lightgbm,
 }
-_OWN_TYPES = ("nb", "lr", "alr", "hlr", "halr", "a1de", "splines")  # what takes a table as it was read
+_OWN_TYPES = ("nb", "lr", "alr", "hlr", "halr", "auto", "a1de", "splines")  # what takes a table as it was read
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,7 @@
 """scikit-learn estimators: validate, encode, run, keep the model."""
 
 from alrviz.estimators import cells
+from alrviz.estimators.auto import AutoClassifier, fit
 from alrviz.estimators.cells import *  # noqa: F403 (those that families make)
 from alrviz.estimators.conditional import ELRClassifier
 from alrviz.estimators.density import DLRClassifier
@@ -11,6 +12,7 @@ from alrviz.estimators.networks import AnDEClassifier, KDBClassifier, TANClassif
 
 __all__ = [
     "AnDEClassifier",
+    "AutoClassifier",
     "DLRClassifier",
     "ELRClassifier",
     "KDBClassifier",
@@ -18,6 +20,7 @@ __all__ = [
     "NaiveBayesClassifier",
     "TANClassifier",
     "WANBIACClassifier",
+    "fit",
     "make_estimator",
 ]
 __all__ += cells.__all__

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class CellClassifier(RunClassifier):
     """Base of the classifiers that score a row by the cells it lies in; a subclass names the recipe's family."""
 
-    order: int = 2
+    order: int | str = 2
     smoothing: float = 1.0
     missing: str = "level"
     unseen: str = "neutral"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.estimators.alpha import choose_alpha
 from alrviz.estimators.base import CellClassifier
+from alrviz.estimators.best_order import best_order
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
 from alrviz.fitting.recipe import Recipe
@@ -44,9 +45,15 @@ class LinearClassifier(CellClassifier):
         stop: StopToken = NEVER,
         splitting: Splitting = AT_RANDOM,
     ) -> Recipe:
+        where = {"n_jobs": threads(self.n_jobs), "max_memory": self.max_memory}
+        if recipe.params["alpha"] == recipe.params["order"] == "auto" and recipe.definition.params["alpha"].each:
+            recipe, self.alphas_, self.chosen_ = best_order(
+                recipe, X, y, weights, categorical_features=self.categorical_features, splitting=splitting, stop=stop,
+                n_jobs=where["n_jobs"],
+            )  # fmt: skip
+            return recipe
         if recipe.params["alpha"] != "cv":
             return recipe
-        where = {"n_jobs": threads(self.n_jobs), "max_memory": self.max_memory}
         self.alpha_, self.alphas_ = choose_alpha(
             recipe,
             X,
@@ -64,7 +71,8 @@ class LinearClassifier(CellClassifier):
         if self.alpha == "auto":
             self.alpha_ = run.recipe.params["alpha"]
             steps = [step.extra for step in run.trace.since(0) if step.kind == "search"]
-            self.alphas_ = pd.DataFrame(steps).rename(columns={"search_log_loss": "log_loss"})
+            if steps:  # else they were tried with the orders
+                self.alphas_ = pd.DataFrame(steps).rename(columns={"search_log_loss": "log_loss"})
 
 
 @documented

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from alrviz.errors import ModelFileError
-from alrviz.estimators import cells, linear
+from alrviz.estimators import auto, cells, linear
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
 from alrviz.models.cell_space import count_cells, sizes_of, space_of
@@ -101,7 +101,7 @@ def _weights(model: Any, about: Mapping[str, Any], by_cell: ModelTable) -> Float
 
 LINEAR: Form = Form(
     name="linear",
-    classes=(*cells.CLASSIFIERS, linear.WANBIACClassifier, linear.NaiveBayesClassifier),
+    classes=(*cells.CLASSIFIERS, auto.AutoClassifier, linear.WANBIACClassifier, linear.NaiveBayesClassifier),
     files=("tuples.parquet", "cells.parquet"),
     save=_saved,
     restore=_restore,

@@ -12,7 +12,8 @@ from alrviz.fitting.folds import FOLDS, MANY, split_folds
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of, require_memory
-from alrviz.fitting.solvers.alpha_tuned import AlphaTuned, Fold
+from alrviz.fitting.solvers.alpha_tuned import AlphaTuned, Fold, Search
+from alrviz.fitting.solvers.tron import Tron
 from alrviz.passes.rows import Rows
 
 AUTO = "auto"
@@ -30,14 +31,16 @@ def tuned(made: BuiltFit, request: FitRequest, n_alphas: int) -> BuiltFit:
     if request.params.get("alpha") != AUTO:
         return made
 
-    def folds() -> Sequence[Fold]:
-        return _folds(request)
-
-    solver = AlphaTuned(made.fit.solver, n_alphas, folds, BEFORE, request.stop)
+    solver = AlphaTuned(made.fit.solver, n_alphas, lambda: _folds(request), BEFORE, request.stop)
     return replace(made, fit=replace(made.fit, solver=solver))
 
 
-def _folds(request: FitRequest) -> list[Fold]:
+def trials(request: FitRequest, n_alphas: int) -> Search:
+    """Yield the alphas that are tried for a fit, and return the best; losses row by row, none merged."""
+    return AlphaTuned(Tron(), n_alphas, lambda: _folds(request, False), BEFORE, request.stop).trials()
+
+
+def _folds(request: FitRequest, merge: bool = True) -> Sequence[Fold]:
     prepared, recipe = request.prepared, request.recipe
     encoded, found = prepared.encoded, list[Fold]()
     try:
@@ -49,7 +52,7 @@ def _folds(request: FitRequest) -> list[Fold]:
         test = test[np.isin(encoded.y[test], encoded.y[train])]  # others say nothing about alpha
         if not len(test) or len(np.unique(encoded.y[train])) < 2:
             continue
-        part = Prepared(encoded.take(train), encoded.take(test), prepared.encoder, prepared.n_jobs)
+        part = Prepared(encoded.take(train), encoded.take(test), prepared.encoder, prepared.n_jobs, merge)
         require_memory(price_of(part.encoded, plain, part.holdout, None, request.stop, prepared=part))
         made = recipe.definition.make(
             replace(

@@ -66,6 +66,11 @@ class Trial:
     rows: Floats
     weights: Floats
 
+    @property
+    def alpha(self) -> tuple[float, ...]:
+        """The alphas."""
+        return tuple(np.exp(self.log_alpha).tolist())
+
 
 @dataclass(frozen=True)
 class Tuned:
@@ -75,7 +80,7 @@ class Tuned:
     carry: object = None
 
 
-Search = Generator[Trial, None, Floats]
+Search = Generator[Trial, None, Trial | None]
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ class AlphaTuned(Solver):
 
     def init(self, objective: "LinearObjective", w0: Floats) -> SolverState:
         """Return the state at the start point."""
-        return replace(self.solver.init(objective, w0), carry=self._search())
+        return replace(self.solver.init(objective, w0), carry=self.trials())
 
     def advance(self, objective: "LinearObjective", state: SolverState) -> SolverState:
         """Return the state after one trial of alphas, or after an iteration of the fit at those that were chosen."""
@@ -106,10 +111,12 @@ class AlphaTuned(Solver):
             try:
                 trial = next(state.carry)
             except StopIteration as end:
-                return self._begun(objective, state, tuple(np.exp(end.value).tolist()))
+                best: Trial | None = end.value
+                alpha = (self.fallback,) * self.n_alphas if best is None else best.alpha
+                return self._begun(objective, state, alpha)
             return replace(
                 state, passes=state.passes + trial.passes, kind="search",
-                extra={**_named(np.exp(trial.log_alpha)), "search_log_loss": trial.loss},
+                extra={**_named(trial.alpha), "search_log_loss": trial.loss},
             )  # fmt: skip
         tuned = state.carry
         new = self.solver.advance(objective, replace(state, carry=tuned.carry))
@@ -132,10 +139,11 @@ class AlphaTuned(Solver):
         )  # fmt: skip
         return self.advance(objective, spent)
 
-    def _search(self) -> Search:
+    def trials(self) -> Search:
+        """Yield alphas as they are tried, and return the best; None where nothing can be held out."""
         folds = self.make()
         if not folds:
-            return np.log(np.full(self.n_alphas, self.fallback))
+            return None
         center = best = self._tried(folds, np.log(np.full(self.n_alphas, HIGHEST)))
         yield center
         for alpha in 10.0 ** np.arange(np.log10(FIRST), np.log10(LOWEST) - 0.5, -1.0):
@@ -146,7 +154,7 @@ class AlphaTuned(Solver):
             best = trial
         best = yield from self._descent(folds, best.log_alpha)
         told = is_above((center.rows, center.weights), (best.rows, best.weights))
-        return best.log_alpha if told else center.log_alpha
+        return best if told else center
 
     def _descent(self, folds: Sequence[Fold], start: Floats) -> Generator[Trial, None, Trial]:
         """BFGS between bounds; a step is at most a decade, and half of one at first."""
@@ -247,5 +255,5 @@ def _updated(inverse: Floats | None, step: Floats, bend: Floats) -> Floats | Non
     return found
 
 
-def _named(alpha: Sequence[float] | Floats) -> dict[str, float]:
+def _named(alpha: Sequence[float]) -> dict[str, float]:
     return {f"alpha_{order}": float(value) for order, value in enumerate(alpha, 1)}

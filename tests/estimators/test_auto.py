@@ -1,0 +1,87 @@
+"""The classifier that chooses by itself: which order, what it says, and that it is kept and refused as others are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import alrviz
+from alrviz import AutoClassifier
+from alrviz.estimators import best_order
+from tests.fitting.test_alpha_tuned import hard_tables, log_losses, planted
+
+
+def test_it_takes_the_order_that_the_table_needs_and_says_why():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 3, (600, 4)).astype(str))
+    pairs = AutoClassifier().fit(X, (X[0] == X[1]) ^ (rng.random(600) < 0.1))
+    assert (pairs.order_, len(pairs.alpha_)) == (2, 2)
+    assert pairs.chosen_.startswith("order=2 and alpha=(")
+    assert " at 1, " in pairs.chosen_
+    assert "3 folds" in pairs.chosen_
+    assert list(pairs.alphas_) == ["order", "alpha_1", "log_loss", "alpha_2", "alpha_3"]
+    single = AutoClassifier().fit(X, (X[0] == "0") ^ (rng.random(600) < 0.2))
+    nothing = AutoClassifier().fit(X, rng.integers(0, 2, 600))
+    assert (single.order_, nothing.order_) == (1, 1)
+    assert "at 2, " in single.chosen_
+    assert np.ptp(nothing.predict_proba(X)[:, 0]) < 0.01
+
+
+def test_the_sign_of_a_product_of_numbers_is_learned_by_smooth_pairs():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(2000, 2)), columns=["u", "v"])
+    y = (X["u"] * X["v"] > 0).to_numpy().astype(int)
+    model = AutoClassifier().fit(X[:1000], y[:1000])
+    assert model.order_ == 2
+    assert model.score(X[1000:], y[1000:]) > 0.93
+
+
+def test_a_table_is_fitted_in_one_line():
+    X, y = planted(300)
+    frame = X.assign(outcome=y)
+    model = alrviz.fit(frame, "outcome", n_jobs=1)
+    np.testing.assert_array_equal(model.predict_proba(X), AutoClassifier().fit(X, y).predict_proba(X))
+    assert alrviz.fit(alrviz.load_demo("led", 200), order=1).order_ == 1
+    with pytest.raises(alrviz.TableError, match=r"no column is called 'outcom'; .*did you mean 'outcome'"):
+        alrviz.fit(frame, "outcom")
+
+
+def test_it_is_cloned_saved_and_explained(tmp_path):
+    X, y = planted(300)
+    model = clone(AutoClassifier()).fit(X, y)
+    alrviz.save_model(model, tmp_path / "m.zip")
+    np.testing.assert_array_equal(alrviz.load_model(tmp_path / "m.zip").predict_proba(X), model.predict_proba(X))
+    assert len(model.explain(X[:2])) == 2 * (1 + model.cells_.n_tuples)
+    plain = alrviz.HLRClassifier(order=model.order_, alpha=model.alpha_, center="shares", discretize="smooth").fit(X, y)
+    np.testing.assert_array_equal(plain.predict_proba(X), model.predict_proba(X))
+
+
+def test_an_order_that_is_too_much_work_is_not_tried(monkeypatch):
+    monkeypatch.setattr(best_order, "MOST_WORK", 10)
+    model = AutoClassifier().fit(*planted(200))
+    assert model.order_ == 1
+    assert "order 2 is too much work to be chosen by itself (give order=2 to have it)" in model.chosen_
+
+
+@pytest.mark.parametrize("table", list(hard_tables()), ids=lambda table: table[0])
+@pytest.mark.filterwarnings("ignore")
+def test_hard_tables_end_with_finite_probabilities(table):
+    _, X, y, weights = table
+    assert np.isfinite(AutoClassifier().fit(X, y, sample_weight=weights).predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "balance-scale", "monks-1", "noise"])
+def test_it_is_never_worse_than_the_class_shares_beyond_a_standard_error(name):
+    rng = np.random.default_rng(0)
+    if name == "noise":
+        X, y = pd.DataFrame(rng.normal(size=(200, 6))), rng.integers(0, 2, 200)
+    else:
+        data = alrviz.load_demo(name)
+        X, y = data.X, np.unique(data.y, return_inverse=True)[1]
+    order = rng.permutation(len(y))
+    train, test = order[::2][:200], order[1::2]
+    model = AutoClassifier().fit(X.iloc[train], y[train])
+    shares = np.bincount(y[train], minlength=y.max() + 1) / len(train)
+    own = log_losses(model.predict_proba(X.iloc[test]), y[test])
+    worse = own - log_losses(np.tile(shares, (len(test), 1)), y[test])
+    assert worse.mean() < worse.std() / np.sqrt(len(test)) + 1e-3
