@@ -264,9 +264,8 @@ def stream(chromium: Any, options: argparse.Namespace, found: Findings) -> None:
         with serving(make) as server, page_of(chromium, server.url + address) as page:
             server.ask("warm")
             with page_of(chromium, server.url + "explorer?data=waveform") as other:
-                for each in (other, page):
-                    wait(each, "bench.button('Run')", 3 * PATIENCE)
-                wait(page, "bench.says('per iteration')", 3 * PATIENCE)
+                wait(other, "bench.says('^ended$')", 3 * PATIENCE)  # its first race: to build a page is no part of this
+                wait(page, "bench.button('Run') && bench.says('per iteration')", 3 * PATIENCE)
                 page.evaluate("bench.press('Run')")
                 wait(page, "bench.button('Pause')")
                 notes: list[Notes] = []
