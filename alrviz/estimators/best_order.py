@@ -1,9 +1,9 @@
 """order="auto" beside alpha="auto": the order whose fits, each at its own best penalties, lose least on rows held out.
 
 Orders 1, 2, 3 are tried in turn, each with its own cuts (see `Recipe.most_levels`), and the alphas of each are found as
-fitting/solvers/alpha_tuned.py says. Order 2 is taken where its log loss is lower; order 3, which is looked at where
-order 2 was lower by more than a standard error of the rows' differences, where it is lower by more than one as well.
-An order that is too much work is not tried. The folds are the same for every order.
+fitting/solvers/alpha_tuned.py says. An order is taken where its log loss is lower than that of the one before by more
+than a standard error of the rows' differences, and ends the search where not. The folds are the same for every order.
+Of order 2 as many tuples are kept as are not too much work; an order 3 that would be is not tried.
 """
 
 from math import comb
@@ -60,8 +60,11 @@ def best_order(
         ).fit(X, y, weights)
         prepared = Prepared(encoder.encode(X, y, weights), None, encoder, n_jobs, splitting=splitting)
         if order > 1 and _work(prepared, order) > MOST_WORK:
-            why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
-            break
+            keep = int(MOST_WORK / _work(prepared, order) * comb(n_columns, order))
+            if order > 2 or keep < n_columns:
+                why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
+                break
+            of = of.replace(keep=keep)
         try:
             best = _best(FitRequest(prepared, of, of.params, lambda what: None, stop), order, lines)
         except MemoryLimitError:
@@ -71,21 +74,18 @@ def best_order(
             break
         if best is None:
             return of.replace(alpha=BEFORE), pd.DataFrame(lines), "too few rows to hold some out: order=1, alpha=1"
-        lower = not found or best.loss < found[-1][1].loss
-        clear = not found or is_above(_rows(found[-1][1]), _rows(best))
-        if not (lower if order == 2 else clear):
-            why = f"at {order}, {best.loss:.4f}, it is not lower" + " by one standard error" * (order > 2)
+        if found and not is_above(_rows(found[-1][1]), _rows(best)):
+            why = f"at {order}, {best.loss:.4f}, it is not lower by one standard error"
             break
         found.append((of, best))
-        if not clear:
-            why = "by less than one standard error, so that no higher order was tried"
-            break
     (of, best), losses = found[-1], ", ".join(f"{trial.loss:.4f} at {one.params['order']}" for one, trial in found)
     alphas = ", ".join(f"{alpha:.3g}" for alpha in best.alpha)
+    kept = of.params["keep"]
+    some = f" of single columns and the {kept:,.0f} best pairs" if kept != 1.0 else ""
     folds = "a third of the rows" if len(y) > MANY else f"{FOLDS} folds"
     sentence = (
-        f"order={of.params['order']} and alpha=({alphas}), one for each order, were chosen by held-out log loss of "
-        f"{folds}: {losses}; {why}"
+        f"order={of.params['order']}{some} and alpha=({alphas}), one for each order, were chosen by held-out "
+        f"log loss of {folds}: {losses}; {why}"
     )
     return of.replace(alpha=best.alpha), pd.DataFrame(lines), sentence
 

@@ -20,6 +20,7 @@ def test_it_takes_the_order_that_the_table_needs_and_says_why():
     assert " at 1, " in pairs.chosen_
     assert "3 folds" in pairs.chosen_
     assert list(pairs.alphas_) == ["order", "alpha_1", "log_loss", "alpha_2", "alpha_3"]
+    rng = np.random.default_rng(1)
     single = AutoClassifier().fit(X, (X[0] == "0") ^ (rng.random(600) < 0.2))
     nothing = AutoClassifier().fit(X, rng.integers(0, 2, 600))
     assert (single.order_, nothing.order_) == (1, 1)
@@ -56,11 +57,19 @@ def test_it_is_cloned_saved_and_explained(tmp_path):
     np.testing.assert_array_equal(plain.predict_proba(X), model.predict_proba(X))
 
 
-def test_an_order_that_is_too_much_work_is_not_tried(monkeypatch):
+def test_an_order_that_is_too_much_work_is_not_tried_or_has_its_best_pairs_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(best_order, "MOST_WORK", 10)
-    model = AutoClassifier().fit(*planted(200))
+    X, y = planted(200)
+    model = AutoClassifier().fit(X, y)
     assert model.order_ == 1
     assert "order 2 is too much work to be chosen by itself (give order=2 to have it)" in model.chosen_
+    prepared_for_some = best_order.FOLDS * (200 * 15 + best_order.CELL * 15 * 9 * 3) / 2
+    monkeypatch.setattr(best_order, "MOST_WORK", prepared_for_some)
+    some = AutoClassifier().fit(X, y)
+    assert "of single columns and the 7 best pairs" in some.chosen_
+    assert some.cells_.n_tuples == 6 + 7
+    alrviz.save_model(some, tmp_path / "m.zip")
+    np.testing.assert_array_equal(alrviz.load_model(tmp_path / "m.zip").predict_proba(X), some.predict_proba(X))
 
 
 @pytest.mark.parametrize("table", list(hard_tables()), ids=lambda table: table[0])
