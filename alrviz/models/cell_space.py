@@ -273,11 +273,21 @@ class SomeCells:
         return seen[hits == codes.shape[1]] if self.strong else seen[hits > 0]
 
 
-def with_grids(space: Space, chains: NDArray[np.int64], seen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the cells `seen`, ascending, and all others of tuples with a column whose first levels, so many (a,), are
-    smooth: what is learned of a cell's neighbours holds for it too. Tuples of over `MOST_GRID` cells keep to `seen`.
+def have_grids(space: Space, chains: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+    """Return which tuples (T,) have all of their cells: those of a column whose first levels, so many (a,), are smooth,
+    up to `MOST_GRID` cells.
     """
-    smooth = ((space.strides > 0) & (chains[space.tuples] > 1)).any(axis=1) & (space.cards <= MOST_GRID)
+    if chains is None:
+        return np.zeros(space.n_tuples, bool)
+    smooth = (space.strides > 0) & (chains[space.tuples] > 1)
+    return np.logical_and(np.logical_or.reduce(smooth, axis=1), space.cards <= MOST_GRID)
+
+
+def with_grids(space: Space, chains: NDArray[np.int64], seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the cells `seen` (S,), ascending, and all others of tuples that `have_grids`, of chains (a,): what is
+    learned of a cell's neighbours holds for it too.
+    """
+    smooth = have_grids(space, chains)
     own = [np.arange(begin, begin + card) for begin, card in zip(space.first[smooth], space.cards[smooth], strict=True)]
     return np.union1d(seen, np.concatenate(own)) if own else seen
 

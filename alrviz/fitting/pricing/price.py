@@ -24,6 +24,7 @@ from alrviz.models.cell_space import (
     Tuples,
     check_order,
     count_cells,
+    have_grids,
     sizes_of,
     space_of,
 )
@@ -354,9 +355,11 @@ def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n
         seen[k] = _occurring(encoded, np.unique(chosen[k]), bool(whole[chosen[k]].all()))
 
     share(one, len(chosen), n_jobs)
+    grids = have_grids(space, encoded.chains)
     if every:
-        return int(seen.sum())
-    return round(float(np.minimum(space.cards, encoded.n_rows).sum()) * float(np.mean(seen / most)))
+        return int(np.where(grids, space.cards, seen).sum())
+    some = np.minimum(space.cards, encoded.n_rows)[~grids].sum()
+    return int(space.cards[grids].sum()) + round(float(some) * float(np.mean(seen / most)))
 
 
 def _drawn(space: AnySpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
