@@ -79,7 +79,7 @@ CHANCE = "check_sample_weight_equivalence_on_dense_data"
 
 
 def expected_failures(model):
-    if isinstance(model, ForestClassifier | SVMClassifier):
+    if isinstance(model, ForestClassifier | SVMClassifier | AutoClassifier):
         return DRAWS
     of = getattr(model, "bandwidth", None)
     return {"paper": SPLITS, "validation": SPLITS, "loo": DRIFTS}.get(of, {})
