@@ -31,6 +31,14 @@ def test_mdl_prints_where_it_ran_and_a_row_a_column(capsys):
     assert sum(line.startswith("column ") for line in lines) == 10
 
 
+def test_predict_prints_a_row_a_method(capsys):
+    chosen = ["lr n=1", "A1DE", "scikit-learn's LogisticRegression"]
+    assert bench.main(["predict", "--rows", "300", "--repeats", "1", "--methods", *chosen]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.startswith(method) for line, method in zip(lines[-4:], chosen, strict=False)] == [True] * 3
+    assert "made, 90 rows of 15 columns" in lines[-6]
+
+
 def test_density_prints_a_row_a_table_and_a_row_a_spacing(capsys):
     few = ["--rows", "3000", "--columns", "2", "--error-rows", "3000", "--repeats", "1", "--shapes", "normal", "heavy"]
     assert bench.main(["density", *few]) == 0
