@@ -165,7 +165,7 @@ def test_a_racers_settings_hide_what_has_no_effect():
     assert page.choice.question == OWN
     assert page.recipes[1].params["alpha"] == 0.5
     assert fields["center"].visible
-    assert set(fields["center"].options.values()) == {0, 1, "anje"}
+    assert set(fields["center"].options.values()) == {0, 1, "shares", "anje"}
     fields["solver"].value = "gd"
     assert not fields["memory"].visible
     page.chooser.settings._common["holdout"].value = 0.5
