@@ -3,18 +3,20 @@
 import gc
 import tracemalloc
 from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.optimize  # noqa: F401  (lbfgsb loads it, which is no memory of a fit)
 
 from alrviz.data.encode import Encoder
+from alrviz.data.encoded import Encoded
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting import prepare
 from alrviz.fitting.families.density import reference_seconds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing import price as price_module
-from alrviz.fitting.pricing.price import SAMPLE, estimate_seen, price, price_of, require_memory
+from alrviz.fitting.pricing.price import PLANNED, SAMPLE, estimate_seen, price, price_of, price_stream, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm_covers
@@ -316,3 +318,35 @@ def test_joint_values_above_16_bits_and_every_thread_s_join_are_priced(monkeypat
     shape = ([3] * 20, 2, 200_000, Recipe("anje", order=2))
     some, more = (price(*shape, timed=False, n_jobs=jobs).bytes for jobs in (50, 60))
     assert more - some >= 10 * 12 * 200_000
+
+
+def test_no_cover_is_planned_of_tuples_that_are_never_looked_at(monkeypatch):
+    """Of 24 columns there are 42,504 tuples of five, whose plan takes seconds; a tenth of a tenth grows at most."""
+    rng = np.random.default_rng(0)
+    codes, y = rng.integers(0, 3, (24, 60)).astype(np.uint8), rng.integers(0, 2, 60).astype(np.int32)
+    names = tuple(f"c{j}" for j in range(24))
+    encoded = Encoded(codes, y, np.ones(60), np.full(24, 3), np.arange(2), names)
+    planned, original = [], prepare.plan_cover
+
+    def plan(codes, space, *of):
+        planned.append(space.n_tuples)
+        return original(codes, space, *of)
+
+    monkeypatch.setattr(prepare, "plan_cover", plan)
+    told = price_of(encoded, Recipe("hsalr", order=5, keep=0.1), prepared=Prepared(encoded, None, n_jobs=1))
+    assert not told.refused
+    assert 2024 in planned
+    assert max(planned) <= PLANNED
+
+
+def test_what_a_stream_takes_grows_with_threads_only_while_its_tables_are_small():
+    def bytes_of(rows: int, n_jobs: int, solver: str = "adagrad") -> int:
+        cells = SimpleNamespace(n_rows=rows)
+        passes = SimpleNamespace(cells=cells, padded=16, n_jobs=n_jobs, n_chunks=37)
+        tables = SimpleNamespace(seen=range(rows), n_classes=10, space=SimpleNamespace(n_tuples=1, order=5))
+        return price_stream(SimpleNamespace(tables=tables, passes=passes), 2**40, solver, 0).bytes
+
+    assert bytes_of(1_000, 8) > bytes_of(1_000, 1)
+    assert bytes_of(500_000, 64) == bytes_of(500_000, 1)
+    assert 0.5e9 < bytes_of(500_000, 1) < 0.9e9, "beside the process itself: measured 0.65"
+    assert bytes_of(500_000, 1, "tron") > 2 * bytes_of(500_000, 1)

@@ -183,10 +183,14 @@ def price_of_chosen(
         together: whether the model has those of all these orders, not of the last alone.
     """
     columns, order = request.encoded.n_columns, known_order(request.recipe)
-    found, needed, cells = whole(request), dict[int, int](), dict[int, int]()
+
+    def of_all(level: int) -> Price:
+        some = looked[level] < comb(columns, level)
+        return whole(replace(request, recipe=request.recipe.replace(order=level), some=some))
+
+    found, needed, cells = of_all(order), dict[int, int](), dict[int, int]()
     for level, tuples in looked.items():
-        lower = replace(request, recipe=request.recipe.replace(order=level))
-        every, part = found if level == order else whole(lower), tuples / comb(columns, level)
+        every, part = found if level == order else of_all(level), tuples / comb(columns, level)
         keys = 2 * kept(tuples) * (request.encoded.n_rows + request.n_heldout)
         needed[level], cells[level] = ceil(every.bytes * part) + keys, ceil(every.cells_seen * part)
     if together:

@@ -34,7 +34,7 @@ from alrviz.passes.aligned_buffers import lanes_of
 from alrviz.passes.cost_model import Work, seconds_here, seconds_per_pass
 from alrviz.passes.rows import as_compiled
 from alrviz.passes.stochastic import most_visits
-from alrviz.passes.stream import FANOUT
+from alrviz.passes.stream import FANOUT, LARGE
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
@@ -100,6 +100,7 @@ class PriceRequest:
         timed: whether seconds per pass are asked for.
         prepared: where the caller keeps what is made of these rows: its repeats are merged and its cover is planned,
             both to stay there.
+        some: the fit looks at some of the tuples alone, and needs no cover of all, which takes seconds to plan.
     """
 
     encoded: "Encoded"
@@ -109,6 +110,7 @@ class PriceRequest:
     stop: StopToken = NEVER
     timed: bool = False
     prepared: "Prepared | None" = None
+    some: bool = False
 
     @property
     def n_heldout(self) -> int:
@@ -229,10 +231,11 @@ def price_cells(request: PriceRequest) -> Price:
     }
     if price(*shape, kept=(0, 0), **bare).refused:  # the cells alone are too many: no need to plan, which takes seconds
         return price(*shape, **bare)
-    plan = kept = None
-    if prepared is not None:
-        kept, plan = prepared.kept(stop), prepared.plan(tuples, stop)
-    elif comb(encoded.n_columns, order) <= PLANNED:
+    few, plan = comb(encoded.n_columns, order) <= PLANNED, None
+    kept = None if prepared is None else prepared.kept(stop)
+    if prepared is not None and (few or not request.some):
+        plan = prepared.plan(tuples, stop)
+    elif few:
         plan = plan_cover(encoded.codes, space_of(encoded.levels, tuples), stop=stop)
     return price(
         *shape,
@@ -282,11 +285,13 @@ def price_stream(streamed: "Streamed", allowed: int, solver: str, sample: int) -
     tables, passes = streamed.tables, streamed.passes
     cells, wide, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded, tables.n_classes
     steps, full = solver != "none", solver in ("auto", "tron", "lbfgs")
-    # scores, gradients (and diagonals) of each thread and level of their tree; what AdaGrad moves, before and after;
-    # weights, counts, vectors of a solver; keys and scores of the sample
-    levels = ceil(log(max(2, passes.n_chunks), FANOUT))
-    needed = wide * (2 + levels + passes.n_jobs) * (1 + full) + 5 * wide * steps
-    needed += 8 * (8 + 24 * full) * (cells + 1) * classes
+    # what passes look up; sums (and diagonals) of a chunk, or of one a thread, beside those of the levels of a tree,
+    # or what AdaGrad moves; weights, counts, vectors of a solver; keys and scores of the sample
+    vector, sums = 8 * (cells + 1) * classes, wide * (1 + full)
+    at_once = 1 if sums > LARGE else passes.n_jobs
+    tree = (ceil(log(max(2, passes.n_chunks), FANOUT)) + at_once) * vector * (1 + full)
+    needed = sums + max(at_once * sums + tree, 5 * wide * steps // 2)
+    needed += (11 + 24 * full) * vector
     needed += full * sample * (2 * tables.space.n_tuples + 8 * 5 * passes.padded)
     refused, lighter = "", "solver='averaged', " if full else ""
     if needed > allowed:
