@@ -31,6 +31,10 @@ def test_an_alpha_for_each_order_is_typed_in_a_line():
         settings._each.value = text
     assert heard == [Recipe("hlr", alpha=(0.2, float("inf"))), Recipe("hlr", alpha=0.5)]
     assert "expected one number, or such as 0.1, 1" in settings._problem.object
+    settings._each.value = "auto"
+    assert heard[-1] == Recipe("hlr", alpha="auto")
+    settings.show(0, Recipe("lr", alpha="auto"), "racer", alone=True)
+    assert (settings._each.visible, settings._each.value) == (True, "auto")
     settings.show(0, Recipe("lr"), "racer", alone=True)
     assert (settings._each.visible, settings._fields["alpha"].visible) == (False, True)
     assert in_words("alpha", (0.1, 3.0)) == "0.1, 3"

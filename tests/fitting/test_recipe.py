@@ -192,7 +192,10 @@ BAD = [
     ({"order": True}, "order=True is not a number"),
     ({"order": None}, "order=None is not a number"),
     ({"order": [2]}, r"order=\[2\] is not a number"),
-    ({"alpha": -1}, "alpha=-1 is out of range; expected a number from 0 to 1000000000000, or 'cv'; the nearest is 0"),
+    (
+        {"alpha": -1},
+        "alpha=-1 is out of range; expected a number from 0 to 1000000000000, or 'cv' or 'auto'; the nearest is 0",
+    ),
     ({"alpha": float("nan")}, "alpha=nan does not fit"),
     ({"alpha": float("inf")}, "alpha=inf does not fit"),
     ({"alpha": 10**400}, "alpha=1000.* does not fit"),
@@ -262,7 +265,7 @@ def test_every_bad_value_says_what_was_expected(changes, message):
 
 
 def test_lookups_by_name():
-    assert choices("alr", "center") == (0, 1, "anje")
+    assert choices("alr", "center") == (0, 1, "anje", "shares")
     assert choices("lr", "alpha") == ()
     assert check_param("alr", "order", 3.0) == 3
     assert isinstance(check_param("alr", "order", 3.0), int)

@@ -110,7 +110,9 @@ def _read(text: str, seed: int, words: bool) -> Recipe | None:
         name = LETTERS.get(field[:1], "")
         param = _param(family, name)
         if param is not None:
-            word = field[1:] if field[1:] in param.words and (words or field[1:] == "auto") else None
+            word = (
+                field[1:] if field[1:] in param.words and (words or (name == "alpha" and field[1:] == "auto")) else None
+            )
             given[name] = word or _value(name, param, field[1:])
     try:
         return Recipe(family, seed=seed, **given)

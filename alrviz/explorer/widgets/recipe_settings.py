@@ -114,13 +114,16 @@ class RecipeSettings:
     def _numbers_input(self) -> Viewable:
         """Where a family takes an alpha for each order: these in a line."""
         widget = pmui.TextInput(
-            label="alpha of each order, or one", placeholder="0.1, 1", size="small", description=explain("alpha"),
+            label="alpha of each order, one, or auto", placeholder="0.1, 1", size="small", description=explain("alpha"),
             sizing_mode="stretch_width", margin=(6, 8),
         )  # fmt: skip
         widget.param.watch(lambda event: self._edit_numbers(event.new), "value")
         return widget
 
     def _edit_numbers(self, text: str) -> None:
+        if text.strip() == "auto":
+            self._edit("alpha", "auto")
+            return
         try:
             given = tuple(float(part) for part in text.replace(";", ",").split(",") if part.strip())
         except ValueError:
@@ -144,7 +147,8 @@ class RecipeSettings:
                 if key != "family":
                     self._fill(key, widget, recipe)
             param = recipe.definition.params.get("alpha")
-            self._each.visible = param is not None and param.each and not self._choosable.is_menu("alpha")
+            worded = param is not None and (param.each or recipe.params["alpha"] == "auto")
+            self._each.visible = worded and not self._choosable.is_menu("alpha")
             if self._each.visible:
                 self._fields["alpha"].visible, self._each.value = False, in_digits(recipe.params["alpha"])
         self.tell(self._reasons)
@@ -164,7 +168,7 @@ class RecipeSettings:
             values = self._choosable.values(recipe, key)
             widget.options = {self._words(recipe, key, o): _NONE if o is None else o for o in values}
             value = _NONE if value is None else value
-        elif isinstance(value, tuple):
+        elif isinstance(value, tuple | str):
             return  # `_each` shows it
         widget.value = value
 
