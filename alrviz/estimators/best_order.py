@@ -26,9 +26,9 @@ from alrviz.models.cell_space import count_cells
 from alrviz.stop import NEVER, StopToken
 
 HIGHEST = 3
-# Lookups of a pass over the folds, and of CELL a cell and class beside them, beyond which an order is not tried: about
-# five minutes of one thread.
-MOST_WORK, CELL = 5e7, 4
+# Lookups of a pass over the folds, and of CELL a cell and class beside them, beyond which an order is not tried:
+# ROW_WORK a row, but for about half a minute of one thread at least and five at most.
+LEAST_WORK, ROW_WORK, MOST_WORK, CELL = 5e6, 1000, 5e7, 4
 
 
 def best_order(
@@ -59,8 +59,9 @@ def best_order(
             discretize=of.cuts, n_bins=of.most_levels, missing=of.missing, categorical_features=categorical_features
         ).fit(X, y, weights)
         prepared = Prepared(encoder.encode(X, y, weights), None, encoder, n_jobs, splitting=splitting)
-        if order > 1 and _work(prepared, order) > MOST_WORK:
-            keep = int(MOST_WORK / _work(prepared, order) * comb(n_columns, order))
+        share = min(max(ROW_WORK * len(y), LEAST_WORK), MOST_WORK) / _work(prepared, order)
+        if order > 1 and share < 1.0:
+            keep = int(share * comb(n_columns, order))
             if order > 2 or keep < n_columns:
                 why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
                 break
