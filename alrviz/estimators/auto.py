@@ -1,5 +1,6 @@
 """The classifier to begin with: it chooses by itself what others are told."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -54,21 +55,34 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
     Args:
         table: rows with their class.
         target: name of the class column; None for that of a data set.
-        params: as `AutoClassifier` has them.
+        params: as `AutoClassifier` has them; `sample_weight`, (N,), as its `fit` has it.
 
     Raises:
-        TableError: no column of that name.
+        TableError: no column of that name, rows without a class, or no such table.
 
     >>> import alrviz
     >>> model = alrviz.fit(alrviz.load_demo("led", 500))
     >>> print(model.chosen_.split(" and ")[0])
     order=1
     """
+    import pandas as pd
+
+    sample_weight = params.pop("sample_weight", None)
     if isinstance(table, Dataset):
-        X, y = table.X, table.y
-    elif target not in table:
+        if target not in (None, table.target):
+            raise TableError(f"the class of this table is {table.target!r}; expected no other target than that")
+        return AutoClassifier(**params).fit(table.X, table.y, sample_weight)
+    if not isinstance(table, pd.DataFrame):
+        raise TableError(
+            f"a table was expected, and the name of its class column, and there is a {type(table).__name__}; "
+            "read_table reads files, and AutoClassifier().fit(X, y) takes columns and class apart"
+        )
+    if target is None or not isinstance(target, Hashable) or target not in table:
         listed = ", ".join(map(repr, list(table)[:8]))
-        raise TableError(f"no column is called {target!r}; expected one of {listed}{nearest(target, table)}")
-    else:
-        X, y = table.drop(columns=target), table[target].to_numpy()
-    return AutoClassifier(**params).fit(X, y)
+        given = "the class column is not named" if target is None else f"no column is called {target!r}"
+        near = nearest(target, table) if isinstance(target, str) else ""
+        raise TableError(f"{given}; expected one of {listed}{near}, or AutoClassifier().fit(X, y)")
+    y = table[target]
+    if y.isna().any():
+        raise TableError(f"{int(y.isna().sum()):,} rows have no class in {target!r}; expected a class in every row")
+    return AutoClassifier(**params).fit(table.drop(columns=target), y.to_numpy(), sample_weight)

@@ -18,6 +18,7 @@ from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import MemoryLimitError
 from alrviz.fitting.families.alpha_folds import BEFORE, trials
 from alrviz.fitting.families.family import FitRequest
+from alrviz.fitting.families.selected import kept_words, most_kept
 from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
@@ -40,6 +41,7 @@ def best_order(
     categorical_features: Any = "from_dtype",
     splitting: Splitting = AT_RANDOM,
     n_jobs: int | None = None,
+    max_memory: int | None = None,
     stop: StopToken = NEVER,
 ) -> tuple[Recipe, pd.DataFrame, str]:
     """Return the recipe with its order and alphas, a line for each trial (order, alpha_1, ..., log_loss), and a
@@ -65,9 +67,10 @@ def best_order(
             if order > 2 or keep < n_columns:
                 why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
                 break
-            of = of.replace(keep=keep)
+            of = of.replace(keep=min(keep, most_kept(of.params["keep"], comb(n_columns, order))))
         try:
-            best = _best(FitRequest(prepared, of, of.params, lambda what: None, stop), order, lines)
+            request = FitRequest(prepared, of, of.params, lambda what: None, stop, max_memory=max_memory)
+            best = _best(request, order, lines)
         except MemoryLimitError:
             if order == 1:
                 raise
@@ -82,7 +85,8 @@ def best_order(
     (of, best), losses = found[-1], ", ".join(f"{trial.loss:.4f} at {one.params['order']}" for one, trial in found)
     alphas = ", ".join(f"{alpha:.3g}" for alpha in best.alpha)
     kept = of.params["keep"]
-    some = f" of single columns and the {kept:,.0f} best pairs" if kept != 1.0 else ""
+    some = f" of single columns and the best {kept_words(kept)} of each higher order"
+    some = some if kept != 1.0 and of.params["order"] > 1 else ""
     folds = "a third of the rows" if len(y) > MANY else f"{FOLDS} folds"
     sentence = (
         f"order={of.params['order']}{some} and alpha=({alphas}), one for each order, were chosen by held-out "

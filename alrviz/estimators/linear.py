@@ -49,7 +49,7 @@ class LinearClassifier(CellClassifier):
         if recipe.params["alpha"] == recipe.params["order"] == "auto" and recipe.definition.params["alpha"].each:
             recipe, self.alphas_, self.chosen_ = best_order(
                 recipe, X, y, weights, categorical_features=self.categorical_features, splitting=splitting, stop=stop,
-                n_jobs=where["n_jobs"],
+                **where,
             )  # fmt: skip
             return recipe
         if recipe.params["alpha"] != "cv":
@@ -73,6 +73,7 @@ class LinearClassifier(CellClassifier):
             steps = [step.extra for step in run.trace.since(0) if step.kind == "search"]
             if steps:  # else they were tried with the orders
                 self.alphas_ = pd.DataFrame(steps).rename(columns={"search_log_loss": "log_loss"})
+                self.chosen_ = "; ".join(run.notes)
 
 
 @documented

@@ -5,7 +5,9 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "order": (
         'int from 1, or "auto"',
         'n: how many columns each tuple has. At most the number of columns. "auto" raises it as long as AnJE of the '
-        "next order has a lower log loss on a part of the training rows, by more than one standard error.",
+        "next order has a lower log loss on a part of the training rows, by more than one standard error; beside "
+        'alpha="auto"'
+        " of hlr and halr as long as the model itself, at its own penalties, has, on rows held out.",
     ),
     "alpha": (
         'float from 0, "auto" or "cv"',
@@ -159,6 +161,9 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
         "per cell, per tuple or for all, and last the C intercepts. None where nothing is free.",
     ),
     "log_theta_": ("ndarray (S, C)", "Logarithm of the smoothed estimate of P(cell | class) of each seen cell."),
+    "alpha_": ("float or tuple", 'The penalty of alpha="cv" or "auto"; of "auto" one for each order where it may be.'),
+    "alphas_": ("DataFrame", "What was tried: alphas, or orders and alphas, and their held-out log loss."),
+    "chosen_": ("str", 'What alpha="auto", and order="auto" beside it, took and why, in words.'),
     "n_iter_": ("int", "Steps taken."),
     "trace_": ("Trace", "One `Step` per iteration; `trace_.frame()` is a DataFrame."),
     "outcome_": ("Outcome", "Why the fit ended: a code and a sentence."),

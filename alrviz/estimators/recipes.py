@@ -139,14 +139,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, y, weights = drop_weightless(X, check_classes(self, X, y), sample_weight)
         self._check(recipe)
         recipe = self._settled(recipe, X, y, weights)
-        encoder = Encoder(
-            discretize=recipe.cuts,
-            n_bins=recipe.most_levels,
-            missing=recipe.missing,
-            categorical_features=self.categorical_features,
-        ).fit(X, y, weights)
+        prepared = self._prepared(recipe, X, y, weights)
+        encoder = prepared.encoder
+        assert encoder is not None
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        prepared = Prepared(encoder.encode(X, y, weights), None, encoder, threads(self.n_jobs))
         with FitProgress(self, context, on_step) as progress:
             recipe = self._learn(prepared, recipe, progress=progress)
         self._remember(encoder, recipe)
@@ -191,14 +187,28 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         if prepared.encoder is None:
             raise AlrvizError("rows to be learned from need the encoder they were made with, and these have none")
-        recipe = self.to_recipe()
+        asked = self.to_recipe()
         check_max_memory(self.max_memory)
         check_table(self, X, reset=True)
-        self._check(recipe)
+        self._check(asked)
         encoded = prepared.encoded
-        recipe = self._settled(recipe, X, encoded.classes[encoded.y], encoded.weights, stop, prepared.splitting)
+        y = encoded.classes[encoded.y]
+        recipe = self._settled(asked, X, y, encoded.weights, stop, prepared.splitting)
+        if recipe.most_levels != asked.most_levels:  # the order that was chosen has other cuts
+            prepared = self._prepared(recipe, X, y, encoded.weights)
+        assert prepared.encoder is not None
         self._remember(prepared.encoder, self._learn(prepared, recipe, stop))
         return self
+
+    def _prepared(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats) -> Prepared:
+        """Rows of a checked table, encoded as a recipe says."""
+        encoder = Encoder(
+            discretize=recipe.cuts,
+            n_bins=recipe.most_levels,
+            missing=recipe.missing,
+            categorical_features=self.categorical_features,
+        ).fit(X, y, weights)
+        return Prepared(encoder.encode(X, y, weights), None, encoder, threads(self.n_jobs))
 
     def _remember(self, encoder: Encoder, recipe: Recipe) -> None:
         """Keep what was fitted beside the model: how rows become codes, and what was run."""

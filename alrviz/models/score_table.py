@@ -25,6 +25,7 @@ from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
 from alrviz.models.plan import Block
 from alrviz.passes.aligned_buffers import Floats, empty, lanes_of
+from alrviz.passes.rows import as_compiled
 from alrviz.passes.threads import share
 from alrviz.stop import StopToken
 
@@ -110,7 +111,8 @@ class ScoreTable:
                     raise
                 self._add(keys, padded_bias, own, n_jobs, stop)
             if len(strange):
-                own[strange, :classes] = self._index.score(codes[:, origin + strange], self._cells, bias, n_jobs, stop)
+                rest = as_compiled(codes[:, origin + strange])
+                own[strange, :classes] = self._index.score(rest, self._cells, bias, n_jobs, stop)
         return z[:, :classes]
 
     def _keys(

@@ -7,7 +7,10 @@ from sklearn.base import clone
 
 import alrviz
 from alrviz import AutoClassifier
+from alrviz.data.encode import Encoder
+from alrviz.errors import TableError
 from alrviz.estimators import best_order
+from alrviz.fitting.prepare import Prepared
 from tests.fitting.test_alpha_tuned import hard_tables, log_losses, planted
 
 
@@ -66,7 +69,7 @@ def test_an_order_that_is_too_much_work_is_not_tried_or_has_its_best_pairs_alone
     prepared_for_some = best_order.FOLDS * (200 * 15 + best_order.CELL * 15 * 9 * 3) / 2
     monkeypatch.setattr(best_order, "MOST_WORK", prepared_for_some)
     some = AutoClassifier().fit(X, y)
-    assert "of single columns and the 7 best pairs" in some.chosen_
+    assert "of single columns and the best 7 of each higher order" in some.chosen_
     assert some.cells_.n_tuples == 6 + 7
     alrviz.save_model(some, tmp_path / "m.zip")
     np.testing.assert_array_equal(alrviz.load_model(tmp_path / "m.zip").predict_proba(X), some.predict_proba(X))
@@ -94,3 +97,34 @@ def test_it_is_never_worse_than_the_class_shares_beyond_a_standard_error(name):
     own = log_losses(model.predict_proba(X.iloc[test]), y[test])
     worse = own - log_losses(np.tile(shares, (len(test), 1)), y[test])
     assert worse.mean() < worse.std() / np.sqrt(len(test)) + 1e-3
+
+
+def test_what_is_fitted_to_rows_encoded_before_is_the_model_of_fit():
+    """Studies share rows among recipes; the order that is chosen has its own cuts."""
+    X, _ = planted(300)
+    X["number"] = np.random.default_rng(5).normal(size=300)
+    y = (X["number"] > 0).to_numpy()
+    model = AutoClassifier(random_state=0).fit(X, y)
+    recipe = model.to_recipe()
+    encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.most_levels).fit(X, y)
+    prepared = Prepared(encoder.encode(X, y), None, encoder)
+    same = AutoClassifier(random_state=0).fit_prepared(X, prepared)
+    assert encoder.levels_[-1] < model.encoder_.levels_[-1]
+    np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
+
+
+def test_fit_says_what_it_takes():
+    data = alrviz.load_demo("led", 300)
+    frame = data.frame
+    for table, target, words in [
+        ("made.csv", "y", "there is a str; read_table reads files"),
+        (frame, None, "the class column is not named"),
+        (frame, frame["class"], "no column is called"),
+        (data.X.to_numpy(), data.y, "there is a ndarray"),
+        (data, "a", "the class of this table is 'class'"),
+        (frame.assign(**{"class": frame["class"].where(frame.index > 2)}), "class", "3 rows have no class"),
+    ]:
+        with pytest.raises(TableError, match=words):
+            alrviz.fit(table, target)
+    weighted = alrviz.fit(frame, "class", sample_weight=np.ones(len(frame)), order=1)
+    assert "was chosen by held-out log loss" in weighted.chosen_

@@ -1,11 +1,14 @@
 """alpha="auto": its slopes, what it comes to beside a grid, how it is watched and kept, and tables that are hard."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import alrviz
 from alrviz.data.stream.table import open_table
+from alrviz.errors import RecipeError
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.folds import FOLDS
@@ -168,3 +171,33 @@ def test_hard_tables_end_with_finite_probabilities(table, family):
     p = model.fit(X, y, sample_weight=weights).predict_proba(X)
     assert np.isfinite(p).all()
     assert np.isfinite(model.alpha_).all()
+
+
+def test_what_cannot_be_searched_is_refused_before_any_fit():
+    with pytest.raises(RecipeError, match="solver='adagrad' does not come"):
+        alrviz.Recipe("lr", alpha="auto", solver="adagrad")
+    with pytest.raises(RecipeError, match="share='all' has one weight"):
+        alrviz.Recipe("hlr", alpha="auto", share="all")
+
+
+def test_a_run_is_stopped_from_another_thread_in_the_middle_of_a_trial(monkeypatch):
+    run = alrviz.Run(alrviz.load_demo("led", 300), alrviz.Recipe("hlr", order=2, alpha="auto"))
+    tried, told = alpha_tuned.AlphaTuned._tried, []
+
+    def stop():
+        try:
+            run.stop()
+        except Exception as error:  # what a button would show
+            told.append(error)
+
+    def stopped(*args, **kwargs):
+        if run.trace and not run.outcome:
+            thread = threading.Thread(target=stop)
+            thread.start()
+            thread.join(10.0)
+        return tried(*args, **kwargs)
+
+    monkeypatch.setattr(alpha_tuned.AlphaTuned, "_tried", stopped)
+    list(run.steps())
+    assert run.outcome.code == "stopped"
+    assert not told

@@ -231,7 +231,8 @@ class Session(TableLoading):
         """Return the run of this process that fits a recipe to all rows of a table; None without one."""
         for entry in reversed(self.registry.entries(self.owner)):
             recipes, of = getattr(entry.job, "recipes", ()), getattr(entry.job, "dataset", None)
-            if tuple(recipes) == (recipe,) and isinstance(of, Stream) and of.hash == dataset.hash:
+            same = tuple(recipes) == (recipe,) and isinstance(of, Stream) and of.hash == dataset.hash
+            if same and entry is not self.entry:  # Convergence's own race is not put away with a selection
                 self.studies[SELECTION] = entry
                 return ManagedRace(self.registry, entry)
         return None

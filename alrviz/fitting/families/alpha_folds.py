@@ -53,7 +53,7 @@ def _folds(request: FitRequest, merge: bool = True) -> Sequence[Fold]:
         if not len(test) or len(np.unique(encoded.y[train])) < 2:
             continue
         part = Prepared(encoded.take(train), encoded.take(test), prepared.encoder, prepared.n_jobs, merge)
-        require_memory(price_of(part.encoded, plain, part.holdout, None, request.stop, prepared=part))
+        require_memory(price_of(part.encoded, plain, part.holdout, request.max_memory, request.stop, prepared=part))
         made = recipe.definition.make(
             replace(
                 request, prepared=part, recipe=plain, params=with_number(request.params), tell=lambda what: None,

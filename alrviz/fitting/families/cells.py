@@ -246,6 +246,11 @@ class Fitted(CellFamily):
                 f"alpha='auto' descends on held-out log loss, which {given} does not go with; expected a number for "
                 "alpha, or objective='nll' without bounds"
             )
+        if params["alpha"] == AUTO and params["solver"] in STOCHASTIC:
+            raise RecipeError(
+                f"alpha='auto' is judged at the minimum of F, to which solver={params['solver']!r} does not come; "
+                "expected solver='auto', or a number for alpha"
+            )
         if params["solver"] != "auto":
             check_solver(params["solver"], params["objective"], params["bounds"] is not None, batches=True)
         if params["scale"] == "diagonal-adaptive":

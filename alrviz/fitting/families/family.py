@@ -62,6 +62,7 @@ class FitRequest:
         tell: hears what is being done.
         stop: ends it.
         hear: hears of each level of tuples that were scored.
+        max_memory: bytes that further fits may use; None for half of what is free.
     """
 
     prepared: "Prepared"
@@ -70,6 +71,7 @@ class FitRequest:
     tell: Callable[[str], None]
     stop: StopToken = NEVER
     hear: "Callable[[Level], None]" = lambda level: None
+    max_memory: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,6 +83,9 @@ class _Hierarchical(Fitted):
         super().check_together(params)
         check_keep(params["keep"])
         alpha, order = params["alpha"], params["order"]
+        if params["share"] == "all" and alpha == "auto":
+            raise RecipeError("share='all' has one weight for the cells of all orders, and alpha='auto' finds a number "
+                              "for each order; expected a number for alpha, or share='tuple'")  # fmt: skip
         if not isinstance(alpha, tuple):
             return
         if order == "auto":

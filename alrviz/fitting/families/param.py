@@ -63,7 +63,7 @@ class Param:
         wanted = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
             f" to {high}" if math.isfinite(self.high) else ""
         )
-        if self.words:
+        if self.words and "[" not in name:  # of several each is a number
             wanted += f", or {' or '.join(map(repr, self.words))}"
         if self.each and "[" not in name:
             wanted += ", or one for each order"

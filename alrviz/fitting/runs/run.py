@@ -423,7 +423,8 @@ class Run(RunAttributes, Driven):
             self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop, prepared=prepared)
         require_memory(self.price)
         params = _chosen(recipe, self.price)
-        return recipe.definition.make(FitRequest(prepared, recipe, params, self._tell, stop, self._levels.append))
+        of = FitRequest(prepared, recipe, params, self._tell, stop, self._levels.append, self._max_memory)
+        return recipe.definition.make(of)
 
     def _of_stream(self, stream: Stream) -> BuiltFit:
         """What the recipe makes of a table that is read in batches."""

@@ -83,9 +83,18 @@ class Tuned:
 Search = Generator[Trial, None, Trial | None]
 
 
+@dataclass(frozen=True, eq=False)
+class Searching:
+    """What the solver carries while it searches. (A bare generator would be closed where a run that ended is released,
+    perhaps by another thread in the middle of a trial, which Python refuses.)
+    """
+
+    trials: Search
+
+
 @dataclass(frozen=True)
 class AlphaTuned(Solver):
-    """A solver that first finds the penalty. Carries the search, a generator of trials, then a `Tuned`.
+    """A solver that first finds the penalty. Carries a `Searching`, then a `Tuned`.
 
     Args:
         solver: takes the steps.
@@ -103,13 +112,13 @@ class AlphaTuned(Solver):
 
     def init(self, objective: "LinearObjective", w0: Floats) -> SolverState:
         """Return the state at the start point."""
-        return replace(self.solver.init(objective, w0), carry=self.trials())
+        return replace(self.solver.init(objective, w0), carry=Searching(self.trials()))
 
     def advance(self, objective: "LinearObjective", state: SolverState) -> SolverState:
         """Return the state after one trial of alphas, or after an iteration of the fit at those that were chosen."""
         if not isinstance(state.carry, Tuned):
             try:
-                trial = next(state.carry)
+                trial = next(state.carry.trials)
             except StopIteration as end:
                 best: Trial | None = end.value
                 alpha = (self.fallback,) * self.n_alphas if best is None else best.alpha
