@@ -47,8 +47,9 @@ def total_memory() -> int:
 
 def give_back() -> None:
     """Return to the system what was freed: glibc keeps it otherwise, between what is still held, and Arrow does."""
-    if "pyarrow" in sys.modules:
-        sys.modules["pyarrow"].default_memory_pool().release_unused()
+    with suppress(AttributeError):  # half imported by another thread
+        if "pyarrow" in sys.modules:
+            sys.modules["pyarrow"].default_memory_pool().release_unused()
     if sys.platform != "linux":
         return
     with suppress(OSError, AttributeError):  # another C library

@@ -554,3 +554,24 @@ def test_racers_without_order_and_alpha_have_no_such_controls_and_keep_their_own
     assert page.choice.recipes[1].params["alpha"] == 1.0
     page.controls.show(page.choice, page.session)
     assert page.controls.alpha.visible
+
+
+@pytest.mark.parametrize("alpha", [(0.1, 1.0), "auto"])
+def test_a_racer_with_an_alpha_of_its_own_kind_keeps_it_and_gives_it_to_no_other(alpha):
+    """One for each order, or one that is found: questions and other families take no such thing."""
+    racers = Recipe("hlr", order=2, alpha=alpha), Recipe("salr", order=2, alpha=0.5)
+    settings = RaceSettings(OWN, racers)
+    settings.choose("order", 1)
+    settings.ask(6, 0)
+    assert settings.recipes[0].params["alpha"] in (alpha, alpha[:1], alpha[0])  # of order 1 there is one
+    assert settings.recipes[1].params["alpha"] == 0.5
+    settings.choose("alpha", 3.0)
+    settings.ask(6, 0)
+    assert [recipe.params["alpha"] for recipe in settings.recipes] == [3.0, 3.0]
+    for question in QUESTIONS:
+        other = RaceSettings(OWN, racers)
+        other.choose("question", question)
+        other.ask(6, 0)
+        assert other.recipes
+    page = open_page(f"?data=monks-1&racers={write_recipes(racers)}")
+    assert page.recipes == racers

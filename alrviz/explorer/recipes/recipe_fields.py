@@ -153,7 +153,7 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
 def alphas_beside(own: Any) -> list[Any]:
     """The strengths of a penalty that a menu offers, with one's own."""
     if not isinstance(own, float):
-        return [*ALPHAS, *([own] if own not in ("cv", None) else [])]  # which has a line of its own
+        return [*ALPHAS, *([own] if isinstance(own, tuple) else [])]  # a word has a line of its own
     return sorted({*ALPHAS, own})
 
 

@@ -246,6 +246,11 @@ class Fitted(CellFamily):
                 f"alpha='auto' descends on held-out log loss, which {given} does not go with; expected a number for "
                 "alpha, or objective='nll' without bounds"
             )
+        if params["alpha"] == AUTO and params["scale"] == "diagonal" and params["penalty"] == "phi":
+            raise RecipeError(
+                "scale='diagonal' measures the weights in units that alpha is part of, and alpha='auto' is not known "
+                "before; expected a number for alpha, scale='none', or penalty='w'"
+            )
         if params["alpha"] == AUTO and params["solver"] in STOCHASTIC:
             raise RecipeError(
                 f"alpha='auto' is judged at the minimum of F, to which solver={params['solver']!r} does not come; "

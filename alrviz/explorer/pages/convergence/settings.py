@@ -27,7 +27,7 @@ class RaceSettings:
     ):
         self.question = question if question in (*QUESTIONS, OWN) else FIRST
         self.order = 2
-        self.alpha: Any = PULL if self._pulls else 0.0
+        self.alpha = PULL if self._pulls else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
         self._chosen = False  # whether alpha is the reader's, not the question's
         self.recipes = recipes
@@ -44,7 +44,9 @@ class RaceSettings:
         """Set order, alpha and question to what the racers have."""
         params = self.recipes[0].params
         self.order = int(params.get("order", 2))
-        self.alpha = params.get("alpha", 0.0)
+        # a word, or one for each order, is that racer's alone
+        alphas = [alpha for r in self.recipes if isinstance(alpha := r.params.get("alpha"), float)]
+        self.alpha = alphas[0] if alphas else 0.0
         self.cuts = {"discretize": self.recipes[0].discretize, "n_bins": self.recipes[0].n_bins}
         seed = self.recipes[0].seed
         for slug in dict.fromkeys((self.question, *QUESTIONS)):
@@ -71,15 +73,20 @@ class RaceSettings:
         """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
         self.order = min(self.order, columns)
         if self.question == OWN:
-            wanted = {"order": self.order} | ({} if isinstance(self.alpha, tuple) else {"alpha": self.alpha})
-            changed = (r.replace(**{name: wanted[name] for name in wanted if name in r.params}) for r in self.recipes)
-            self.recipes = tuple(dict.fromkeys(changed))
+            self.recipes = tuple(dict.fromkeys(r.replace(**self._asked(r)) for r in self.recipes))
             return
         if self._pulls and not self.alpha:
             self.alpha = PULL
         self.recipes = recipes_of(
             self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns, cuts=self.cuts
         )
+
+    def _asked(self, recipe: Recipe) -> dict[str, Any]:
+        """What a racer of one's own is given; a word for alpha, or one an order, stays until another is chosen."""
+        wanted: dict[str, Any] = {"order": self.order}
+        if self._chosen or isinstance(recipe.params.get("alpha"), float):
+            wanted["alpha"] = self.alpha
+        return {name: value for name, value in wanted.items() if name in recipe.params}
 
     def cut(self, cuts: Mapping[str, Any]) -> None:
         """Give all racers these cuts."""
@@ -91,8 +98,9 @@ class RaceSettings:
         self.question, self.recipes = OWN, recipes
         for name in ("order", "alpha"):
             values = {recipe.params[name] for recipe in recipes if name in recipe.params}
-            if len(values) == 1 and values.isdisjoint(("cv",)):
-                setattr(self, name, values.pop())
+            value = values.pop() if len(values) == 1 else None
+            if isinstance(value, int | float):
+                setattr(self, name, value)
 
     def reseed(self, seed: int) -> None:
         """Give all racers this seed."""
