@@ -151,10 +151,10 @@ class Recipe:
 
     def to_json(self) -> str:
         """Return the recipe as JSON with sorted keys and a format number."""
-        params = {k: _pairs(v) if isinstance(v, Mapping) else v for k, v in self.params.items()}
+        params = {k: _as_json(v) for k, v in self.params.items()}
         parts = {name: getattr(self, name) for name in ENCODING}
         content = {"format": FORMAT, "family": self.family, "params": params, **parts}
-        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Recipe":
@@ -233,6 +233,13 @@ def paper_mode(recipe: Recipe) -> Recipe:
 
 def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
+
+
+def _as_json(value: Any) -> Any:
+    """A parameter as JSON has it; an infinite number is text there."""
+    if isinstance(value, tuple):
+        return ["inf" if one == math.inf else one for one in value]
+    return _pairs(value) if isinstance(value, Mapping) else value
 
 
 def _pairs(weights: Mapping[Any, Any]) -> list[tuple[Any, Any]]:

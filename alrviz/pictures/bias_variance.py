@@ -16,8 +16,10 @@ import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 from bokeh.models.annotations import Legend, LegendItem
 
+from alrviz.fitting.families.param import in_digits
 from alrviz.pictures.palette import MARKERS, racer_colours
 from alrviz.pictures.picture import Data, Picture, Plot, Range
+from alrviz.studies.core.names import parameter_words
 from alrviz.studies.statistics.crossing import family_of
 
 _ROOM = 0.4  # of a step, left of the first value and right of the last
@@ -107,17 +109,21 @@ def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
 
 
 def _values(column: pd.Series) -> list[Any]:
-    """The values of an axis, ascending; words ("cv") after the numbers."""
-    found = [value for value in dict.fromkeys(column) if not pd.isna(value)]
-    return sorted(found, key=lambda value: (isinstance(value, str), value))
+    """The values of an axis, ascending; words ("cv") and an alpha for each order after the numbers."""
+    found = [value for value in dict.fromkeys(column) if not _is_missing(value)]
+    several = [value for value in found if isinstance(value, str | tuple)]
+    return [*sorted(value for value in found if value not in several), *sorted(several, key=in_digits)]
+
+
+def _is_missing(value: Any) -> bool:
+    return not isinstance(value, tuple) and bool(pd.isna(value))
 
 
 def _without(name: str, label: str, axis: str, value: Any) -> str:
     """A racer's name without the word for its place on the axis."""
-    if axis == "train_share" or pd.isna(value):
+    if axis == "train_share" or _is_missing(value):
         return name
-    of_alpha = "nested CV" if isinstance(value, str) else f"alpha {value:g}"
-    word = f"n={value:g}" if axis == "order" else of_alpha
+    word = parameter_words("alpha", value) if axis == "alpha" else f"n={in_digits(value)}"
     if axis == "order" and name.startswith(label):
         name = family_of(label) + name[len(label) :]
     return f"{name} ".replace(f" {word} ", " ", 1).strip()
@@ -126,7 +132,7 @@ def _without(name: str, label: str, axis: str, value: Any) -> str:
 def _tick(axis: str, value: Any) -> str:
     if axis == "train_share":
         return f"{100 * value:g} %"
-    return value if isinstance(value, str) else f"{value:g}"
+    return in_digits(value)
 
 
 def _line(mine: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:

@@ -1,5 +1,6 @@
 """All orders at once: what a row's score is made of by hand, blocks that hold lower tuples, the same over passes."""
 
+import json
 from itertools import combinations
 
 import numpy as np
@@ -239,3 +240,13 @@ def test_all_of_a_share_is_the_model_without_a_choice():
     assert kept[0].tables.space.has_parts
     assert kept[0].tables.space.n_tuples == whole[0].tables.space.n_tuples
     np.testing.assert_allclose(kept[1], whole[1], atol=1e-6)
+
+
+def test_a_recipe_that_leaves_an_order_out_is_json_for_every_reader():
+    recipe = alrviz.Recipe("hlr", order=2, alpha=(float("inf"), 1.0))
+    text = recipe.to_json()
+    assert json.loads(text, parse_constant=pytest.fail)["params"]["alpha"] == ["inf", 1.0]
+    assert alrviz.Recipe.from_json(text) == recipe
+    for alpha in (np.array([[1.0, 2.0]]), np.array(0.3), ("cv", 1.0), ()):
+        with pytest.raises(alrviz.RecipeError):
+            alrviz.Recipe("hlr", order=2, alpha=alpha)

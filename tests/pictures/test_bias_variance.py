@@ -147,3 +147,16 @@ def test_many_lines_do_not_reach_the_next_value_of_the_axis():
     table = pd.concat([ORDERS[:2].assign(name=f"lr #{k}", label="lr") for k in range(20)], ignore_index=True)
     x = np.concatenate([line["x"] for line in pictures.bias_variance(table, "order", "plug-in")["bias"]["lines"]])
     assert np.abs(x - x.round()).max() < 0.2
+
+
+def test_an_alpha_for_each_order_and_words_stand_behind_the_numbers():
+    rows = [
+        line(0, "hlr", "hlr n=2 alpha 0.2", 2, 0.2, 0.2, 0.02),
+        line(1, "hlr", "hlr n=2 alpha 0.1, 1", 2, (0.1, 1.0), 0.1, 0.03),
+        line(2, "hlr", "hlr n=2 alpha by itself", 2, "auto", 0.1, 0.02),
+        line(3, "hlr", "hlr n=2 nested CV", 2, "cv", 0.1, 0.02),
+    ]
+    what = pictures.bias_variance(pd.DataFrame(rows), "alpha", "plug-in")["error"]
+    assert what.key[2] == ("0.2", "0.1, 1", "auto", "cv")
+    assert pictures.names(what) == ("hlr n=2",)
+    assert pictures.varying(pd.DataFrame(rows)) == ["alpha"]

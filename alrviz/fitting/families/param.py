@@ -44,15 +44,17 @@ class Param:
             raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
         if isinstance(value, str) and value in self.words:
             return value
-        if self.each and isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        several = isinstance(value, Sequence) and not isinstance(value, str)
+        if self.each and (several or (isinstance(value, np.ndarray) and value.ndim == 1)):
             return self._numbers(name, value)
         return self._number(name, value)
 
     def _numbers(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
-        found = tuple(
-            math.inf if value == math.inf else float(self._number(f"{name}[{k}]", value))
-            for k, value in enumerate(values)
-        )
+        def one(k: int, value: Any) -> float:
+            left_out = isinstance(value, str | Real) and value in (math.inf, "inf")  # JSON has no infinite number
+            return math.inf if left_out else float(self._number(f"{name}[{k}]", value))
+
+        found = tuple(one(k, value) for k, value in enumerate(values))
         if not any(map(math.isfinite, found)):
             raise RecipeError(f"{name}={found!r} leaves every order out; expected a finite number for one of them")
         return found if any(found) else 0.0

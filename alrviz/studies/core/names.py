@@ -40,7 +40,7 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
         differing = [name for name in fields if len({rival[name] for rival in rivals if name in rival}) > 1]
         if len({other.params.get("solver") for other in alike}) == 1:  # "auto" follows from what else differs
             differing = [name for name in differing if name != "solver"]
-        names.append(" ".join([recipe.label, *(_word(name, fields[name]) for name in differing)]))
+        names.append(" ".join([recipe.label, *(parameter_words(name, fields[name]) for name in differing)]))
     count = Counter(names)
     seen: Counter[str] = Counter()
     for k, name in enumerate(names):
@@ -63,7 +63,8 @@ def _fields(recipe: Recipe) -> dict[str, Any]:
     return {**first, **params, **encoding}
 
 
-def _word(name: str, value: Any) -> str:
+def parameter_words(name: str, value: Any) -> str:
+    """Return a parameter as names of racers say it."""
     if name == "alpha":
         value = in_digits(value)
         if value in ("cv", "auto"):

@@ -88,13 +88,14 @@ def _has_alpha(recipe: Recipe) -> bool:
     return param is not None and "cv" in param.words
 
 
-def with_alpha(recipes: tuple[Recipe, ...], alpha: float | str | None) -> tuple[Recipe, ...]:
+def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
     """Return the recipes with this alpha where they have one; None: each family's own."""
     found = []
     for recipe in recipes:
         if _has_alpha(recipe):
-            own = recipe.definition.params["alpha"].default
-            recipe = recipe.replace(alpha=own if alpha is None else alpha)
+            param = recipe.definition.params["alpha"]
+            if alpha is None or isinstance(alpha, float) or alpha in param.words or (param.each and alpha != "cv"):
+                recipe = recipe.replace(alpha=param.default if alpha is None else alpha)
         found.append(recipe)
     return tuple(found)
 

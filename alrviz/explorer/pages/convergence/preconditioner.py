@@ -1,5 +1,6 @@
 """The folded part of the Convergence page that shows why one family is faster than another."""
 
+import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -97,6 +98,8 @@ def why_points(dataset: "Dataset", recipe: Recipe, stop: StopToken) -> "pd.DataF
 
     params = recipe.params
     tables = prepare(dataset, recipe, stop=stop).tables(params["order"], params["smoothing"], stop)
-    alpha = params["alpha"][-1] if isinstance(params["alpha"], tuple) else params["alpha"]  # of the order's own cells
+    alpha = params["alpha"]
+    if isinstance(alpha, tuple):  # of the order's own cells, or of the highest that there is
+        alpha = next(own for own in reversed(alpha) if own != math.inf)
     on_phi = alpha if params.get("penalty") == "phi" and alpha != "auto" else 0.0
     return scale_points(tables, alpha_on_phi=on_phi)
