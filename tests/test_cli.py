@@ -455,7 +455,7 @@ def test_fit_says_which_solver_a_sample_chose_and_how_many_passes_were_made(tmp_
         (["--family", "tan"], "family 'tan' is not fitted to tables read in batches; expected 'lr', 'alr', 'hlr', "),
         (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
         (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
-        (["--family", "anje", "--keep", "0.3"], "--keep is for salr, hsalr; anje has no such setting"),
+        (["--family", "anje", "--keep", "0.3"], "--keep is for hlr, halr, salr, hsalr; anje has no such setting"),
         (["--grow", "weak"], "--grow is for hsalr; alr has no such setting"),
         (["--solver", "sgd"], "solver='sgd' is not there for a table read in batches; expected 'auto' or 'averaged'"),
         (["--center", "2"], "center=2"),

@@ -14,6 +14,8 @@ from alrviz.errors import AlrvizError
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
+_TO_BEGIN = 600.0  # seconds: a busy machine imports for minutes
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -35,6 +37,8 @@ def in_child(work: Callable[..., Any], *arguments: Any, limit: float = 3600.0) -
     child.start()
     theirs.close()
     try:
+        if not ours.poll(_TO_BEGIN):
+            return Answer(refused=f"its process had not begun within {_TO_BEGIN:.0f} s", late=True)
         ours.recv()  # it has begun: to start a process is no part of the work
         if not ours.poll(limit):
             return Answer(refused=f"not within {limit:.0f} s", late=True)

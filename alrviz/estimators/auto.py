@@ -33,7 +33,7 @@ class AutoClassifier(LinearClassifier):
     >>> data = load_demo("tic-tac-toe")
     >>> model = AutoClassifier().fit(data.X, data.y)
     >>> model.order_, round(model.score(data.X, data.y), 2)
-    (3, 1.0)
+    (2, 1.0)
     """
 
     order: int | str = "auto"

@@ -84,7 +84,7 @@ def test_defaults_ranks_settings_and_writes_rows(tmp_path, capsys):
     out = tmp_path / "rows.csv"
     few = ["--sets", "car", "--alphas", "0", "1", "--max-iter", "5", "--csv", str(out)]
     assert bench.main(["defaults", "--data", str(tmp_path), *few]) == 0
-    settings = 1 + 2 + 1 + 2 * 3  # lr: alpha 0, then two centers; alr: alpha 0, then two penalties and three centers
+    settings = 1 + 3 + 1 + 2 * 4  # lr: alpha 0, then three centers; alr: alpha 0, then two penalties and four centers
     assert len(pd.read_csv(out, comment="#")) == 4 * settings
     assert bench.main(["defaults", "--data", str(tmp_path), *few[:2], "--starts", "--max-iter", "2"]) == 0
     assert "mean ratio" in capsys.readouterr().out

@@ -33,6 +33,10 @@ def _over_passes(recipe: Recipe) -> Recipe:
     if not recipe.definition.streams or "max_iter" not in recipe.params:
         return recipe
     few = recipe.replace(max_iter=min(recipe.params["max_iter"], MOST_PASSES))
+    if few.cuts == "smooth":  # nor penalties by folds: these are of tables in memory
+        few = few.replace(discretize="quantile")
+    if few.params["alpha"] == "auto":
+        few = few.replace(alpha=few.definition.params["alpha"].default)
     try:
         few.definition.check_stream(few.params, _COLUMNS)
     except RecipeError:

@@ -150,7 +150,7 @@ class CellFamily(Family):
         return tuned(BuiltFit(fit, covered.heldout, baseline, tables, compiled), request, n_alphas)
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
-        """The order, and what fits over chunks have."""
+        """The order, and what fits over chunks have: a `RecipeError` else."""
         if params["order"] != "auto":
             check_order(n_columns, params["order"])
         if params.get("alpha") == AUTO:

@@ -136,7 +136,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         self._q = ridge_of(self.parameterisation, alpha, self._penalty)
 
     def slopes_on(self, w: Floats, rows: Rows) -> Floats:
-        """Return the slopes by w of the sum of -log p(y) over other rows: one forward and one scatter pass."""
+        """Return the slopes by `w` (S + 1, C) of the sum of -log p(y) over other rows: a forward and a scatter pass."""
         z, residual = self.scores(w, rows), self._lend(rows)
         rows.loss_and_residual(z, None, 0.0, z, residual, self.stop)
         return self.slopes(residual, rows)

@@ -133,7 +133,7 @@ class StreamObjective(CellWeights, Objective):
         return self.passes.scores(rows.codes, *self._expanded(w, self._table))
 
     def log_loss(self, w: Floats, rows: CodedRows) -> float:
-        """Return -log p(y) per row of rows in memory at `w`, inf where it is no number."""
+        """Return -log p(y) per row of rows in memory at `w` (S + 1, C), inf where it is no number."""
         with np.errstate(invalid="ignore", over="ignore"):
             z = self.scores(w, rows)
             value = rows.loss_and_residual(z, None, 0.0, z, None).nll / rows.n_rows

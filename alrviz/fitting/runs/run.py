@@ -433,7 +433,7 @@ class Run(RunAttributes, Driven):
         missing = recipe.definition.missing(recipe.params)
         self._coded = stream.coded(
             recipe.cuts,
-            recipe.n_bins,
+            recipe.most_levels,
             missing,
             holdout=recipe.holdout,
             seed=recipe.seed,

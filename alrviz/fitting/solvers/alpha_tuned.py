@@ -235,7 +235,7 @@ def row_losses(objective: "ObjectiveProtocol", w: Floats, rows: Any) -> Floats:
 
 
 def is_above(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> bool:
-    """Return whether the first loses more, by over one standard error of the rows' differences; losses and weights."""
+    """Return whether the first, (N,) losses and weights, loses more by over a standard error of the differences."""
     difference, weights = one[0] - other[0], one[1]
     mean = np.average(difference, weights=weights)
     error = np.sqrt(np.average((difference - mean) ** 2, weights=weights) / weights.sum())

@@ -103,7 +103,7 @@ class StreamAdaGrad(Solver):
         return {"moved": of.moved, "weights": of.weights, **numbers}
 
     def resumed(self, objective: StreamObjective, kept: Mapping[str, Any]) -> SolverState:
-        """Return the state that `kept` was made of."""
+        """Return the state that `kept` was made of; `AlrvizError` where it is of other weights."""
         w, expected = kept["weights"], objective.scale.shape
         if w.shape != expected:
             raise AlrvizError(f"what was kept has the shape {w.shape}, and this fit's is {expected}; begin anew")
@@ -178,7 +178,7 @@ def lowest(value: Callable[[float], float], x: float, apart: tuple[float, ...]) 
 def loss_of_mean(
     objective: StreamObjective, trial: Trial, w: Floats, seed: int, eta0: float, passes: int, averaged: bool = True
 ) -> float:
-    """Return the log loss per row of a trial's judged rows after so many passes over the others with eta0."""
+    """Return the log loss per row of a trial's judged rows after passes from `w` (S + 1, C) over the others."""
     rows, table, mean = trial.learned, objective.step_table(w), None
     order = np.random.default_rng((seed, 1))
     for _ in range(passes):
