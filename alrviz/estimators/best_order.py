@@ -22,7 +22,7 @@ from alrviz.fitting.families.selected import kept_words, most_kept
 from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.solvers.alpha_tuned import Trial, is_above
+from alrviz.fitting.solvers.alpha_tuned import AlphaTrial, is_above
 from alrviz.models.cell_space import count_cells
 from alrviz.stop import NEVER, StopToken
 
@@ -52,7 +52,7 @@ def best_order(
         Stopped: once `stop` is pulled.
     """
     lines: list[dict[str, float]] = []
-    found: list[tuple[Recipe, Trial]] = []
+    found: list[tuple[Recipe, AlphaTrial]] = []
     n_columns = X.shape[1]
     why = f"the table has {n_columns} column{'s' * (n_columns > 1)}" if n_columns < HIGHEST else "higher are not tried"
     for order in range(1, min(n_columns, HIGHEST) + 1):
@@ -95,14 +95,14 @@ def best_order(
     return of.replace(alpha=best.alpha), pd.DataFrame(lines), sentence
 
 
-def _best(request: FitRequest, order: int, lines: list[dict[str, float]]) -> Trial | None:
+def _best(request: FitRequest, order: int, lines: list[dict[str, float]]) -> AlphaTrial | None:
     """The best alphas of an order; a line for each that was tried goes to `lines`."""
     search = trials(request, order)
     while True:
         try:
             trial = next(search)
         except StopIteration as end:
-            best: Trial | None = end.value
+            best: AlphaTrial | None = end.value
             return best
         alphas = {f"alpha_{k}": alpha for k, alpha in enumerate(trial.alpha, 1)}
         lines.append({"order": order, **alphas, "log_loss": trial.loss})
@@ -115,5 +115,5 @@ def _work(prepared: Prepared, order: int) -> float:
     return (1 if encoded.n_rows > MANY else FOLDS) * (encoded.n_rows * tuples + CELL * cells * encoded.n_classes)
 
 
-def _rows(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rows(trial: AlphaTrial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return trial.rows, trial.weights

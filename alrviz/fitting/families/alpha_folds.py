@@ -12,7 +12,7 @@ from alrviz.fitting.folds import FOLDS, MANY, split_folds
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of, require_memory
-from alrviz.fitting.solvers.alpha_tuned import AlphaTuned, Fold, Search
+from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaSearch, AlphaTuned
 from alrviz.fitting.solvers.tron import Tron
 from alrviz.passes.rows import Rows
 
@@ -35,14 +35,14 @@ def tuned(made: BuiltFit, request: FitRequest, n_alphas: int) -> BuiltFit:
     return replace(made, fit=replace(made.fit, solver=solver))
 
 
-def trials(request: FitRequest, n_alphas: int) -> Search:
+def trials(request: FitRequest, n_alphas: int) -> AlphaSearch:
     """Yield the alphas that are tried for a fit, and return the best; losses row by row, none merged."""
     return AlphaTuned(Tron(), n_alphas, lambda: _folds(request, False), BEFORE, request.stop).trials()
 
 
-def _folds(request: FitRequest, merge: bool = True) -> Sequence[Fold]:
+def _folds(request: FitRequest, merge: bool = True) -> Sequence[AlphaFold]:
     prepared, recipe = request.prepared, request.recipe
-    encoded, found = prepared.encoded, list[Fold]()
+    encoded, found = prepared.encoded, list[AlphaFold]()
     try:
         splits = split_folds(encoded.y, FOLDS, recipe.seed, prepared.splitting)
     except RecipeError:  # fewer rows, groups or times than folds
@@ -61,5 +61,5 @@ def _folds(request: FitRequest, merge: bool = True) -> Sequence[Fold]:
             )
         )  # fmt: skip
         assert isinstance(made.fit.objective, LinearObjective) and isinstance(made.heldout, Rows)
-        found.append(Fold(made.fit.objective, made.heldout, made.fit.w0))
+        found.append(AlphaFold(made.fit.objective, made.heldout, made.fit.w0))
     return found

@@ -44,7 +44,7 @@ _DECADE = float(np.log(10.0))
 
 
 @dataclass(eq=False)
-class Fold:
+class AlphaFold:
     """A fit to some rows, at the weights w that it has come to, and the rows that judge it."""
 
     objective: "LinearObjective"
@@ -53,7 +53,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Trial:
+class AlphaTrial:
     """Alphas that were tried: their logarithms, L, its gradient (None where it was not asked), and passes it took.
 
     rows, weights: -log p of each row held out, and what it counts.
@@ -73,14 +73,14 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Tuned:
+class ChosenAlpha:
     """The alphas that were chosen, and what the solver carries."""
 
     alpha: tuple[float, ...]
     carry: object = None
 
 
-Search = Generator[Trial, None, Trial | None]
+AlphaSearch = Generator[AlphaTrial, None, AlphaTrial | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +89,12 @@ class Searching:
     perhaps by another thread in the middle of a trial, which Python refuses.)
     """
 
-    trials: Search
+    trials: AlphaSearch
 
 
 @dataclass(frozen=True)
 class AlphaTuned(Solver):
-    """A solver that first finds the penalty. Carries a `Searching`, then a `Tuned`.
+    """A solver that first finds the penalty. Carries a `Searching`, then a `ChosenAlpha`.
 
     Args:
         solver: takes the steps.
@@ -106,7 +106,7 @@ class AlphaTuned(Solver):
 
     solver: Solver
     n_alphas: int
-    make: Callable[[], Sequence[Fold]]
+    make: Callable[[], Sequence[AlphaFold]]
     fallback: float
     stop: StopToken = NEVER
 
@@ -116,11 +116,11 @@ class AlphaTuned(Solver):
 
     def advance(self, objective: "LinearObjective", state: SolverState) -> SolverState:
         """Return the state after one trial of alphas, or after an iteration of the fit at those that were chosen."""
-        if not isinstance(state.carry, Tuned):
+        if not isinstance(state.carry, ChosenAlpha):
             try:
                 trial = next(state.carry.trials)
             except StopIteration as end:
-                best: Trial | None = end.value
+                best: AlphaTrial | None = end.value
                 alpha = (self.fallback,) * self.n_alphas if best is None else best.alpha
                 return self._begun(objective, state, alpha)
             return replace(
@@ -135,7 +135,7 @@ class AlphaTuned(Solver):
 
     def chosen(self, state: SolverState) -> dict[str, object]:
         """Return the alpha of the recipe, once it is known."""
-        if not isinstance(state.carry, Tuned):
+        if not isinstance(state.carry, ChosenAlpha):
             return {}
         return {"alpha": state.carry.alpha if self.n_alphas > 1 else state.carry.alpha[0]}
 
@@ -144,11 +144,11 @@ class AlphaTuned(Solver):
         first = self.solver.init(objective, state.point.w)
         spent = replace(
             first, index=state.index, evaluations=state.evaluations + 1, passes=state.passes + 1.0,
-            carry=Tuned(alpha, first.carry),
+            carry=ChosenAlpha(alpha, first.carry),
         )  # fmt: skip
         return self.advance(objective, spent)
 
-    def trials(self) -> Search:
+    def trials(self) -> AlphaSearch:
         """Yield alphas as they are tried, and return the best; None where nothing can be held out."""
         folds = self.make()
         if not folds:
@@ -165,7 +165,7 @@ class AlphaTuned(Solver):
         told = is_above((center.rows, center.weights), (best.rows, best.weights))
         return best if told else center
 
-    def _descent(self, folds: Sequence[Fold], start: Floats) -> Generator[Trial, None, Trial]:
+    def _descent(self, folds: Sequence[AlphaFold], start: Floats) -> Generator[AlphaTrial, None, AlphaTrial]:
         """BFGS between bounds; a step is at most a decade, and half of one at first."""
         here = self._tried(folds, start, sloped=True)
         yield here
@@ -200,7 +200,7 @@ class AlphaTuned(Solver):
                 break
         return here
 
-    def _tried(self, folds: Sequence[Fold], log_alpha: Floats, sloped: bool = False) -> Trial:
+    def _tried(self, folds: Sequence[AlphaFold], log_alpha: Floats, sloped: bool = False) -> AlphaTrial:
         """Fit each fold at these alphas, from its weights on, and judge it."""
         alpha, passes, slope = np.exp(log_alpha), 0.0, np.zeros(self.n_alphas)
         rows = list[Floats]()
@@ -224,7 +224,7 @@ class AlphaTuned(Solver):
             passes += share * spent
         each, weights = np.concatenate(rows), np.concatenate([fold.heldout.weights for fold in folds])
         loss = float(np.average(each, weights=weights))
-        return Trial(log_alpha, loss, slope / weights.sum() if sloped else None, passes, each, weights)
+        return AlphaTrial(log_alpha, loss, slope / weights.sum() if sloped else None, passes, each, weights)
 
 
 def row_losses(objective: "ObjectiveProtocol", w: Floats, rows: Any) -> Floats:
