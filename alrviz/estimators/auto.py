@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.data.dataset import Dataset
-from alrviz.errors import TableError, nearest
+from alrviz.data.stream.table import Stream
+from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.linear import LinearClassifier
+from alrviz.fitting.recipe import Recipe
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from alrviz.estimators.recipes import FitProgress
 
 
 @documented
@@ -42,6 +46,14 @@ class AutoClassifier(LinearClassifier):
     discretize: str | None = "smooth"
 
     _family: ClassVar[str] = "hlr"
+
+    def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
+        if "auto" in (recipe.params["alpha"], recipe.params["order"]) or recipe.cuts == "smooth":
+            raise RecipeError(
+                "AutoClassifier goes over its rows again and again, and a table read in batches is not in memory; "
+                "expected read_table, which reads it whole, or HLRClassifier(order=2, alpha=1.0, max_iter=5)"
+            )
+        super()._learn_stream(stream, recipe, progress)
 
     @property
     def order_(self) -> int:

@@ -128,3 +128,12 @@ def test_fit_says_what_it_takes():
             alrviz.fit(table, target)
     weighted = alrviz.fit(frame, "class", sample_weight=np.ones(len(frame)), order=1)
     assert "was chosen by held-out log loss" in weighted.chosen_
+
+
+@pytest.mark.filterwarnings("ignore:.*max_iter")
+def test_a_table_read_in_batches_is_refused_with_what_takes_it(tmp_path):
+    alrviz.load_demo("led", 300).frame.to_parquet(tmp_path / "led.parquet")
+    stream = alrviz.open_table(tmp_path / "led.parquet", "class", cache=tmp_path)
+    with pytest.raises(alrviz.RecipeError, match="HLRClassifier"):
+        AutoClassifier().fit(stream)
+    assert alrviz.HLRClassifier(order=2, alpha=1.0, max_iter=5).fit(stream).cells_.n_tuples == 28
