@@ -1,6 +1,7 @@
 """SelectionView without a browser: the search follows the line, says what it misses, and its numbers are a table."""
 
 import io
+import threading
 
 import pandas as pd
 import pytest
@@ -21,9 +22,19 @@ def view():
     made.give_up()
 
 
-def test_until_something_is_found_it_says_what_it_does():
+def test_until_something_is_found_it_says_what_it_does(monkeypatch):
+    looked, search = threading.Event(), module.LiveSelection.search
+
+    def waits(self, *given):
+        looked.wait(30.0)
+        yield from search(self, *given)
+
+    monkeypatch.setattr(module.LiveSelection, "search", waits)
     made = alrviz.SelectionView(alrviz.choose_tuples(alrviz.load_demo("hidden-pair"), folds=2, n_jobs=1))
     assert "…" in made.found.object
+    looked.set()
+    made.wait()
+    assert "are kept" in made.found.object
     made.give_up()
 
 
