@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.cells import ALR, LR, Fitted
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.families.selected import check_keep, kept_words, most_kept, price_of_chosen
+from alrviz.fitting.families.selected import check_keep, grown_at_most, kept_words, most_kept, price_of_chosen
 from alrviz.fitting.pricing.price import Price, PriceRequest, known_order
 from alrviz.models.cell_space import AllOrders, Tuples
 from alrviz.models.tuple_selection import Counted, Level, best, wider
@@ -68,9 +68,7 @@ class _Hierarchical(Fitted):
         keep, order, columns = request.recipe.params["keep"], known_order(request.recipe), request.encoded.n_columns
         if keep == 1.0 or order == 1:
             return super().price(request)
-        looked = {2: comb(columns, 2)}
-        for size in range(3, order + 1):
-            looked[size] = min(comb(columns, size), most_kept(keep, looked[size - 1]) * (columns - size + 1))
+        looked = grown_at_most(keep, {2: comb(columns, 2)}, columns, order)
         return price_of_chosen(request, super().price, looked, partial(most_kept, keep), together=True)
 
     def title(self, params: Mapping[str, Any]) -> str:

@@ -152,6 +152,17 @@ def most_kept(keep: float | str, looked: int) -> int:
     return looked if keep == "auto" else ceil(float(keep) * looked) if float(keep) <= 1 else min(int(keep), looked)
 
 
+def grown_at_most(keep: float | str, first: Mapping[int, int], n_columns: int, order: int) -> dict[int, int]:
+    """Return, by order, the most tuples that are looked at where each grows from those kept of one column less; `first`
+    is the lowest order and how many are looked at there.
+    """
+    looked = dict(first)
+    for level in range(max(looked) + 1, order + 1):
+        grown = most_kept(keep, looked[level - 1]) * (n_columns - level + 1)
+        looked[level] = min(comb(n_columns, level), grown)
+    return looked
+
+
 def kept_words(keep: float | str) -> str:
     """Return words for how many tuples are kept."""
     return "a share" if keep == "auto" else f"{float(keep):.0%}" if float(keep) <= 1 else f"{float(keep):,.0f}"
@@ -238,8 +249,4 @@ class HierarchicalSelectiveALR(SelectiveALR):
         return str(params["grow"])
 
     def _looked(self, params: Mapping[str, Any], n_columns: int) -> dict[int, int]:
-        looked = {1: n_columns}
-        for level in range(2, params["order"] + 1):
-            grown = most_kept(params["keep"], looked[level - 1]) * (n_columns - level + 1)
-            looked[level] = min(comb(n_columns, level), grown)
-        return looked
+        return grown_at_most(params["keep"], {1: n_columns}, n_columns, params["order"])
