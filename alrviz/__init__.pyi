@@ -61,10 +61,12 @@ from .studies.protocols.bias_variance import bias_variance as bias_variance
 from .studies.protocols.choose_order import choose_order as choose_order
 from .studies.protocols.choose_tuples import choose_tuples as choose_tuples
 from .studies.protocols.compare import compare as compare
+from .studies.protocols.evaluate import evaluate as evaluate
 from .studies.protocols.learning_curve import learning_curve as learning_curve
 from .studies.protocols.alpha_path import alpha_path as alpha_path
 from .studies.race.race import Race as Race, race as race
 from .studies.core.study import Study as Study
+from .studies.statistics.evaluation import Evaluation as Evaluation
 from .views import (
     BandwidthView as BandwidthView,
     BiasVarianceView as BiasVarianceView,

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -91,6 +92,37 @@ def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     three), train_seconds, classify_seconds; and the bins of `measures.reliability` as lists, which are in results and
     not in frames. What a family has not is None or NaN.
     """
+    made = predict_fold(task, table, stop)
+    row = {
+        "train_rows": len(made.fold.train),
+        "test_rows": len(made.fold.test),
+        **_losses(made.log_p, table.y[made.fold.test]),
+        **_ended(made.estimator),
+        **_cut(made.fold),
+        "train_seconds": made.train_seconds,
+        "classify_seconds": made.classify_seconds,
+    }
+    return Result([row], pack(made.predicted), str(row["outcome"]))
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedFold:
+    """A recipe fitted on the training rows of a split, and what it says of the others: log p (n, C), classes (n,)."""
+
+    fold: FoldCache
+    estimator: RecipeClassifier
+    log_p: Floats
+    predicted: NDArray[np.integer]
+    train_seconds: float
+    classify_seconds: float
+
+
+def predict_fold(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> PredictedFold:
+    """Fit the recipe of a task of kind "fold" and predict the rows that it holds out.
+
+    Raises:
+        RecipeError: a recipe without probabilities.
+    """
     recipe = Recipe.from_json(task.recipe).replace(seed=task.seed)
     warm(recipe, len(table.classes))
     made = cached_fold(table, task.split, recipe)
@@ -98,21 +130,13 @@ def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     if not hasattr(estimator, "predict_log_proba"):
         raise RecipeError(f"{recipe.name} has scores and no probabilities, which a study judges; choose another loss")
     train_seconds = made.fit(estimator, recipe, stop)
-    X, y = test_rows(table, made)
+    X, _ = test_rows(table, made)
     start = time.perf_counter()
     log_p = estimator.predict_log_proba(X)
     classify_seconds = time.perf_counter() - start
     known = np.searchsorted(table.classes, estimator.classes_)
-    row = {
-        "train_rows": len(made.train),
-        "test_rows": len(made.test),
-        **_losses(over_all_classes(log_p, known, len(table.classes), len(made.train)), y),
-        **_ended(estimator),
-        **_cut(made),
-        "train_seconds": train_seconds,
-        "classify_seconds": classify_seconds,
-    }
-    return Result([row], pack(known[log_p.argmax(axis=1)]), str(row["outcome"]))
+    whole = over_all_classes(log_p, known, len(table.classes), len(made.train))
+    return PredictedFold(made, estimator, whole, known[log_p.argmax(axis=1)], train_seconds, classify_seconds)
 
 
 def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:

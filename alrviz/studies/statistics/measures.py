@@ -15,10 +15,12 @@ of rows (15 of them, fewer where rows are fewer); rows of equal probability may 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score
 
 from alrviz.passes.aligned_buffers import Floats
 
@@ -42,46 +44,45 @@ class Measures:
 MEASURES = tuple(field.name for field in fields(Measures))
 
 
-def measures(log_p: Floats, y: NDArray[np.integer]) -> Measures:
-    """Return the measures of log probabilities (N, C) against classes y (N,), indices of their columns."""
-    losses, squares = row_losses(log_p, y), row_squares(log_p, y)
+def measures(log_p: Floats, y: NDArray[np.integer], weight: Floats | None = None) -> Measures:
+    """Return the measures of log probabilities (N, C) against classes y (N,), indices of their columns.
+
+    weight: (N,) of rows; None where each counts once. Integer weights are repeated rows, but for the bins of ECE, where
+    no row is divided.
+    """
+    squares = np.average(row_squares(log_p, y), weights=weight)
     return Measures(
-        log_loss=float(losses.mean()),
-        error=float((log_p.argmax(axis=1) != y).mean()),
-        rmse=float(np.sqrt(squares.mean())),
-        brier=float(squares.mean() * log_p.shape[1]),
-        ece=calibration_error(log_p, y),
-        balanced_error=balanced_error(log_p, y),
-        average_precision_loss=average_precision_loss(log_p, y),
+        log_loss=float(np.average(row_losses(log_p, y), weights=weight)),
+        error=float(np.average(log_p.argmax(axis=1) != y, weights=weight)),
+        rmse=float(np.sqrt(squares)),
+        brier=float(squares * log_p.shape[1]),
+        ece=calibration_error(log_p, y, weight=weight),
+        balanced_error=balanced_error(log_p.argmax(axis=1), y, weight),
+        average_precision_loss=average_precision_loss(log_p, y, weight),
     )
 
 
-def balanced_error(log_p: Floats, y: NDArray[np.integer]) -> float:
+def balanced_error(predicted: NDArray[np.integer], y: NDArray[np.integer], weight: Floats | None = None) -> float:
     """Return the mean over the classes that occur of their share of rows predicted as another."""
-    wrong = log_p.argmax(axis=1) != y
-    rows = np.bincount(y, minlength=log_p.shape[1])
-    there = rows > 0
-    return float((np.bincount(y, wrong, minlength=log_p.shape[1])[there] / rows[there]).mean())
+    each = np.ones(len(y)) if weight is None else weight
+    rows, wrong = np.bincount(y, each), np.bincount(y, each * (predicted != y))
+    return float((wrong[rows > 0] / rows[rows > 0]).mean())
 
 
-def average_precision_loss(log_p: Floats, y: NDArray[np.integer]) -> float:
+def average_precision_loss(log_p: Floats, y: NDArray[np.integer], weight: Floats | None = None) -> float:
     """Return 1 - AP, the mean over the classes that occur; of two classes that of the rarer one alone.
 
     AP of a class is the mean, over its rows, of the precision among all rows that it is at least as probable for.
     """
-    rows = np.bincount(y, minlength=log_p.shape[1])
+    rows = np.bincount(y, weight, minlength=log_p.shape[1])
     there = np.flatnonzero(rows)
     chosen = there[[rows[there].argmin()]] if log_p.shape[1] == 2 else there
-    return 1.0 - float(np.mean([_average_precision(log_p[:, k], y == k) for k in chosen]))
+    return 1.0 - float(np.mean([average_precision(log_p[:, k], y == k, weight) for k in chosen]))
 
 
-def _average_precision(score: Floats, mine: NDArray[np.bool_]) -> float:
-    order = np.argsort(-score, kind="stable")
-    ends = np.append(
-        np.flatnonzero(score[order][1:] != score[order][:-1]), len(order) - 1
-    )  # equal scores are taken together
-    hits = np.cumsum(mine[order])[ends]
-    return float((np.diff(hits, prepend=0) * hits / (ends + 1)).sum() / hits[-1])
+def average_precision(score: Floats, mine: NDArray[np.bool_], weight: Floats | None = None) -> float:
+    """Return scikit-learn's average precision of scores (N,) for the rows that are of a class, one at least."""
+    return float(average_precision_score(mine, np.nan_to_num(score), sample_weight=weight))
 
 
 def row_losses(log_p: Floats, y: NDArray[np.integer]) -> Floats:
@@ -96,24 +97,36 @@ def row_squares(log_p: Floats, y: NDArray[np.integer]) -> Floats:
     return (off**2).mean(axis=1)
 
 
-def reliability(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -> pd.DataFrame:
-    """Return a line per bin of rows by the probability of the class they are predicted as.
+def reliability(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, weight: Floats | None = None) -> pd.DataFrame:
+    """Return a line per bin of rows by the probability of the class they are predicted as (`binned_reliability`)."""
+    return binned_reliability(np.exp(log_p.max(axis=1)), log_p.argmax(axis=1) == y, bins, weight)
 
-    Columns: rows, confidence (mean probability of the predicted class), accuracy (share predicted right), and
-    standard_error of the accuracy, sqrt(a (1 - a) / rows).
+
+def binned_reliability(
+    p: Floats, happened: NDArray[np.bool_], bins: int = BINS, weight: Floats | None = None
+) -> pd.DataFrame:
+    """Return a line per bin of rows by the probability (N,) that was given to what happened, or did not (N,).
+
+    Columns: rows (their weight), confidence (mean probability), accuracy (share of those where it happened), and
+    standard_error of the accuracy, sqrt(a (1 - a) / rows). Bins hold as many rows each, or as much weight.
     """
-    top = np.exp(log_p.max(axis=1))
-    right = log_p.argmax(axis=1) == y
-    order = np.argsort(top, kind="stable")
-    parts = [part for part in np.array_split(order, min(bins, len(order))) if len(part)]
+    order = np.argsort(p, kind="stable")
+    if weight is None:
+        parts = np.array_split(order, min(bins, len(order)))
+    else:
+        before = np.cumsum(weight[order]) - weight[order] / 2
+        parts = np.split(order, np.searchsorted(before, weight.sum() * np.arange(1, bins) / bins))
+    parts = [part for part in parts if len(part) and (weight is None or weight[part].sum() > 0)]
     return reliability_table(
-        np.array([len(part) for part in parts]),
-        np.array([top[part].mean() for part in parts]),
-        np.array([right[part].mean() for part in parts]),
+        np.array([len(part) if weight is None else weight[part].sum() for part in parts]),
+        *(
+            np.array([np.average(values[part], weights=None if weight is None else weight[part]) for part in parts])
+            for values in (p, happened)
+        ),
     )
 
 
-def reliability_table(rows: NDArray[np.integer], confidence: Floats, accuracy: Floats) -> pd.DataFrame:
+def reliability_table(rows: NDArray[Any], confidence: Floats, accuracy: Floats) -> pd.DataFrame:
     """Return the table of `reliability` of its first three columns, each (B,)."""
     error = np.sqrt(accuracy * (1 - accuracy) / rows)
     return pd.DataFrame({"rows": rows, "confidence": confidence, "accuracy": accuracy, "standard_error": error})
@@ -128,9 +141,9 @@ def pooled_reliability(tables: Sequence[Mapping[str, Sequence[float]]]) -> pd.Da
     return reliability_table(every.astype(np.int64), *means)
 
 
-def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS) -> float:
+def calibration_error(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, weight: Floats | None = None) -> float:
     """Return the expected calibration error, ECE."""
-    table = reliability(log_p, y, bins)
+    table = reliability(log_p, y, bins, weight)
     return float((table.rows * (table.accuracy - table.confidence).abs()).sum() / table.rows.sum())
 
 

@@ -1,0 +1,196 @@
+"""How good is a model? It is asked about rows whose class is known; the answer is an `Evaluation`.
+
+Rows that a model has learned from flatter it: give it rows it has not seen, or let `out_of_fold` predict every row of a
+table by a model that was fitted without it.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from alrviz.data.dataset import Dataset
+from alrviz.errors import AlrvizError, RecipeError, TableError
+from alrviz.estimators.model_file import load_model
+from alrviz.estimators.predict_table import predict_and_tell
+from alrviz.fitting.prepare import split
+from alrviz.stop import NEVER, StopToken
+from alrviz.studies.core.compute_task import predict_fold
+from alrviz.studies.core.study import Study
+from alrviz.studies.core.table_transfer import SentTable
+from alrviz.studies.statistics.align_probabilities import over_all_classes
+from alrviz.studies.statistics.evaluation import Evaluation
+
+
+def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, what: str = "rows") -> Evaluation:
+    """Return how good a fitted classifier is on rows whose class is known.
+
+    Args:
+        model: a classifier with `predict_proba`, of this package or of scikit-learn; the path of a model of
+            `save_model`; or a `Run` on a table in memory, which is judged on the rows that it held out.
+        X: rows as the model takes them (N, columns), or a `Dataset`; or a file, which is read as the model's table was.
+            None for a run.
+        y: the class of each row (N,); the name of the column of X that has it; None for that of a data set.
+        sample_weight: (N,), how often each row counts.
+        what: which rows these are, for sentences: "held-out rows".
+
+    Raises:
+        TableError: no classes, or not as many as rows; no row has a class; a column that is not there.
+        AlrvizError: a model without probabilities, or that is not fitted.
+
+    Rows without a class are left out, and a class that the model has not learned is judged as one of probability
+    1 / (C (N + 1)); `notes` says of both how many.
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("tic-tac-toe")
+    >>> model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
+    >>> round(alrviz.evaluate(model, data).summary()["auc"], 3)
+    0.769
+    """
+    if isinstance(model, (str, os.PathLike)):
+        model = load_model(model)
+    if hasattr(model, "trace") and X is None:
+        return _of_run(model)
+    if X is None:
+        raise TableError("there are no rows to evaluate on; expected X and y, or a data set")
+    check_is_fitted(model)
+    if not hasattr(model, "predict_proba"):
+        raise AlrvizError(f"{type(model).__name__} has scores and no probabilities, which an evaluation judges")
+    if isinstance(X, Dataset):
+        X, y = (X.X, X.y) if y is None else (X.X.join(X.frame[[y]]), y) if isinstance(y, str) else (X.X, y)
+    if isinstance(y, str):
+        return of_predictions(*predict_and_tell(model, X, keep="all"), y, sample_weight, what)
+    if y is None:
+        raise TableError("the rows have no class to compare with; expected y, or the name of its column")
+    with np.errstate(divide="ignore"):  # the logarithm of a forest's 0
+        log_p = model.predict_log_proba(X) if hasattr(model, "predict_log_proba") else np.log(model.predict_proba(X))
+    rows = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+    return evaluation_of(log_p, model.classes_, y, rows, sample_weight, what)
+
+
+def of_predictions(
+    found: pd.DataFrame, notes: Sequence[str], target: str, sample_weight: Any = None, what: str = "rows"
+) -> Evaluation:
+    """Return the evaluation of what `predict_table` gives where the column with the class was kept.
+
+    Raises:
+        TableError: it was not, or the model has no probabilities.
+    """
+    target = f"{target} (given)" if target in ("row", "prediction", "unseen") else target
+    predicted = list(found.columns).index("prediction")
+    given = list(found.columns[predicted + 1 : -1])
+    if not given or not given[0].startswith("p("):
+        raise TableError("the model has scores and no probabilities, which an evaluation judges")
+    if target not in found.columns[1:predicted]:
+        raise TableError(f"the rows have no column {target!r}; their class was expected in it, to compare with")
+    rows = found[found.columns[1:predicted]].drop(columns=target).set_axis(found["row"])
+    with np.errstate(divide="ignore"):
+        log_p = np.log(found[given].to_numpy())
+    classes = [name[2:-1] for name in given]
+    return evaluation_of(log_p, classes, found[target], rows, sample_weight, what, tuple(notes))
+
+
+def evaluation_of(
+    log_p: NDArray[np.float64],
+    classes: Sequence[Any] | NDArray[Any],
+    y: Any,
+    X: pd.DataFrame,
+    sample_weight: Any = None,
+    what: str = "rows",
+    notes: tuple[str, ...] = (),
+) -> Evaluation:
+    """Return the evaluation of log probabilities (N, C) of classes (C,) beside labels y (N,), matched by their text.
+
+    Raises:
+        TableError: not as many labels as rows, or weights that are none.
+    """
+    labels = pd.Series(np.asarray(y, dtype=object).ravel())
+    if len(labels) != len(log_p):
+        raise TableError(f"X has {len(log_p):,} rows and y {len(labels):,}; a class for each row was expected")
+    there = labels.notna().to_numpy()
+    names = pd.Index([str(label) for label in classes])
+    direct = pd.Index(np.asarray(classes, dtype=object)).get_indexer(labels)
+    # 1.0 is the class 1, also where one of both is text
+    text = labels.map(lambda label: str(int(label)) if isinstance(label, float) and label == label // 1 else str(label))
+    codes = np.where(direct >= 0, direct, names.get_indexer(text))
+    strange = list(dict.fromkeys(text[there & (codes < 0)]))
+    weight = None if sample_weight is None else _check_weights(sample_weight, len(labels))
+    if lost := int((~there).sum()):
+        notes += (f"{lost:,} {'row has no class and is' if lost == 1 else 'rows have no class and are'} left out",)
+    if strange:
+        count = int((there & (codes < 0)).sum())
+        shown = ", ".join(map(repr, strange[:3])) + (" ..." if len(strange) > 3 else "")
+        notes += (
+            f"{count:,} {'row is' if count == 1 else 'rows are'} of a class that the model has not learned: {shown}",
+        )
+        codes = np.where(codes < 0, pd.Index([*names, *strange]).get_indexer(text), codes)
+    n = len(names) + len(strange)
+    whole = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, len(labels))
+    kept = there if weight is None else there & (weight > 0)
+    return Evaluation(
+        (*names, *strange), whole[kept], codes[kept].astype(np.intp), X.iloc[np.flatnonzero(kept)],
+        None if weight is None else weight[kept], what, notes,
+    )  # fmt: skip
+
+
+def _check_weights(sample_weight: Any, rows: int) -> NDArray[np.float64]:
+    weight = np.asarray(sample_weight, dtype=float)
+    if weight.shape != (rows,) or not np.isfinite(weight).all() or (weight < 0).any():
+        raise TableError(f"sample_weight does not fit; expected {rows:,} finite numbers, none below 0")
+    return weight
+
+
+def _of_run(run: Any) -> Evaluation:
+    dataset = run.dataset
+    if not isinstance(dataset, Dataset):
+        raise RecipeError("the run is not of a table in memory; expected rows to evaluate on, as X and y")
+    recipe = run.recipe
+    train, held = split(dataset.y, recipe.holdout, recipe.seed, dataset.splitting)
+    rows, what = (held, "held-out rows") if len(held) else (train, "training rows")
+    return evaluate(run.estimator(), dataset.X.iloc[rows], dataset.y[rows], what=f"{what} of {dataset.name}")
+
+
+def out_of_fold(
+    study: Study,
+    racer: int,
+    data_hash: str | None = None,
+    *,
+    stop: StopToken = NEVER,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Evaluation:
+    """Return how good a recipe of a study is: its models of the folds of the first shuffle, each on the rows left out.
+
+    They are fitted anew, since a study keeps no probabilities, to the same models.
+
+    Args:
+        study: of folds: of `choose_order`, `compare` or `bias_variance`.
+        racer: the place of the recipe among the study's.
+        data_hash: which table; None for the only one.
+        stop: ends it from another thread. tell: called with what it is at.
+
+    Raises:
+        RecipeError: the study has no folds of such a recipe.
+    """
+    dataset = study.dataset if data_hash is None else study.datasets[data_hash]
+    first = [
+        task for task in study.tasks
+        if (task.kind, task.racer, task.data_hash, task.split.repeat) == ("fold", racer, dataset.hash, 0)
+    ]  # fmt: skip
+    if not first:
+        raise RecipeError(f"the study has no folds of recipe {racer}; expected one from 0 to {len(study.recipes) - 1}")
+    table, parts = SentTable.of(dataset), []
+    for k, task in enumerate(first):
+        stop.check()
+        tell(f"fold {k + 1} of {len(first)}")
+        parts.append(predict_fold(task, table, stop))
+    rows = np.concatenate([part.fold.test for part in parts])
+    order = np.argsort(rows, kind="stable")
+    rows, log_p = rows[order], np.concatenate([part.log_p for part in parts])[order]
+    what = f"left-out rows of {dataset.name} ({len(first)} folds)"
+    return Evaluation(
+        tuple(map(str, table.classes)), log_p, table.y[rows].astype(np.intp), dataset.X.iloc[rows], None, what
+    )
