@@ -39,7 +39,7 @@ def add_to(commands: Commands) -> None:
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
     add("--family", default="alr", metavar="NAME", help="alr, lr, hlr, halr, salr, hsalr, anje (default: alr)")
     add("--order", type=_number_or_auto(int), default=2, metavar="N", help="columns a cell is of, or "
-        "auto: as AnJE's loss on rows set apart says (default: 2)")  # fmt: skip
+        "auto: as log loss on rows held out says (default: 2)")  # fmt: skip
     add("--passes", type=from_one("passes"), default=5, metavar="N", help="over the rows, to learn (default: 5)")
     add("--solver", metavar="NAME", help="what learns: auto, averaged, adagrad, tron or lbfgs (default: "
         "auto, which a sample chooses)")  # fmt: skip

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.encode import Encoder, class_codes
+from alrviz.data.encode import class_codes
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.folds import FOLDS, MANY, split_folds
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED
@@ -121,12 +121,8 @@ def _prepared(
     test = test[learned[code[test]]]
     if not len(test) or learned.sum() < 2:
         return None
-    take = (lambda rows: X.iloc[rows]) if isinstance(X, pd.DataFrame) else (lambda rows: X[rows])
-    encoder = Encoder(
-        discretize=recipe.cuts,
-        n_bins=recipe.most_levels,
-        missing=recipe.missing,
-        categorical_features=categorical_features,
-    ).fit(take(train), classes[code[train]], weights[train])
-    encoded = encoder.encode(take(train), classes[code[train]], weights[train])
-    return Prepared(encoded, encoder.encode(take(test), classes[code[test]], weights[test]), encoder, n_jobs)
+    learn, judge = (
+        (X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows], classes[code[rows]], weights[rows])
+        for rows in (train, test)
+    )
+    return encode_rows(recipe, *learn, held=judge, categorical_features=categorical_features, n_jobs=n_jobs)

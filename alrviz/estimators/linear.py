@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.estimators.alpha import choose_alpha
 from alrviz.estimators.base import CellClassifier
-from alrviz.estimators.best_order import best_order
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
 from alrviz.fitting.recipe import Recipe
@@ -45,13 +44,8 @@ class LinearClassifier(CellClassifier):
         stop: StopToken = NEVER,
         splitting: Splitting = AT_RANDOM,
     ) -> Recipe:
-        where = {"n_jobs": threads(self.n_jobs), "max_memory": self.max_memory}
-        if recipe.params["alpha"] == recipe.params["order"] == "auto" and recipe.definition.params["alpha"].each:
-            recipe, self.alphas_, self.chosen_ = best_order(
-                recipe, X, y, weights, categorical_features=self.categorical_features, splitting=splitting, stop=stop,
-                **where,
-            )  # fmt: skip
-            return recipe
+        for name in ("alpha_", "alphas_", "chosen_"):  # of a fit before
+            self.__dict__.pop(name, None)
         if recipe.params["alpha"] != "cv":
             return recipe
         self.alpha_, self.alphas_ = choose_alpha(
@@ -61,19 +55,23 @@ class LinearClassifier(CellClassifier):
             weights,
             categorical_features=self.categorical_features,
             splitting=splitting,
+            n_jobs=threads(self.n_jobs),
+            max_memory=self.max_memory,
             stop=stop,
-            **where,
         )
         return recipe.replace(alpha=self.alpha_)
 
     def _keep(self, run: Run) -> None:
         super()._keep(run)
-        if self.alpha == "auto":
+        if self.alpha == "auto" and run.recipe.params["alpha"] != "auto":
             self.alpha_ = run.recipe.params["alpha"]
+        if run.tried:
+            self.alphas_ = pd.DataFrame(run.tried)
+        elif self.alpha == "auto":
             steps = [step.extra for step in run.trace.since(0) if step.kind == "search"]
-            if steps:  # else they were tried with the orders
-                self.alphas_ = pd.DataFrame(steps).rename(columns={"search_log_loss": "log_loss"})
-                self.chosen_ = "; ".join(run.notes)
+            self.alphas_ = pd.DataFrame(steps).rename(columns={"search_log_loss": "log_loss"})
+        if run.choices:
+            self.chosen_ = "; ".join(run.choices)
 
 
 @documented

@@ -1,6 +1,7 @@
 """TAN, KDB and AnDE: Bayesian network classifiers on levels. Counting is all there is to fitting them."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from alrviz.data.encode import Encoder
 from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.frames import cell_frame, contribution_frame, normalised, tuple_variances
@@ -35,12 +37,15 @@ class CountedClassifier(RecipeClassifier):
     n_bins: int = 10
 
     def _learn(
-        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: FitProgress | None = None
-    ) -> Recipe:
+        self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
+        progress: FitProgress | None = None,
+    ) -> tuple[Encoder, Recipe]:  # fmt: skip
+        prepared = encode(recipe)
         require_learnable(prepared.encoded)
         require_memory(price_of(prepared.encoded, recipe, max_memory=self.max_memory, stop=stop))
         self._keep(learn(prepared, recipe, stop), prepared.encoded.names)
-        return recipe
+        assert prepared.encoder is not None
+        return prepared.encoder, recipe
 
     def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
         self._model: NetworkModel | AverageModel = learned.model

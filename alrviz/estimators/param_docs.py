@@ -4,10 +4,9 @@
 PARAMETERS: dict[str, tuple[str, str]] = {
     "order": (
         'int from 1, or "auto"',
-        'n: how many columns each tuple has. At most the number of columns. "auto" raises it as long as AnJE of the '
-        "next order has a lower log loss on a part of the training rows, by more than one standard error; beside "
-        'alpha="auto"'
-        " of hlr and halr as long as the model itself, at its own penalties, has, on rows held out.",
+        'n: how many columns each tuple has. At most the number of columns. "auto" raises it as long as the '
+        "next order, at its own penalties, has a lower log loss on folds of the training rows (of more than 20,000 a "
+        "third), by more than one standard error.",
     ),
     "alpha": (
         'float from 0, "auto" or "cv"',

@@ -10,6 +10,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -40,7 +41,7 @@ from alrviz.errors import (
 )
 from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
 from alrviz.fitting.families import ENCODING, family_of, require_streams
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT, STOPPED, Outcome, Step
@@ -139,12 +140,9 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, y, weights = drop_weightless(X, check_classes(self, X, y), sample_weight)
         self._check(recipe)
         recipe = self._settled(recipe, X, y, weights)
-        prepared = self._prepared(recipe, X, y, weights)
-        encoder = prepared.encoder
-        assert encoder is not None
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         with FitProgress(self, context, on_step) as progress:
-            recipe = self._learn(prepared, recipe, progress=progress)
+            encoder, recipe = self._learn(self._encoding(X, y, weights), recipe, progress=progress)
         self._remember(encoder, recipe)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=lambda: vars(self))
         text = f"{type(self).__name__}: {lost_text(encoder)}" if encoder.lost_ else ""
@@ -194,21 +192,22 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         encoded = prepared.encoded
         y = encoded.classes[encoded.y]
         recipe = self._settled(asked, X, y, encoded.weights, stop, prepared.splitting)
-        if recipe.most_levels != asked.most_levels:  # the order that was chosen has other cuts
-            prepared = self._prepared(recipe, X, y, encoded.weights)
-        assert prepared.encoder is not None
-        self._remember(prepared.encoder, self._learn(prepared, recipe, stop))
+        again = self._encoding(X, y, encoded.weights, prepared.splitting)
+
+        def encode(of: Recipe) -> Prepared:  # the order that is chosen may have other cuts
+            return prepared if of.encoding == asked.encoding else again(of)
+
+        self._remember(*self._learn(encode, recipe, stop))
         return self
 
-    def _prepared(self, recipe: Recipe, X: Any, y: NDArray[Any], weights: Floats) -> Prepared:
-        """Rows of a checked table, encoded as a recipe says."""
-        encoder = Encoder(
-            discretize=recipe.cuts,
-            n_bins=recipe.most_levels,
-            missing=recipe.missing,
-            categorical_features=self.categorical_features,
-        ).fit(X, y, weights)
-        return Prepared(encoder.encode(X, y, weights), None, encoder, threads(self.n_jobs))
+    def _encoding(
+        self, X: Any, y: NDArray[Any], weights: Floats, splitting: Splitting = AT_RANDOM
+    ) -> Callable[[Recipe], Prepared]:
+        """What encodes the rows of a checked table as a recipe says."""
+        return partial(
+            encode_rows, X=X, y=y, weights=weights, categorical_features=self.categorical_features,
+            n_jobs=threads(self.n_jobs), splitting=splitting,
+        )  # fmt: skip
 
     def _remember(self, encoder: Encoder, recipe: Recipe) -> None:
         """Keep what was fitted beside the model: how rows become codes, and what was run."""
@@ -239,10 +238,11 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _learn(
-        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "FitProgress | None" = None
-    ) -> Recipe:
-        """Learn the model of rows whose covers and counts others may have asked for, and keep it; return the recipe,
-        settings chosen meanwhile filled in.
+        self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
+        progress: "FitProgress | None" = None,
+    ) -> tuple[Encoder, Recipe]:  # fmt: skip
+        """Learn the model of rows that are encoded as a recipe says, and keep it; return the encoder, and the recipe
+        with the settings that were chosen meanwhile.
         """
 
     def _tell(self) -> None:
@@ -379,12 +379,13 @@ class RunClassifier(RecipeClassifier):
     }
 
     def _learn(
-        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: "FitProgress | None" = None
-    ) -> Recipe:
-        run = Run.on(prepared, recipe, max_memory=self.max_memory)
+        self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
+        progress: "FitProgress | None" = None,
+    ) -> tuple[Encoder, Recipe]:  # fmt: skip
+        run = Run.on(encode(recipe), recipe, max_memory=self.max_memory, encode=encode)
         self._drain(run, progress, stop)
         self._take(run)
-        return run.recipe
+        return run.encoder, run.recipe
 
     def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
         run = Run(stream, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory)

@@ -12,7 +12,7 @@ the smallest class has rows; to its own scores where a class has one.
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from alrviz.data.encode import Encoder
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
@@ -51,8 +52,10 @@ class TableClassifier(RecipeClassifier):
     random_state: Any = None
 
     def _learn(
-        self, prepared: Prepared, recipe: Recipe, stop: StopToken = NEVER, progress: FitProgress | None = None
-    ) -> Recipe:
+        self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
+        progress: FitProgress | None = None,
+    ) -> tuple[Encoder, Recipe]:  # fmt: skip
+        prepared = encode(recipe)
         encoded = prepared.encoded
         require_memory(price_of(encoded, recipe, max_memory=self.max_memory))
         self._numeric = encoded.numeric
@@ -61,7 +64,8 @@ class TableClassifier(RecipeClassifier):
         X = self._matrix(encoded.codes, encoded.numbers)
         weights = None if (encoded.weights == 1.0).all() else encoded.weights  # the same forest as without any
         self.model_ = self._fitted(X, encoded.y, weights, recipe)
-        return recipe
+        assert prepared.encoder is not None
+        return prepared.encoder, recipe
 
     @abstractmethod
     def _fitted(self, X: Floats, y: Any, weights: Floats | None, recipe: Recipe) -> Any:

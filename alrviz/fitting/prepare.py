@@ -209,7 +209,7 @@ def prepare(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None = None, sto
         Stopped: if the token was pulled meanwhile.
         TableError: if no model can be learned from the table.
     """
-    key = (recipe.cuts, recipe.most_levels, recipe.missing, recipe.holdout, recipe.seed)
+    key = (*recipe.encoding, recipe.holdout, recipe.seed)
     with _shelves_lock:
         shelf = _shelves.setdefault(dataset, _Shelf())
     with _turn(shelf.lock, stop):
@@ -220,12 +220,26 @@ def _encode(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None, stop: Stop
     train, held = split(dataset.y, recipe.holdout, recipe.seed, dataset.splitting)
     frame, labels = dataset.X, dataset.y
     stop.check()
-    encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing)
-    X, y = frame.iloc[train], labels[train]
-    encoder.fit(X, y, stop=stop)
-    encoded = encoder.encode(X, y, stop=stop)
-    holdout = encoder.encode(frame.iloc[held], labels[held], stop=stop) if len(held) else None
-    return Prepared(encoded, holdout, encoder, n_jobs, splitting=dataset.splitting.of_rows(train))
+    return encode_rows(
+        recipe, frame.iloc[train], labels[train], held=(frame.iloc[held], labels[held]) if len(held) else None,
+        n_jobs=n_jobs, splitting=dataset.splitting.of_rows(train), stop=stop,
+    )  # fmt: skip
+
+
+def encode_rows(
+    recipe: "Recipe", X: Any, y: NDArray[Any], weights: NDArray[np.float64] | None = None, *,
+    held: tuple[Any, ...] | None = None, categorical_features: Any = "from_dtype", n_jobs: int | None = None,
+    splitting: Splitting = AT_RANDOM, stop: StopToken = NEVER,
+) -> Prepared:  # fmt: skip
+    """Return training rows (and `held`: X, y, weights of rows to watch) encoded as a recipe says, their cuts and levels
+    learned; of the training rows alone.
+    """
+    encoder = Encoder(
+        discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing,
+        categorical_features=categorical_features,
+    ).fit(X, y, weights, stop=stop)  # fmt: skip
+    holdout = None if held is None else encoder.encode(*held, stop=stop)
+    return Prepared(encoder.encode(X, y, weights, stop=stop), holdout, encoder, n_jobs, splitting=splitting)
 
 
 def require_learnable(encoded: Encoded) -> None:

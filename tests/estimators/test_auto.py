@@ -9,8 +9,9 @@ import alrviz
 from alrviz import AutoClassifier
 from alrviz.data.encode import Encoder
 from alrviz.errors import TableError
-from alrviz.estimators import best_order
+from alrviz.fitting import best_order
 from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.pricing.price import price_of
 from tests.fitting.test_alpha_tuned import hard_tables, log_losses, planted
 
 
@@ -61,13 +62,14 @@ def test_it_is_cloned_saved_and_explained(tmp_path):
 
 
 def test_an_order_that_is_too_much_work_is_not_tried_or_has_its_best_pairs_alone(monkeypatch, tmp_path):
-    monkeypatch.setattr(best_order, "MOST_WORK", 10)
+    monkeypatch.setattr(best_order, "MOST_WORK", 1e-9)
     X, y = planted(200)
     model = AutoClassifier().fit(X, y)
     assert model.order_ == 1
     assert "order 2 is too much work to be chosen by itself (give order=2 to have it)" in model.chosen_
-    prepared_for_some = best_order.FOLDS * (200 * 15 + best_order.CELL * 15 * 9 * 3) / 2
-    monkeypatch.setattr(best_order, "MOST_WORK", prepared_for_some)
+    encoded = Encoder(discretize="smooth", n_bins=24).fit(X, y).encode(X, y)
+    whole = price_of(encoded, model.to_recipe(order=2)).work * best_order.FOLDS
+    monkeypatch.setattr(best_order, "MOST_WORK", whole / 2)
     some = AutoClassifier().fit(X, y)
     assert "of single columns and the best 7 of each higher order" in some.chosen_
     assert some.cells_.n_tuples == 6 + 7
@@ -102,14 +104,14 @@ def test_it_is_never_worse_than_the_class_shares_beyond_a_standard_error(name):
 def test_what_is_fitted_to_rows_encoded_before_is_the_model_of_fit():
     """Studies share rows among recipes; the order that is chosen has its own cuts."""
     X, _ = planted(300)
-    X["number"] = np.random.default_rng(5).normal(size=300)
-    y = (X["number"] > 0).to_numpy()
+    X[["u", "v"]] = np.random.default_rng(5).normal(size=(300, 2))
+    y = (X["u"] * X["v"] > 0).to_numpy()
     model = AutoClassifier(random_state=0).fit(X, y)
     recipe = model.to_recipe()
     encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.most_levels).fit(X, y)
     prepared = Prepared(encoder.encode(X, y), None, encoder)
     same = AutoClassifier(random_state=0).fit_prepared(X, prepared)
-    assert encoder.levels_[-1] < model.encoder_.levels_[-1]
+    assert encoder.levels_[-1] > model.encoder_.levels_[-1]
     np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
 
 

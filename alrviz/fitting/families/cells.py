@@ -146,8 +146,7 @@ class CellFamily(Family):
             covered.rows, covered.cover, tables, with_number(params), classes, stop, seed=request.recipe.seed,
             chains=prepared.encoded.chains,
         )  # fmt: skip
-        n_alphas = params["order"] if "alpha" in params and self.params["alpha"].each else 1
-        return tuned(BuiltFit(fit, covered.heldout, baseline, tables, compiled), request, n_alphas)
+        return tuned(BuiltFit(fit, covered.heldout, baseline, tables, compiled), request)
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """The order, and what fits over chunks have: a `RecipeError` else."""

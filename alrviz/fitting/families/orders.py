@@ -27,7 +27,7 @@ _KEEP = Param(
 )  # fmt: skip
 
 
-class _Hierarchical(Fitted):
+class HierarchicalFamily(Fitted):
     """What hlr and halr share: the tuples of all orders, or single columns and the best of higher ones, and a penalty
     for each order.
     """
@@ -100,7 +100,7 @@ class _Hierarchical(Fitted):
 _SAYS_ALPHA = "`alpha` is one number, or one for each order (inf leaves that order out)"
 
 
-class HLR(_Hierarchical, LR):
+class HLR(HierarchicalFamily, LR):
     """hLR^n: weights of the cells of all orders up to n."""
 
     name = words = "hlr"
@@ -130,7 +130,7 @@ class HLR(_Hierarchical, LR):
     aliases: ClassVar[Mapping[str, str]] = {"hierarchicallr": 'Recipe("hlr")'}
 
 
-class HALR(_Hierarchical, ALR):
+class HALR(HierarchicalFamily, ALR):
     """hALR^n: weights of log theta over the cells of all orders up to n."""
 
     name = words = "halr"

@@ -31,7 +31,7 @@ from alrviz.models.cell_space import (
 from alrviz.models.index import MOST_ROWS, index_cells
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.passes.aligned_buffers import lanes_of
-from alrviz.passes.cost_model import Work, seconds_here, seconds_per_pass
+from alrviz.passes.cost_model import Work, seconds_here
 from alrviz.passes.rows import as_compiled
 from alrviz.passes.stochastic import most_visits
 from alrviz.passes.stream import FANOUT, LARGE
@@ -65,6 +65,8 @@ class Price:
         allowed: bytes that may be used.
         refused: why it will not be run; empty if it will.
         choice: the solver that will run, and why; None if it was not asked for.
+        work: seconds of a pass on one thread of the reference machine, the same wherever it is priced; 0 where that is
+            not known.
     """
 
     parameters: int
@@ -74,6 +76,7 @@ class Price:
     allowed: int
     refused: str = ""
     choice: SolverChoice | None = None
+    work: float = 0.0
 
 
 class ShapePrice(NamedTuple):
@@ -166,10 +169,11 @@ def price(
         own += VISIT * int(most_visits(n_rows if weight is None else weight, rows.kept))
     size = peak_bytes(*shape, steps, own)
     work = Work(rows.kept, n_classes, seen, tables.blocks, tables.joint, tables.links)
-    seconds = seconds_per_pass(work, n_jobs) if timed and cells <= MOST_CELLS else None
+    alone = work.reference_seconds()
+    seconds = seconds_here(alone, n_jobs, n_classes) if timed and cells <= MOST_CELLS else None
     parameters = n_classes * (1 + cells)
     refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, allowed)
-    return Price(parameters, seen, size, seconds, allowed, refused, choice)
+    return Price(parameters, seen, size, seconds, allowed, refused, choice, alone)
 
 
 def price_of(

@@ -20,13 +20,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
 from alrviz.data.stream.table import CodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
+from alrviz.fitting.best_keep import Build, best_keep
+from alrviz.fitting.best_order import best_order
 from alrviz.fitting.families import RUNS, observers, require_streams
+from alrviz.fitting.families.alpha_folds import AUTO
 from alrviz.fitting.families.build_fit import Fit
+from alrviz.fitting.families.counted import SAMPLE, first_rows
 from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
@@ -38,7 +44,6 @@ from alrviz.fitting.runs.run_attributes import RunAttributes
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.runs.worker import Driven, Worker
-from alrviz.fitting.settle import Build, settle, unsettled
 from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, STOPPED, Outcome, Step
@@ -87,6 +92,7 @@ class Run(RunAttributes, Driven):
 
     Attributes:
         trace: the steps so far; readable from any thread at any time.
+        tried: what order="auto" has tried so far, as lines: order, alpha_1, ... where they are to be found, log_loss.
         outcome: None until the run has ended, then why.
         activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
         price: parameters and bytes, once known (`price_of` estimates the seconds per pass too).
@@ -158,6 +164,8 @@ class Run(RunAttributes, Driven):
         self._tables: Tables | None = None
         self._levels: list[Level] = []
         self._settled: list[str] = []
+        self.tried: list[Mapping[str, float]] = []
+        self._encode: Callable[[Recipe], Prepared] | None = None
         self._chosen_in = 0  # passes
         self._state: SolverState | None = None
         self._seconds = 0.0
@@ -189,10 +197,15 @@ class Run(RunAttributes, Driven):
         max_memory: int | None = None,
         start: LinearModel | None = None,
         on_step: Callable[[Step], object] | None = None,
+        encode: Callable[[Recipe], Prepared] | None = None,
     ) -> "Run":
-        """Return a run on rows that are prepared, covers and counts shared with whoever has them too."""
+        """Return a run on rows that are prepared, covers and counts shared with whoever has them too.
+
+        `encode` returns the same rows as a recipe of another order has them; None where only codes are known, which
+        every order that is tried (order="auto") then takes.
+        """
         run = cls(None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step)
-        run._prepared = prepared
+        run._prepared, run._encode = prepared, encode
         return run
 
     # -- driving ------------------------------------------------------------------------------------------------------
@@ -265,7 +278,8 @@ class Run(RunAttributes, Driven):
             other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
         else:
             other = Run(self.dataset, self.recipe, scheduler=self._scheduler, **limits)
-        other._settled, other._chosen_in = [*self._settled], self._chosen_in  # its recipe has what was chosen
+        # its recipe has what was chosen
+        other._settled, other.tried, other._chosen_in = [*self._settled], [*self.tried], self._chosen_in
         while (not len(other.trace) or other.trace[-1].index < index) and other.advance() is not None:
             pass
         return other
@@ -409,13 +423,16 @@ class Run(RunAttributes, Driven):
         stop = self._stop
         if self._prepared is None:
             self.activity = "encoding"
-            self._prepared = prepare(self.dataset, self.recipe, self._n_jobs, stop)  # type: ignore[arg-type]
+            self._encode = partial(prepare, self.dataset, n_jobs=self._n_jobs, stop=stop)  # type: ignore[arg-type]
+            self._prepared = self._encode(self.recipe)
         prepared = self._prepared
         require_learnable(prepared.encoded)
         self.activity = "compiling"
         self.compile_seconds = warm_covers(prepared.wide) if self.recipe.definition.counts_cells else 0.0
         stop.check()
-        self._settle(prepared.encoded.n_columns, partial(self._apart, prepared))
+        if self.recipe.params.get("order") == AUTO:
+            prepared = self._prepared = self._choose_order(prepared)
+        self._choose_keep(partial(self._apart, prepared))
         recipe = self.recipe
         self.activity = "pricing"
         allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
@@ -455,17 +472,46 @@ class Run(RunAttributes, Driven):
             spent=self._chosen_in,
         )  # fmt: skip
         trial = replace(request, hear=lambda level: None, choosing=True)
-        self._settle(len(self._coded.levels), lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
+        if self.recipe.params.get("order") == AUTO:
+            rows = first_rows(self._coded)
+            rows = rows.take(np.arange(min(rows.n_rows, SAMPLE)))
+            self._choose_order(Prepared(rows, None, None, self._n_jobs), drawn=True)
+        self._choose_keep(lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
         self.recipe.definition.check_stream(self.recipe.params, len(self._coded.levels))
         self._chosen_in += sum(own.passes for own in request.used)
         made, self.price = self.recipe.definition.make_stream(replace(request, recipe=self.recipe, start=self._start))
         return made
 
-    def _settle(self, n_columns: int, build: Build) -> None:
-        """Choose what the recipe leaves open."""
-        if unsettled(self.recipe):
-            self.activity = f"choosing {' and '.join(unsettled(self.recipe))}"
-            self.recipe, self._settled = settle(self.recipe, n_columns, build, self._stop)
+    def _choose_order(self, prepared: Prepared, drawn: bool = False) -> Prepared:
+        """Choose the order on the training rows, or on rows drawn from a table that is read in batches; return the rows
+        as its cuts have them.
+        """
+
+        def hear(trial: Mapping[str, float]) -> None:
+            self.tried.append(trial)
+            self.activity = f"choosing the order: {trial['log_loss']:.4f} at {trial['order']}"
+
+        self.activity, asked = "choosing the order", self.recipe
+        recipe = asked
+        if drawn:  # a solver of their own, and steps as in memory
+            own = {"solver": "auto", "max_iter": 200}
+            recipe = asked.replace(**{name: value for name, value in own.items() if name in asked.params})
+        found = best_order(
+            recipe, prepared, self._encode or (lambda of: prepared), max_memory=self._max_memory, stop=self._stop,
+            hear=hear,
+        )  # fmt: skip
+        sentence, chosen = found.sentence, found.recipe.params
+        if drawn:
+            sentence += f"; on {prepared.encoded.n_rows:,} rows drawn from the table"
+        self.recipe = asked.replace(**{name: chosen[name] for name in ("order", "alpha", "keep") if name in chosen})
+        self._settled = [*self._settled, sentence]
+        return found.prepared
+
+    def _choose_keep(self, build: Build) -> None:
+        if self.recipe.params.get("keep") == AUTO:
+            self.activity = "choosing keep"
+            self.recipe, sentence = best_keep(self.recipe, build, self._stop)
+            self._settled = [*self._settled, sentence]
 
     def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
         """What a recipe makes of the training rows without D_CV."""

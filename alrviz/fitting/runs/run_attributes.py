@@ -82,6 +82,11 @@ class RunAttributes:
         return made.encoder if made else None
 
     @property
+    def choices(self) -> list[str]:
+        """Sentences: each setting that was chosen ("auto"), and why."""
+        return [*self._settled]
+
+    @property
     def notes(self) -> list[str]:
         """Sentences: what of a table read in batches is not used, or not spread over a cluster, once it is coded; and
         the settings that were chosen ("auto").

@@ -71,6 +71,21 @@ class AlphaTrial:
         """The alphas."""
         return tuple(np.exp(self.log_alpha).tolist())
 
+    @property
+    def value(self) -> float | tuple[float, ...]:
+        """The alphas as a recipe has them."""
+        return self.alpha[0] if len(self.alpha) == 1 else self.alpha
+
+    @property
+    def named(self) -> dict[str, float]:
+        """The alphas as alpha_1, alpha_2, ..."""
+        return _named(self.alpha)
+
+    @property
+    def judged(self) -> tuple[Floats, Floats]:
+        """`rows` and `weights`, as `is_above` takes them."""
+        return self.rows, self.weights
+
 
 @dataclass(frozen=True)
 class ChosenAlpha:
@@ -125,7 +140,7 @@ class AlphaTuned(Solver):
                 return self._begun(objective, state, alpha)
             return replace(
                 state, passes=state.passes + trial.passes, kind="search",
-                extra={**_named(trial.alpha), "search_log_loss": trial.loss},
+                extra={**trial.named, "search_log_loss": trial.loss},
             )  # fmt: skip
         tuned = state.carry
         new = self.solver.advance(objective, replace(state, carry=tuned.carry))
@@ -222,9 +237,17 @@ class AlphaTuned(Solver):
                 spent += products  # the step is -u
                 slope += _by_order(step * objective.ridge * (fold.w - objective.center), objective, alpha)
             passes += share * spent
-        each, weights = np.concatenate(rows), np.concatenate([fold.heldout.weights for fold in folds])
-        loss = float(np.average(each, weights=weights))
-        return AlphaTrial(log_alpha, loss, slope / weights.sum() if sloped else None, passes, each, weights)
+        trial = judged_on(folds, rows, log_alpha, passes)
+        return replace(trial, slope=slope / trial.weights.sum()) if sloped else trial
+
+
+def judged_on(
+    folds: Sequence[AlphaFold], rows: Sequence[Floats], log_alpha: Floats | None = None, passes: float = 0.0
+) -> AlphaTrial:
+    """Return what became of folds whose held-out rows have these losses; None for alphas that were given."""
+    log_alpha = np.empty(0) if log_alpha is None else log_alpha
+    each, weights = np.concatenate(rows), np.concatenate([fold.heldout.weights for fold in folds])
+    return AlphaTrial(log_alpha, float(np.average(each, weights=weights)), None, passes, each, weights)
 
 
 def row_losses(objective: "ObjectiveProtocol", w: Floats, rows: Any) -> Floats:

@@ -12,9 +12,8 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.encode import Encoder
 from alrviz.estimators.recipes import RecipeClassifier
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import encode_rows
 from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_covers, warm_cuts
@@ -42,10 +41,8 @@ class FoldCache:
         self.train, self.test = split.rows(table.y, table.splitting)
         start = time.perf_counter()
         self.X, labels = table.X.iloc[self.train], table.labels[self.train]
-        encoder = Encoder(discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing).fit(self.X, labels)
-        self.prepared = Prepared(
-            encoder.encode(self.X, labels), None, encoder, 1, splitting=table.splitting.of_rows(self.train)
-        )
+        own = table.splitting.of_rows(self.train)
+        self.prepared = encode_rows(recipe, self.X, labels, n_jobs=1, splitting=own)
         self.seconds = time.perf_counter() - start
         self._covering: dict[Hashable, float] = {}
 

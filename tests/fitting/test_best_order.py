@@ -1,12 +1,15 @@
-"""order="auto" and keep="auto": what rows set apart choose, in memory and over passes, and which rows have no part."""
+"""order="auto" and keep="auto": what rows held out choose, in memory and over passes, and which rows have no part."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import alrviz
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting import settle as module
+from alrviz.fitting import best_keep as module
+from alrviz.fitting import best_order
+from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.runs.run import Run
 from tests.models.test_tuple_selection import planted, prepared
@@ -18,20 +21,73 @@ def settled(data, family: str = "salr", **params) -> Run:
     return run
 
 
-def test_the_order_is_that_beyond_which_anje_gains_nothing():
-    run = settled(alrviz.load_demo("tic-tac-toe"), "alr", order="auto")
-    losses = []
-    for order in range(1, 8):
-        anje = Run.on(run._prepared.choosing(0), alrviz.Recipe("anje", order=order))
-        losses.append(anje.advance().extra["heldout_log_loss"])
-    assert losses[:6] == sorted(losses[:6], reverse=True)
-    assert losses[6] > losses[5]
-    listed = ", ".join(f"{loss:.4f} at {order}" for order, loss in enumerate(losses[:6], 1))
-    assert run.notes == [
-        f"order=6 was chosen by AnJE's log loss on 201 training rows set apart: {listed}; at 7, {losses[6]:.4f}, it is "
-        "not lower by one standard error"
+@pytest.mark.parametrize(("family", "highest"), [("anje", 7), ("alr", 4)])
+def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highest):
+    run = settled(alrviz.load_demo("tic-tac-toe"), family, order="auto")
+    encoded, losses = run.encoded, []
+    for order in range(1, highest + 1):
+        nll = 0.0
+        for train, test in split_folds(encoded.y, FOLDS, 0):
+            fold = Run.of(encoded.take(train), alrviz.Recipe(family, order=order), encoded.take(test))
+            *_, last = fold.steps()
+            nll += last.extra["heldout_log_loss"] * len(test)
+        losses.append(nll / encoded.n_rows)
+    assert losses[:-1] == sorted(losses[:-1], reverse=True)
+    assert losses[-1] > losses[-2]
+    listed = ", ".join(f"{loss:.4f} at {order}" for order, loss in enumerate(losses[:-1], 1))
+    why = f"at {highest}, {losses[-1]:.4f}, it is not lower by one standard error"
+    assert run.notes == run.choices
+    assert run.notes == [f"order={highest - 1} was chosen by held-out log loss of 3 folds: {listed}; {why}"]
+    assert [line["order"] for line in run.tried] == [*range(1, highest + 1)]
+    np.testing.assert_allclose([line["log_loss"] for line in run.tried], losses, rtol=1e-9)
+    assert run.recipe.params["order"] == run.model.space.order == highest - 1
+
+
+@pytest.mark.parametrize(
+    "params", [{"alpha": "auto", "discretize": "smooth"}, {"alpha": 1.0, "discretize": "quantile"}]
+)
+def test_a_run_and_a_classifier_choose_the_same(params):
+    """Each order with cuts of its own, on the same rows, whoever asks."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 2)), columns=["u", "v"])
+    data = alrviz.Dataset.from_arrays(X, np.where(X["u"] * X["v"] + rng.normal(size=300) / 3 > 0, "a", "b"))
+    recipe = alrviz.Recipe("hlr", order="auto", holdout=0.0, **params)
+    run = alrviz.Run(data, recipe)
+    run.start()
+    assert run.join()
+    model = alrviz.make_estimator(recipe).fit(data.X, data.y)
+    assert run.recipe.params["order"] == model.cells_.order == 2
+    assert model.chosen_ == run.choices[0]
+    pd.testing.assert_frame_equal(model.alphas_, pd.DataFrame(run.tried))
+    np.testing.assert_array_equal(run.model.phi, model.phi_)
+
+
+def test_rows_known_as_codes_alone_stay_as_they_are():
+    of = prepared(*planted(600))
+    run = Run.on(of, alrviz.Recipe("lr", order="auto", alpha="auto"))
+    run.advance()
+    assert run.encoded is of.encoded
+    assert run.recipe.params["alpha"] == pytest.approx(run.tried[-1]["alpha_1"], rel=1e9)
+
+
+def test_the_hinge_loss_is_judged_by_log_loss_and_few_rows_say_so():
+    data = alrviz.load_demo("tic-tac-toe")
+    runs = [settled(data, "lr", order="auto", objective=objective) for objective in ("nll", "hinge")]
+    assert runs[0].notes == runs[1].notes
+    few = alrviz.Dataset.from_arrays([["a"], ["b"]], [0, 1])
+    assert settled(few, "hlr", order="auto", alpha="auto", holdout=0.0).notes == [
+        "too few rows to hold some out: order=1, alpha=1"
     ]
-    assert run.recipe.params["order"] == run.model.space.order == 6
+
+
+def test_what_is_too_much_work_or_memory_is_not_tried(monkeypatch):
+    data = alrviz.load_demo("tic-tac-toe")
+    monkeypatch.setattr(best_order, "MOST_WORK", 0.0)
+    assert (
+        settled(data, "alr", order="auto")
+        .notes[0]
+        .endswith("at 1; order 2 is too much work to be chosen by itself (give order=2 to have it)")
+    )
 
 
 @pytest.mark.parametrize("params", [{"order": "auto", "keep": 1.0}, {"order": 2, "keep": "auto"}])
@@ -43,13 +99,13 @@ def test_over_passes_the_same_is_chosen(tmp_path, params):
     found = [settled(data, holdout=0.0, max_iter=3, solver="adagrad", alpha=0, **params) for data in (stream, whole)]
     for run in found:
         assert len(run.notes) == 1
-        assert "on 1,800 training rows set apart" in run.notes[0]
         if params["keep"] == "auto":  # the steps are not those in memory, to the last bit
+            assert "on 1,800 training rows set apart" in run.notes[0]
             assert run.recipe.params["keep"] <= 0.1  # one pair tells, and a column a little
             assert [5, 6] in run.model.space.tuples.tolist()
         else:
-            assert run.notes == found[0].notes
-            assert run.recipe.params["order"] == 6  # AnJE weighs a pair among many ever less
+            assert run.recipe.params["order"] == 2
+            assert ("; on 6,000 rows drawn from the table" in run.notes[0]) == (run is found[0])
     with pytest.raises(RecipeError, match="order=9"):
         alrviz.Run(stream, alrviz.Recipe("salr", order=9, keep="auto"))
 
@@ -58,12 +114,12 @@ def test_a_replay_has_the_passes_and_the_notes_of_what_was_chosen(tmp_path):
     X, y = planted(600)
     X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
     stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
-    run = settled(stream, "alr", holdout=0.0, max_iter=3, solver="adagrad", order="auto")
+    run = settled(stream, "salr", holdout=0.0, max_iter=3, solver="adagrad", order="auto", keep="auto")
     run.advance()
     again = run.replay(1)
     assert [step.passes for step in again.trace] == [step.passes for step in run.trace]
     assert run.trace[0].passes > 2
-    assert again.notes == run.notes
+    assert (again.notes, again.tried) == (run.notes, run.tried)
 
 
 def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
@@ -78,7 +134,7 @@ def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
         return 1.0 + above[tried[-1]] + rng.permutation(noise), np.ones(400)
 
     monkeypatch.setattr(module, "_losses", losses)
-    recipe, (sentence,) = module.settle(alrviz.Recipe("salr", keep="auto"), 9, lambda recipe: recipe, None)
+    recipe, sentence = module.best_keep(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
     assert tried == [1.0, 0.8, 0.6, 0.4, 0.3, 0.2]  # two in a row were worse; what is too large is passed over
     assert recipe.params["keep"] == 0.4
     assert sentence == (
@@ -102,8 +158,9 @@ def test_rows_that_are_held_out_have_no_part():
 def test_a_classifier_chooses_and_keeps_what_was_chosen(tmp_path):
     X, y = planted(3000)
     model = alrviz.SelectiveALRClassifier(order="auto", keep="auto").fit(X, y)
-    assert model.cells_.order > 2
+    assert model.cells_.order == 2
     assert len(model.cells_.tuples) <= 3
+    assert [sentence.split(" ")[0][:5] for sentence in model.chosen_.split("; ")[::2]] == ["order", "keep="]
     alrviz.save_model(model, tmp_path / "m.zip")
     np.testing.assert_array_equal(alrviz.load_model(tmp_path / "m.zip").predict_proba(X), model.predict_proba(X))
 

@@ -1,0 +1,134 @@
+"""order="auto": the order whose fits lose least on rows held out, each at the penalties that it would be fitted with.
+
+Orders 1, 2, ... are tried in turn on the same folds of the training rows (see fitting/folds.py), each with its own cuts
+(`Recipe.most_levels`); with alpha="auto" each at its best alphas (fitting/solvers/alpha_tuned.py). An order is taken
+where its log loss is lower than that of the one before by more than a standard error of the rows' differences, and ends
+the search where not. What a pass over the folds would take is known from the price, in seconds of the reference
+machine: of all orders at once (hlr, halr) as many tuples are kept as are not too much; otherwise a higher order is not
+tried. Of tables read in batches, rows drawn from all of them choose.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import comb
+from typing import Any
+
+from alrviz.errors import MemoryLimitError
+from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds
+from alrviz.fitting.families.family import FitRequest
+from alrviz.fitting.families.orders import HierarchicalFamily
+from alrviz.fitting.families.selected import kept_words, most_kept
+from alrviz.fitting.folds import FOLDS, MANY
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.pricing.price import price_of, require_memory
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.solvers.alpha_tuned import AlphaTrial, is_above
+from alrviz.stop import NEVER, StopToken
+
+HIGHEST = 12
+# Seconds of a pass over the folds, on one thread of the reference machine, beyond which an order is not tried: so many
+# a row, but for about half a minute of one thread at least and five at most.
+LEAST_WORK, ROW_WORK, MOST_WORK = 7.5e-3, 1.5e-6, 7.5e-2
+
+
+@dataclass(frozen=True, eq=False)
+class BestOrder:
+    """What was chosen.
+
+    Attributes:
+        recipe: with its order, its alphas where these were to be found, and what is kept of the higher orders.
+        prepared: the rows, encoded as that recipe says.
+        sentence: what was chosen and why.
+    """
+
+    recipe: Recipe
+    prepared: Prepared
+    sentence: str
+
+
+def best_order(
+    recipe: Recipe,
+    prepared: Prepared,
+    encoded_as: Callable[[Recipe], Prepared],
+    *,
+    max_memory: int | None = None,
+    stop: StopToken = NEVER,
+    hear: Callable[[Mapping[str, float]], None] = lambda trial: None,
+) -> BestOrder:
+    """Choose the order of a recipe, and with alpha="auto" its alphas.
+
+    Args:
+        recipe: with order="auto".
+        prepared: the training rows in some encoding.
+        encoded_as: the same rows, encoded as a recipe of some order says.
+        max_memory: bytes that a fit may take; None for half of what is free.
+        stop: ends it.
+        hear: hears of each trial as it ends: order, alpha_1, ... where they are to be found, and log_loss.
+
+    Raises:
+        MemoryLimitError: not even order 1 fits.
+        Stopped: once `stop` is pulled.
+    """
+    found: list[tuple[Recipe, Prepared, AlphaTrial]] = []
+    tunes, n_columns = recipe.params.get("alpha") == AUTO, prepared.encoded.n_columns
+    plural = "s" * (n_columns > 1)
+    why = f"the table has {n_columns} column{plural}" if n_columns <= HIGHEST else f"{HIGHEST} is the highest order"
+    for order in range(1, min(n_columns, HIGHEST) + 1):
+        of = recipe.replace(order=order)
+        try:
+            rows = encoded_as(of)
+            of, share = _affordable(of, rows, max_memory, stop)
+            if order > 1 and share < 1.0:
+                why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
+                break
+            request = FitRequest(rows, judged := _judged(of), judged.params, _silent, stop, max_memory=max_memory)
+            best = best_on_folds(request, partial(_told, hear, order))
+        except MemoryLimitError:
+            if order == 1:
+                raise
+            why = f"order {order} needs more memory than may be used"
+            break
+        if best is None:
+            fallback = of.replace(alpha=BEFORE) if tunes else of
+            return BestOrder(fallback, rows, f"too few rows to hold some out: order=1{', alpha=1' * tunes}")
+        if found and not is_above(found[-1][-1].judged, best.judged):
+            why = f"at {order}, {best.loss:.4f}, it is not lower by one standard error"
+            break
+        found.append((of.replace(alpha=best.value) if tunes else of, rows, best))
+    of, rows, best = found[-1]
+    kept = of.params.get("keep", 1.0) if recipe.params.get("keep") != of.params.get("keep") else 1.0
+    some = f" of single columns and the best {kept_words(kept)} of each higher order" if kept != 1.0 else ""
+    alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.alpha)}) were" if tunes else " was"
+    folds = "a third of the rows" if rows.encoded.n_rows > MANY else f"{FOLDS} folds"
+    losses = ", ".join(f"{trial.loss:.4f} at {one.params['order']}" for one, _, trial in found)
+    sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}"
+    return BestOrder(of, rows, sentence)
+
+
+def _judged(recipe: Recipe) -> Recipe:
+    """The recipe by whose log loss an order is judged: the hinge loss has none, and what to keep is chosen later."""
+    others: list[tuple[str, str, Any]] = [("objective", "hinge", "nll"), ("keep", AUTO, 1.0)]
+    return recipe.replace(**{name: other for name, own, other in others if recipe.params.get(name) == own})
+
+
+def _affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
+    """The recipe, with a `keep` where all tuples are too much work; and the share of that work that may be done."""
+    encoded, order = rows.encoded, recipe.params["order"]
+    price = price_of(encoded, _judged(recipe), max_memory=max_memory, stop=stop)
+    require_memory(price)
+    budget = min(max(ROW_WORK * encoded.n_rows, LEAST_WORK), MOST_WORK)
+    share = budget / (price.work * (1 if encoded.n_rows > MANY else FOLDS))
+    n_tuples = comb(encoded.n_columns, order)
+    keep = int(share * n_tuples)
+    if order != 2 or share >= 1.0 or keep < encoded.n_columns or not isinstance(recipe.definition, HierarchicalFamily):
+        return recipe, share
+    return recipe.replace(keep=min(keep, most_kept(recipe.params["keep"], n_tuples))), 1.0
+
+
+def _told(hear: Callable[[Mapping[str, float]], None], order: int, trial: Mapping[str, float]) -> None:
+    hear({"order": order, **trial})
+
+
+def _silent(what: str) -> None:
+    """Say nothing of what a fold does."""
