@@ -64,6 +64,8 @@ from .studies.protocols.compare import compare as compare
 from .studies.protocols.evaluate import evaluate as evaluate
 from .studies.protocols.learning_curve import learning_curve as learning_curve
 from .studies.protocols.alpha_path import alpha_path as alpha_path
+from .studies.effects.interactions import Interactions as Interactions, interactions as interactions
+from .studies.effects.row_explanation import RowExplanation as RowExplanation
 from .studies.race.race import Race as Race, race as race
 from .studies.core.study import Study as Study
 from .studies.statistics.evaluation import Evaluation as Evaluation

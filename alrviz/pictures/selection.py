@@ -28,7 +28,7 @@ from alrviz.pictures.level_axis import short
 from alrviz.pictures.orders import log_range, power_ticks
 from alrviz.pictures.palette import GREY, GROUNDS, INKS, MARKERS, family_colour, racer_colours, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
-from alrviz.studies.protocols.choose_tuples import tuples_text
+from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.live_selection import Search
 from alrviz.studies.statistics.measures import loss_text
 

@@ -25,6 +25,7 @@ _MODELS = {"zero": "0", "one": "1", "anje": "AnJE", "shares": "class shares", 0:
 _VALUES: Mapping[str, Mapping[Any, str]] = {
     "start": _MODELS, "center": _MODELS, "cross_tuning": {True: "tuned", False: "to the end"}, "solver": SOLVER_NAMES,
 }  # fmt: skip
+_TUPLES = {1: "columns", 2: "pairs", 3: "triples", 4: "quadruples"}
 
 
 def short_names(recipes: Sequence[Recipe]) -> list[str]:
@@ -70,3 +71,12 @@ def parameter_words(name: str, value: Any) -> str:
         if value in ("cv", "auto"):
             return "nested CV" if value == "cv" else "alpha by itself"
     return _WORDS.get(name, name + "={}").format(_VALUES.get(name, {}).get(value, value))
+
+
+def tuples_text(order: int) -> str:
+    """Return what tuples of so many columns are called.
+
+    >>> tuples_text(2), tuples_text(7)
+    ('pairs', 'tuples of 7 columns')
+    """
+    return _TUPLES.get(order, f"tuples of {order} columns")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core.names import tuples_text
 from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
@@ -24,16 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEEPS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
-NAMES = {1: "columns", 2: "pairs", 3: "triples", 4: "quadruples"}
-
-
-def tuples_text(order: int) -> str:
-    """Return what tuples of so many columns are called.
-
-    >>> tuples_text(2), tuples_text(7)
-    ('pairs', 'tuples of 7 columns')
-    """
-    return NAMES.get(order, f"tuples of {order} columns")
 
 
 @dataclass(frozen=True)

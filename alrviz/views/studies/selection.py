@@ -23,7 +23,8 @@ from alrviz.pictures import selection as drawn
 from alrviz.pictures.path import LEFT, RIGHT
 from alrviz.pictures.picture import Plot
 from alrviz.studies.core.export import made_from, race_about, study_csv, to_csv
-from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict, tuples_text
+from alrviz.studies.core.names import tuples_text
+from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict
 from alrviz.studies.protocols.live_selection import AT_ONCE, LiveSelection, Search
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.background_task import BackgroundTask

@@ -1,0 +1,199 @@
+"""Pure effects: what tuples add to scores, freed of what their parts say alone. See models/effects.py.
+
+f       (S, C)   what each cell adds, cells of a tuple together; w (S,) its share of the weight
+begin   (T + 1,) where a tuple's cells begin;  part (T, n): the tuple without its column j, -1 for the intercept
+moves   (M, C)   what was moved to each cell of each part: those of tuple t and column j from room[t, j] on
+at      (S, n)   the row of `moves` that belongs to a cell and a column, -1 for none;  mass (M,) the weight there
+"""
+
+import numpy as np
+
+from alrviz.kernels import kernel
+
+
+@kernel
+def _slice_means(n, f, w, at, mass, base, begin, end, means):
+    """Write to means (K, C) the weighted means of f over cells that agree but for one of n columns; returns the largest
+    of them, and the weighted sum of their squares.
+    """
+    means[:] = 0.0
+    for c in range(begin, end):
+        if w[c] > 0.0:
+            for j in range(n):
+                for k in range(f.shape[1]):
+                    means[at[c, j] - base, k] += w[c] * f[c, k]
+    largest, squares = 0.0, 0.0
+    for m in range(len(means)):
+        if mass[base + m] > 0.0:
+            for k in range(f.shape[1]):
+                means[m, k] /= mass[base + m]
+                largest = max(largest, abs(means[m, k]))
+                squares += mass[base + m] * means[m, k] * means[m, k]
+    return largest, squares
+
+
+@kernel
+def purify(t, n, f, w, begin, at, mass, room, moves, tol, most):
+    """Make all slice means of tuple t, of n columns, 0; returns the largest one left, relative to the largest f.
+
+    They are the slopes of  min over m of  sum_c w_c |f_c - sum_j m_j(c)|^2,  which conjugate gradients solve: no column
+    comes first, and where columns are nearly equal (a correlation of .99) forty steps do what takes a thousand sweeps
+    column by column. f is always what it was less what was moved, whatever is left.
+    """
+    lo, hi, base = begin[t], begin[t + 1], room[t, 0]
+    rows = room[t, n] - base
+    means, along, size = np.zeros((rows, f.shape[1])), np.zeros((rows, f.shape[1])), 0.0
+    for c in range(lo, hi):
+        for k in range(f.shape[1]):
+            size = max(size, abs(f[c, k]))
+    left, now = _slice_means(n, f, w, at, mass, base, lo, hi, means)
+    before = np.inf
+    for _ in range(most):
+        if left <= tol * size:
+            break
+        for m in range(rows):
+            for k in range(f.shape[1]):
+                along[m, k] = means[m, k] + now / before * along[m, k]
+        bend = 0.0
+        for c in range(lo, hi):
+            if w[c] > 0.0:
+                for k in range(f.shape[1]):
+                    change = 0.0
+                    for j in range(n):
+                        change += along[at[c, j] - base, k]
+                    bend += w[c] * change * change
+        if bend <= 0.0:
+            break
+        step = now / bend
+        for c in range(lo, hi):
+            for j in range(n):
+                if at[c, j] >= 0:
+                    for k in range(f.shape[1]):
+                        f[c, k] -= step * along[at[c, j] - base, k]
+        for m in range(rows):
+            for k in range(f.shape[1]):
+                moves[base + m, k] += step * along[m, k]
+        before = now
+        left, now = _slice_means(n, f, w, at, mass, base, lo, hi, means)
+    return left / size if size > 0.0 else 0.0
+
+
+@kernel
+def row_effects(located, chosen, codes, origin, levels, tuples, begin, f, defaults, part, room, moves, out):
+    """Write to out (R, len(chosen), C) what tuples add to the scores of rows origin, ... of the codes.
+
+    `located` (R, T) are rows of a cell table, as kernels/cells.py has them. A cell that is not there adds defaults[t],
+    or defaults[T + t] where it has a level beyond `levels` (a,), less what was moved.
+    """
+    n_tuples = len(begin) - 1
+    for i in range(len(located)):
+        for q in range(len(chosen)):
+            t = chosen[q]
+            s = np.int64(located[i, t]) - 2 * n_tuples
+            if s >= 0:
+                for k in range(f.shape[1]):
+                    out[i, q, k] = f[s, k]
+                continue
+            absent = t
+            for j in range(tuples.shape[1]):
+                if codes[tuples[t, j], origin + i] >= levels[tuples[t, j]]:
+                    absent = n_tuples + t
+            for k in range(f.shape[1]):
+                out[i, q, k] = defaults[absent, k]
+            for j in range(part.shape[1]):
+                row = room[t, j]
+                if room[t, j + 1] == row:
+                    continue
+                if part[t, j] >= 0:
+                    below = np.int64(located[i, part[t, j]]) - 2 * n_tuples
+                    if below < 0:
+                        continue
+                    row += below - begin[part[t, j]]
+                for k in range(f.shape[1]):
+                    out[i, q, k] -= moves[row, k]
+
+
+@kernel
+def spread(effects, scores, intercept, weights, shares, sums):
+    """Add to sums (T, 3) of each tuple, over rows: weight x (its product with the score, its square, its variance over
+    the classes as probable as the row's score says, halved).
+
+    effects (R, T, C), scores (R, C) their sums, less the intercept (C,), weights (R,); products and squares of what is
+    left of class means, by shares (C,).
+    """
+    classes = scores.shape[1]
+    z, p = np.empty(classes), np.empty(classes)
+    for i in range(len(effects)):
+        top, mean, total = -np.inf, 0.0, 0.0
+        for k in range(classes):
+            top = max(top, scores[i, k] + intercept[k])
+        for k in range(classes):
+            p[k] = np.exp(scores[i, k] + intercept[k] - top)
+            total += p[k]
+            mean += shares[k] * scores[i, k]
+        for k in range(classes):
+            p[k] /= total
+            z[k] = shares[k] * (scores[i, k] - mean)
+        for t in range(effects.shape[1]):
+            product, square, mean, first, second = 0.0, 0.0, 0.0, 0.0, 0.0
+            for k in range(classes):
+                e = effects[i, t, k]
+                product += z[k] * e
+                mean += shares[k] * e
+                square += shares[k] * e * e
+                first += p[k] * e
+                second += p[k] * e * e
+            sums[t, 0] += weights[i] * product
+            sums[t, 1] += weights[i] * (square - mean * mean)
+            sums[t, 2] += weights[i] * 0.5 * (second - first * first)
+
+
+@kernel
+def losses_without(effects, scores, y, sums):
+    """Add to sums (T, 2), over rows, by how much -log p(y) rises where a row's scores lack each tuple, and its square:
+    effects (R, T, C), scores (R, C), y (R,).
+    """
+    classes = scores.shape[1]
+    for i in range(len(effects)):
+        whole = 0.0
+        for t in range(-1, effects.shape[1]):
+            top = -np.inf
+            for k in range(classes):
+                top = max(top, scores[i, k] - (effects[i, t, k] if t >= 0 else 0.0))
+            total = 0.0
+            for k in range(classes):
+                total += np.exp(scores[i, k] - (effects[i, t, k] if t >= 0 else 0.0) - top)
+            loss = np.log(total) + top - scores[i, y[i]]
+            if t < 0:
+                whole = loss
+            else:
+                rise = loss + effects[i, t, y[i]] - whole
+                sums[t, 0] += rise
+                sums[t, 1] += rise * rise
+
+
+@kernel
+def losses_kept(effects, intercept, y, ends, sums):
+    """Add to sums (E + 1, 2), over rows, -log p(y) and whether another class is predicted, by the intercept (C,) and
+    the first ends[e - 1] of the tuples alone: effects (R, T, C), ends (E,) ascending.
+    """
+    classes = len(intercept)
+    scores = np.empty(classes)
+    for i in range(len(effects)):
+        for k in range(classes):
+            scores[k] = intercept[k]
+        done = 0
+        for e in range(len(ends) + 1):
+            for t in range(done, ends[e - 1] if e > 0 else 0):
+                for k in range(classes):
+                    scores[k] += effects[i, t, k]
+            done = ends[e - 1] if e > 0 else 0
+            best = 0
+            for k in range(classes):
+                if scores[k] > scores[best]:
+                    best = k
+            total = 0.0
+            for k in range(classes):
+                total += np.exp(scores[k] - scores[best])
+            sums[e, 0] += np.log(total) + scores[best] - scores[y[i]]
+            sums[e, 1] += best != y[i]

@@ -1,0 +1,278 @@
+"""Pure effects: a score table written as a sum of main effects, pairs, triples ..., each freed of its parts.
+
+    score_k(x) = intercept_k + sum over tuples S of 1 to n columns of  f_S[x_S, k]            up to a number a row
+
+    for every S and every column j of S: the mean of f_S over the rows that agree in all other columns of S is 0
+
+This is functional ANOVA under the data (Lengerich et al. 2020, arXiv 1911.04974), of any order and any number of
+classes: from the largest tuples down, slice means of f_S are taken out of it and added to its part without j, until
+none is left. What was moved is kept, so that the sum holds for every row: a cell that no row has adds what the model
+has for it, less what was moved.
+
+Softmax does not see what is added to all classes: phi has a mean of 0 over the classes first. Columns without a level
+(a missing value that is skipped, one that training never saw) have one here, so that effects are functions of all rows.
+Where cells fall into parts that share no level, the largest tuples are unique and lower ones need not be.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.data.encoded import Encoded
+from alrviz.errors import MemoryLimitError
+from alrviz.kernels import effects as kernels
+from alrviz.memory import free_memory
+from alrviz.models.cell_space import AllOrders, AnySpace, CellSpace, TupleSpace, space_of
+from alrviz.models.index import CellIndex, cell_table, index_cells
+from alrviz.models.linear import LinearModel
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.passes.rows import as_compiled
+from alrviz.passes.threads import resolve_jobs, share
+from alrviz.stop import NEVER, StopToken
+
+# Slice means are 0 up to so much of the largest effect of a tuple; steps of least squares, at most.
+_TOL, _MOST = 1e-13, 1_000
+# Effects of rows held at once by a thread, numbers.
+_HELD = 2_000_000
+
+Codes = NDArray[np.unsignedinteger]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Effects:
+    """The pure effects of a model, under the rows they were found with.
+
+    Attributes:
+        space: the tuples, all parts of the model's among them, small ones first; each column has one level
+            more, for none.
+        index: where their cells lie.
+        raw: (S, C) what the model adds in each cell, before anything was moved; 0 in tuples that it has not.
+        f: (S, C) pure effects; their mean over the classes is 0.
+        rows: (S,) the weight of the rows in each cell.
+        intercept: (C,).
+        left: (T,) the largest slice mean that was left, in parts of the largest effect; 0 up to rounding.
+    """
+
+    space: AnySpace
+    index: CellIndex[AnySpace]
+    raw: Floats
+    f: Floats
+    rows: Floats
+    intercept: Floats
+    left: Floats
+    _defaults: Floats
+    _moves: Floats
+    _room: NDArray[np.int64]
+    _part: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"<Effects of {self.n_tuples:,} tuples, {len(self.f):,} cells x {self.f.shape[1]} classes>"
+
+    @property
+    def n_tuples(self) -> int:
+        """T."""
+        return self.space.n_tuples
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """(T,) columns of each tuple."""
+        return (self.space.strides > 0).sum(axis=1)
+
+    @cached_property
+    def numbers(self) -> dict[tuple[int, ...], int]:
+        """The number of each tuple, by its columns."""
+        return {tuple(columns): t for t, columns in enumerate(self.space.members)}
+
+    def cells_of(self, t: int) -> slice:
+        """Where the cells of tuple t lie in `f`."""
+        return slice(int(self.index.begin[t]), int(self.index.begin[t + 1]))
+
+    def of_rows(self, codes: Codes, tuples: Sequence[int] | None = None) -> Floats:
+        """Return what each tuple adds, (N, T, C), to rows of codes (a, N); with the intercept they sum to the scores.
+        `tuples`: those alone, in this order.
+
+        Raises:
+            MemoryLimitError: more than half of the memory that is free.
+        """
+        n, chosen = codes.shape[1], self._chosen(tuples)
+        needed, allowed = 8 * n * (len(chosen) * self.f.shape[1] + self.n_tuples), free_memory() // 2
+        if needed > allowed:
+            raise MemoryLimitError(
+                f"{len(chosen):,} effects on {n:,} rows need about {needed / 2**20:,.0f} MiB, and "
+                f"{allowed / 2**20:,.0f} MiB may be used; expected at most {max(1, n * allowed // needed):,} rows",
+                needed,
+                allowed,
+            )
+        return self._effects(as_compiled(codes), chosen, slice(0, n))
+
+    def visit(
+        self, codes: Codes, see: Callable[[slice, Floats, int], None], tuples: Sequence[int] | None = None,
+        n_jobs: int | None = None, stop: StopToken = NEVER,
+    ) -> None:  # fmt: skip
+        """Call see(rows, effects (R, T, C), part) for all rows of codes (a, N), some at a time, on several threads, of
+        `parts(N)` parts.
+        """
+        codes, n, chosen = as_compiled(codes), codes.shape[1], self._chosen(tuples)
+        chunk = self._chunk
+
+        def one(part: int) -> None:
+            stop.check()
+            rows = slice(part * chunk, min(n, (part + 1) * chunk))
+            see(rows, self._effects(codes, chosen, rows), part)
+
+        share(one, self.parts(n), resolve_jobs(n_jobs))
+
+    def parts(self, n: int) -> int:
+        """Return in how many parts so many rows are visited, on any number of threads."""
+        return -(-n // self._chunk)
+
+    def scores(
+        self, codes: Codes, tuples: Sequence[int] | None = None, n_jobs: int | None = None, stop: StopToken = NEVER
+    ) -> Floats:
+        """Return the scores (N, C) of rows of codes (a, N), whose mean over the classes is 0; of some `tuples` what
+        these add.
+        """
+        out = np.empty((codes.shape[1], self.f.shape[1]))
+
+        def add(rows: slice, effects: Floats, part: int) -> None:
+            out[rows] = effects.sum(axis=1)
+
+        self.visit(codes, add, tuples, n_jobs, stop)
+        return out + self.intercept if tuples is None else out
+
+    @property
+    def _chunk(self) -> int:
+        return max(16, _HELD // max(1, self.n_tuples * self.f.shape[1]))
+
+    def _chosen(self, tuples: Sequence[int] | None) -> NDArray[np.int64]:
+        return np.arange(self.n_tuples) if tuples is None else np.array(tuples, np.int64)
+
+    def _effects(self, codes: Codes, chosen: NDArray[np.int64], rows: slice) -> Floats:
+        out = np.empty((rows.stop - rows.start, len(chosen), self.f.shape[1]))
+        located = self.index.locate(codes, rows.start, rows.stop)
+        kernels.row_effects(
+            located, chosen, codes, rows.start, self.space.levels - 1, self.space.tuples, self.index.begin, self.f,
+            self._defaults, self._part, self._room, self._moves, out,
+        )  # fmt: skip
+        return out
+
+
+def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop: StopToken = NEVER) -> Effects:
+    """Return the pure effects of a model under the rows of `encoded`, by their weights."""
+    jobs = resolve_jobs(n_jobs)
+    space = with_parts(model.space)
+    live = np.flatnonzero(encoded.weights > 0)
+    codes = as_compiled(encoded.codes)
+    seen = index_cells(space, [(np.array([t]), live) for t in range(space.n_tuples)], codes, jobs, stop).seen
+    numbers = {tuple(columns): t for t, columns in enumerate(space.members)}
+    own = np.array([numbers[tuple(columns)] for columns in model.space.members], np.int64)
+    there = _renumbered(model, space, own)
+    index = CellIndex.of_seen(space, np.union1d(seen, there))
+    raw, defaults = _as_tables(model, space, own, index, there)
+    rows = _weights(index, codes[:, live], encoded.weights[live], stop)
+    part, room, at, mass = _parts(space, index, numbers, rows, float(encoded.total))
+    f, moves, left = raw.copy(), np.zeros((len(mass), model.n_classes)), np.zeros(space.n_tuples)
+    sizes = (space.strides > 0).sum(axis=1)
+    weights, intercept = rows / encoded.total, model.bias - model.bias.mean()
+    for n in range(int(sizes.max(initial=0)), 0, -1):
+        level = np.flatnonzero(sizes == n)
+
+        def one(i: int, level: NDArray[np.intp] = level, n: int = n) -> None:
+            stop.check()
+            t = level[i]
+            left[t] = kernels.purify(t, n, f, weights, index.begin, at, mass, room, moves, _TOL, _MOST)
+
+        share(one, len(level), jobs)
+        for t in level.tolist():
+            for j in range(n):
+                moved = moves[room[t, j] : room[t, j + 1]]
+                if part[t, j] < 0:
+                    intercept = intercept + moved[0]
+                else:
+                    f[index.begin[part[t, j]] : index.begin[part[t, j] + 1]] += moved
+    return Effects(space, index, raw, f, rows, intercept, left, defaults, moves, room, part)
+
+
+def with_parts(space: AnySpace) -> AnySpace:
+    """Return the cells of all tuples of a space and of all their parts, small ones first; each column has one level
+    more, for none.
+    """
+    if isinstance(space, CellSpace):
+        return space_of(space.levels + 1, AllOrders(space.order))
+    found = {part for columns in space.members for n in range(1, len(columns) + 1) for part in combinations(columns, n)}
+    return TupleSpace(space.levels + 1, sorted(found, key=lambda columns: (len(columns), columns)))
+
+
+def _renumbered(model: LinearModel, space: AnySpace, own: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The cells that the model has a phi of, in its order, numbered in `space`; own (T,): the tuples there."""
+    of = model.space.tuple_of(model.seen)
+    width = min(model.space.tuples.shape[1], space.strides.shape[1])
+    codes = model.space.codes_of(model.seen)[:, :width]
+    return space.first[own[of]] + (codes * space.strides[own[of], :width]).sum(axis=1)
+
+
+def _as_tables(
+    model: LinearModel, space: AnySpace, own: NDArray[np.int64], index: CellIndex[AnySpace], there: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """What the model adds, freed of what all classes share: in each cell of `index`, (S, C), and in those of tuple t
+    that are not there, (2T, C), the second half where a column has no level.
+    """
+    classes, count = model.n_classes, space.n_tuples
+    defaults = np.zeros((2 * count, classes))
+    apart = cell_table(2 * len(own), len(own), classes, model.unseen)
+    defaults[own], defaults[count + own] = apart[: len(own)], apart[len(own) :]
+    of, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
+    absent = (codes >= (space.levels - 1)[space.tuples[of]]).any(axis=1)
+    raw = defaults[of + count * absent]
+    raw[np.searchsorted(index.seen, there)] = model.phi
+    return raw - raw.mean(axis=1, keepdims=True), defaults - defaults.mean(axis=1, keepdims=True)
+
+
+def _weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: StopToken) -> Floats:
+    """(S,) the weight of the rows in each cell."""
+    codes, n, count = as_compiled(codes), codes.shape[1], index.space.n_tuples
+    rows = np.zeros(len(index.local))
+    chunk = max(16, _HELD // max(1, count))
+    for begin in range(0, n, chunk):
+        stop.check()
+        located = index.locate(codes, begin, min(n, begin + chunk)).astype(np.int64) - 2 * count
+        rows += np.bincount(located.ravel(), np.repeat(weights[begin : begin + chunk], count), len(rows))
+    return rows
+
+
+def _parts(
+    space: AnySpace, index: CellIndex[AnySpace], numbers: dict[tuple[int, ...], int], rows: Floats, total: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Floats]:
+    """`part` (T, n), `room` (T, n + 1), `at` (S, n) and `mass` (M,), as kernels/effects.py has them."""
+    members, wide = space.members, space.tuples.shape[1]
+    part = np.full((space.n_tuples, wide), -1, np.int64)
+    held = np.zeros((space.n_tuples, wide), np.int64)
+    size_of = np.diff(index.begin)
+    for t, columns in enumerate(members):
+        for j in range(len(columns)):
+            if len(columns) > 1:
+                part[t, j] = numbers[(*columns[:j], *columns[j + 1 :])]
+            held[t, j] = size_of[part[t, j]] if len(columns) > 1 else 1
+    ends = np.cumsum(held.ravel()).reshape(held.shape)
+    room = np.concatenate([(ends - held)[:, :1], ends], axis=1)
+    of, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
+    at = np.full((len(of), wide), -1, np.int64)
+    mass = np.zeros(int(ends[-1, -1]) if len(ends) else 0)
+    sizes = np.array(list(map(len, members)))
+    single = sizes[of] == 1
+    at[single, 0], mass[room[sizes == 1, 0]] = room[of[single], 0], 1.0
+    for n in range(2, wide + 1):
+        cells = np.flatnonzero(sizes[of] == n)
+        for j in range(n):
+            below = part[of[cells], j]
+            rest = np.delete(codes[cells, :n], j, axis=1)
+            number = space.first[below] + (rest * space.strides[below, : n - 1]).sum(axis=1)
+            place = np.minimum(np.searchsorted(index.seen, number), len(index.seen) - 1)
+            found = index.seen[place] == number
+            at[cells, j] = np.where(found, room[of[cells], j] + place - index.begin[below], -1)
+            mass[at[cells, j][found]] = rows[place[found]] / total
+    return part, room, at, mass

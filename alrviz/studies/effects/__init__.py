@@ -1,0 +1,1 @@
+"""What a fitted model says, taken apart: which columns and which interactions, and why a row was predicted so."""

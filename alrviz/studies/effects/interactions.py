@@ -1,0 +1,350 @@
+"""Which interactions matter: the pure effects of a fitted model, ranked, muted, and added up for a row.
+
+score_k(x) = intercept_k + sum over tuples S of f_S[x_S, k]                                 models/effects.py
+
+share_S       Cov(f_S, F) / Var(F) over the rows, F the score less its intercept; classes by their shares. They sum
+to 1, and one is below 0 where a tuple takes back what others say
+structural_S  Var(f_S) / Var(F): the same if effects were uncorrelated
+nats_S        1/2 mean over the rows of Var over k ~ p(.|x) of f_S[x, k]: about what leaving f_S out costs
+loss_S        by how much the log loss of other rows rises without f_S, with its standard error
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.encode import Encoder
+from alrviz.data.encoded import Encoded
+from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting.runs.run import Run
+from alrviz.kernels import effects as kernels
+from alrviz.models.effects import Effects, purify
+from alrviz.models.linear import LinearModel, log_softmax
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.stop import NEVER, StopToken
+from alrviz.studies.effects.row_explanation import JOIN, RowExplanation, tuple_names
+from alrviz.studies.effects.words import verdict
+from alrviz.studies.statistics.measures import MEASURES, measures
+
+if TYPE_CHECKING:
+    from alrviz.data.encode import ColumnEncoder
+
+NO_LEVEL = "(no level)"  # a missing value that is skipped, or one that training never saw
+# Families whose score is a sum over cells.
+VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them)"
+_CURVE = 200  # points of the curve of tuples kept, at most
+
+
+def interactions(
+    model_or_run: Any,
+    dataset: Dataset | None = None,
+    heldout: Dataset | None = None,
+    *,
+    n_jobs: int | None = None,
+    stop: StopToken = NEVER,
+) -> "Interactions":
+    """Take a fitted model apart into main effects, pairs, triples ..., each freed of what its parts say alone.
+
+    Args:
+        model_or_run: a fitted classifier whose score is a sum over cells, or a `Run` of one.
+        dataset: the rows under which effects are pure and importance is measured: those that were learned from. None
+            for a run: its training rows.
+        heldout: rows that losses without a tuple are measured on; None: those that the run held out, else `dataset`.
+        n_jobs: threads; None for all.
+        stop: ends it from another thread.
+
+    Raises:
+        RecipeError: a model whose score is no sum over cells, naming those whose is.
+        TableError: no data set, or one without the model's columns or classes.
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("xor")
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> found.importance()["share"].round(2).head(2).to_dict()
+    {'bit_1 & bit_2': 0.98, 'bit_2': 0.02}
+    """
+    if isinstance(model_or_run, Run):
+        run = model_or_run
+        model = _checked(run.estimator())
+        own = dataset is None or dataset is run.dataset
+        rows = run.encoded if own else None
+        others = run.holdout if own and heldout is None else None
+    else:
+        model, rows, others = _checked(model_or_run), None, None
+    if rows is None:
+        require_dataset(dataset)
+        assert dataset is not None
+        rows = _encoded(model, dataset, stop)
+    if heldout is not None:
+        require_dataset(heldout)
+        others = _encoded(model, heldout, stop)
+    return Interactions(model._model, model.encoder_, rows, others, n_jobs, stop)
+
+
+def _checked(model: Any) -> Any:
+    if isinstance(model, RecipeClassifier):
+        check_is_fitted(model)
+        if isinstance(getattr(model, "_model", None), LinearModel):
+            return model
+    name = type(model).__name__
+    raise RecipeError(f"{name} has no score that is a sum over cells, to be taken apart; expected one of {VALID}")
+
+
+def _encoded(model: Any, dataset: Dataset, stop: StopToken) -> Encoded:
+    """Rows of a data set, whose classes are texts, as the model's encoder has them."""
+    known = {str(label): label for label in model.classes_.tolist()}
+    lost = [label for label in dataset.classes.tolist() if str(label) not in known]
+    if lost:
+        raise TableError(
+            f"class {lost[0]!r} of {dataset.name} is none of the model's{nearest(str(lost[0]), known)}; expected some "
+            f"of {', '.join(map(repr, list(known)[:8]))}"
+        )
+    y = np.array([known[str(label)] for label in dataset.y], dtype=model.classes_.dtype)
+    found: Encoded = model.encoder_.encode(dataset.X, y, stop=stop)
+    return found
+
+
+class Interactions:
+    """The pure effects of a fitted model, by tuples of columns; `interactions` makes it.
+
+    Attributes:
+        pure: effects by cell, as arrays.
+        encoder: what columns and levels are called.
+        encoded, heldout: the rows under which effects are pure, and those that losses are measured on.
+        has_heldout: whether these are others.
+        names: what each tuple is called, "odor & habitat".
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("xor")
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> found.orders()["share"].round(2).to_dict()
+    {1: 0.02, 2: 0.98}
+    >>> found.mute("bit_1 & bit_2")["error"].round(2).to_dict()
+    {'all': 0.11, 'muted': 0.5}
+    """
+
+    def __init__(
+        self, model: LinearModel, encoder: Encoder, encoded: Encoded, heldout: Encoded | None,
+        n_jobs: int | None = None, stop: StopToken = NEVER,
+    ):  # fmt: skip
+        self.encoder, self.encoded = encoder, encoded
+        self.heldout, self.has_heldout = heldout or encoded, heldout is not None
+        self._n_jobs = n_jobs
+        self.pure: Effects = purify(model, encoded, n_jobs, stop)
+        self.columns = [column.name for column in encoder.columns_]
+        self.names = tuple_names(self.pure, self.columns)
+        self.classes = encoder.classes_
+        self._importance: pd.DataFrame | None = None
+        self._scores: Floats | None = None
+
+    def __repr__(self) -> str:
+        return f"<Interactions of {len(self.columns)} columns: {len(self.names):,} tuples, {len(self.pure.f):,} cells>"
+
+    def number_of(self, columns: Any) -> int:
+        """Return the number of a tuple: a column's name, names, or the tuple's own name.
+
+        Raises:
+            RecipeError: no such column, or no such tuple in the model.
+        """
+        if isinstance(columns, str):
+            columns = [columns] if columns in self.columns else columns.split(JOIN)
+        for name in columns:
+            if name not in self.columns:
+                raise RecipeError(f"no column {name!r} in the model{nearest(str(name), self.columns)}")
+        key = tuple(sorted({self.columns.index(name) for name in columns}))
+        if key not in self.pure.numbers:
+            raise RecipeError(
+                f"the model has no tuple {JOIN.join(map(str, columns))!r}; expected columns that are together in one "
+                f"of its tuples, of at most {self.pure.sizes.max()} columns"
+            )
+        return self.pure.numbers[key]
+
+    def labels(self, column: int) -> list[str]:
+        """Return what the levels of a column are called, and last what none of them is."""
+        return [*map(str, self.encoder.columns_[column].labels), NO_LEVEL]
+
+    def effects(self, *columns: Any) -> pd.DataFrame:
+        """Return a line per cell and class of the tuple of these columns, or of all tuples.
+
+        columns: "columns" and "levels" (texts), "class", "rows" (weight of the rows in the cell), "phi" (what the model
+        itself adds there, less its mean over the classes) and "pure".
+        """
+        chosen = [self.number_of(columns)] if columns else range(len(self.names))
+        pure, parts = self.pure, []
+        for t in chosen:
+            cells, members = pure.cells_of(t), pure.space.members[t]
+            codes = pure.space.codes_of(pure.index.seen[cells])
+            labels = [np.array(self.labels(j), dtype=object)[codes[:, i]] for i, j in enumerate(members)]
+            levels = [JOIN.join(texts) for texts in zip(*labels, strict=True)]
+            many = len(self.classes)
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "columns": self.names[t],
+                        "levels": np.repeat(np.array(levels, dtype=object), many),
+                        "class": np.tile(self.classes, len(levels)),
+                        "rows": np.repeat(pure.rows[cells], many),
+                        "phi": pure.raw[cells].ravel(),
+                        "pure": pure.f[cells].ravel(),
+                    }
+                )
+            )
+        return pd.concat(parts, ignore_index=True)
+
+    def importance(self, stop: StopToken = NEVER) -> pd.DataFrame:
+        """Return a line per tuple, indexed by its name, the most important first.
+
+        columns: "order" (its number of columns), "share", "structural", "nats", "loss" and "loss_error" (by how much
+        the log loss of the held-out rows rises without it, and the standard error), "cells", and "left" (the largest
+        slice mean that purifying left, in parts of the largest effect).
+        """
+        if self._importance is None:
+            pure = self.pure
+            sums = self._sums(stop)
+            rises = self._rises(stop)
+            n = self.heldout.n_rows
+            mean = rises[:, 0] / n
+            error = np.sqrt(np.maximum(0.0, rises[:, 1] / n - mean**2) / n)
+            share, structural, nats = sums.T
+            found = pd.DataFrame(
+                {
+                    "order": pure.sizes, "share": share, "structural": structural, "nats": nats, "loss": mean,
+                    "loss_error": error, "cells": np.diff(pure.index.begin), "left": pure.left,
+                },
+                pd.Index(self.names, name="columns"),
+            )  # fmt: skip
+            self._importance = found.iloc[np.argsort(-nats, kind="stable")]
+        return self._importance.copy()
+
+    def _sums(self, stop: StopToken) -> Floats:
+        """(T, 3): share, structural and nats of each tuple."""
+        pure, encoded = self.pure, self.encoded
+        weights = encoded.weights / encoded.total
+        shares = np.bincount(encoded.y, weights, len(self.classes))
+        parts = np.zeros((pure.parts(encoded.n_rows), pure.n_tuples, 3))
+
+        def see(rows: slice, effects: Floats, part: int) -> None:
+            scores = effects.sum(axis=1)
+            kernels.spread(effects, scores, pure.intercept, weights[rows], shares, parts[part])
+
+        pure.visit(encoded.codes, see, None, self._n_jobs, stop)
+        sums: Floats = parts.sum(axis=0)
+        whole = sums[:, 0].sum()  # sum over S of Cov(f_S, F) is Var(F)
+        sums[:, :2] /= whole if whole > 0 else 1.0
+        return sums
+
+    def _rises(self, stop: StopToken) -> Floats:
+        """(T, 2) sums over held-out rows of the rise of -log p(y) without each tuple, and of its square."""
+        pure, held = self.pure, self.heldout
+        parts = np.zeros((pure.parts(held.n_rows), pure.n_tuples, 2))
+
+        def see(rows: slice, effects: Floats, part: int) -> None:
+            kernels.losses_without(effects, effects.sum(axis=1) + pure.intercept, held.y[rows], parts[part])
+
+        pure.visit(held.codes, see, None, self._n_jobs, stop)
+        found: Floats = parts.sum(axis=0)
+        return found
+
+    def orders(self) -> pd.DataFrame:
+        """Return a line per number of columns: how many "tuples", and their sums of "share", "structural", "nats"."""
+        groups = self.importance().groupby("order")
+        found: pd.DataFrame = groups[["share", "structural", "nats"]].sum()
+        found.insert(0, "tuples", groups.size())
+        return found
+
+    def mute(self, *tuples: Any) -> pd.DataFrame:
+        """Return the measures of the held-out rows with all tuples ("all") and with these left out ("muted").
+
+        What is left out is the pure effect alone: muting a pair leaves the main effects of its columns. Columns are
+        those of `measures`: log_loss, error, rmse, brier, ece, balanced_error, average_precision_loss.
+        """
+        chosen = sorted({self.number_of(columns) for columns in tuples})
+        if self._scores is None:
+            self._scores = self.pure.scores(self.heldout.codes, None, self._n_jobs)
+        without = self._scores - self.pure.scores(self.heldout.codes, chosen, self._n_jobs) if chosen else self._scores
+        lines = {}
+        for name, scores in {"all": self._scores, "muted": without}.items():
+            found = measures(log_softmax(scores), self.heldout.y)
+            lines[name] = {measure: getattr(found, measure) for measure in MEASURES}
+        return pd.DataFrame.from_dict(lines, orient="index")
+
+    def keep_best(self, by: str = "nats", stop: StopToken = NEVER) -> pd.DataFrame:
+        """Return the curve of keeping the best k tuples alone, ranked by a column of `importance`.
+
+        A line per k, from 0 (the intercept) to all, up to 200: "kept", "added" (the tuple that came last), "order",
+        "log_loss" and "error" of the held-out rows.
+        """
+        ranking = self.importance(stop)
+        if by not in ("share", "structural", "nats", "loss"):
+            raise RecipeError(f"by={by!r} ranks no tuples; expected 'nats', 'share', 'structural' or 'loss'")
+        ranking = ranking.sort_values(by, ascending=False, kind="stable")
+        order = [self.number_of(name) for name in ranking.index]
+        held, pure, total = self.heldout, self.pure, len(order)
+        ends = (
+            np.unique(np.geomspace(1, total, _CURVE).round().astype(int)) if total > _CURVE else np.arange(1, total + 1)
+        )
+        sums = np.zeros((pure.parts(held.n_rows), len(ends) + 1, 2))
+
+        def see(rows: slice, effects: Floats, part: int) -> None:
+            kernels.losses_kept(effects, pure.intercept, held.y[rows], ends, sums[part])
+
+        pure.visit(held.codes, see, order, self._n_jobs, stop)
+        losses = sums.sum(axis=0) / held.n_rows
+        last = [None, *ranking.index[ends - 1]]
+        sizes = [0, *ranking["order"].to_numpy()[ends - 1]]
+        return pd.DataFrame(
+            {"kept": [0, *ends], "added": last, "order": sizes, "log_loss": losses[:, 0], "error": losses[:, 1]}
+        )
+
+    def row(
+        self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None
+    ) -> RowExplanation:
+        """Take the prediction of a row apart: its log-odds of one class against another as a sum of pure effects.
+
+        Args:
+            x: a dict of values by column, a line or a table of one row, or the number of a row of the data set.
+            of: a class; None for the one predicted.
+            against: another; None for the most probable of the others.
+            changes: values that some columns have instead.
+
+        Raises:
+            RecipeError: no such class. TableError: no such row.
+        """
+        codes = self._codes_of(x, changes)
+        labels = {name: self.labels(j) for j, name in enumerate(self.columns)}
+        return RowExplanation.of_codes(self.pure, labels, self.classes.tolist(), codes, of, against)
+
+    def _codes_of(self, x: Any, changes: Mapping[str, Any] | None) -> NDArray[np.unsignedinteger]:
+        if isinstance(x, (int, np.integer)):
+            if not 0 <= x < self.encoded.n_rows:
+                raise TableError(f"there is no row {x}; expected 0 to {self.encoded.n_rows - 1}")
+            codes: NDArray[np.unsignedinteger] = self.encoded.codes[:, [int(x)]].copy()
+        else:
+            frame = x if isinstance(x, pd.DataFrame) else pd.DataFrame([dict(x)])
+            if len(frame) != 1:
+                raise TableError(f"one row is taken apart, and there are {len(frame)}; expected a table of one row")
+            codes = self.encoder.transform(frame)
+        for name, value in (changes or {}).items():
+            if name not in self.columns:
+                raise RecipeError(f"no column {name!r} in the model{nearest(str(name), self.columns)}")
+            column = self.columns.index(name)
+            codes[column, 0] = self._code(column, value)
+        return codes
+
+    def _code(self, column: int, value: Any) -> int:
+        """The level that a value of a column is: a value, or what its level is called."""
+        labels = self.labels(column)
+        if isinstance(value, str) and value in labels:
+            return labels.index(value)
+        coder: ColumnEncoder = self.encoder.columns_[column]
+        return int(coder.transform(pd.Series([value]))[0])
+
+    def sentence(self) -> str:
+        """Return in words what carries the score, and which tuple of the highest order is worth most."""
+        return verdict(self.orders(), self.importance(), "held-out" if self.has_heldout else "these rows'")

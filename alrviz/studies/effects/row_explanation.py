@@ -1,0 +1,114 @@
+"""Why a row is predicted so: its log-odds of one class against another, tuple by tuple; and with other levels."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alrviz.errors import RecipeError, nearest
+from alrviz.models.effects import Effects
+from alrviz.models.linear import log_softmax
+
+JOIN = " & "
+
+
+def tuple_names(pure: Effects, columns: list[str]) -> list[str]:
+    """Return what each tuple is called, "odor & habitat", where columns are called so (a,)."""
+    return [JOIN.join(columns[j] for j in members) for members in pure.space.members]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowExplanation:
+    """A row taken apart.
+
+        log p(of | x) / p(against | x) = intercept + sum of `frame["log_odds"]`
+
+    Attributes:
+        of, against: the two classes.
+        intercept: what the classes have without any column.
+        frame: a line per tuple, indexed by its name, the largest first: "order", "levels", "log_odds", "rows" (the
+            weight of the rows in the cell, 0 where no row is) and "seen" (whether the cell is known to the model).
+        probabilities: p(class | x), by class.
+        codes: (a, 1) the row's levels.
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("xor")
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> row = found.row(data.X.iloc[[0]])
+    >>> row.frame["log_odds"].round(2).head(2).to_dict()
+    {'bit_1 & bit_2': 1.96, 'bit_2': 0.28}
+    >>> row.what_if("bit_1").round(2)["0"].to_dict()
+    {'0': 0.17, '1': 0.92}
+    """
+
+    of: Any
+    against: Any
+    intercept: float
+    frame: pd.DataFrame
+    probabilities: pd.Series
+    codes: NDArray[np.unsignedinteger]
+    _pure: Effects
+    _labels: dict[str, list[str]]
+
+    def __repr__(self) -> str:
+        return f"<RowExplanation: log-odds of {self.of} against {self.against} {self.log_odds:.3f}>"
+
+    @property
+    def log_odds(self) -> float:
+        """The logarithm of p(of | x) / p(against | x)."""
+        return self.intercept + float(self.frame["log_odds"].sum())
+
+    def what_if(self, column: str) -> pd.DataFrame:
+        """Return p(class | x) (a column per class) were the row's level of `column` another: a line per level."""
+        if column not in self._labels:
+            raise RecipeError(f"no column {column!r} in the model{nearest(column, self._labels)}")
+        labels = self._labels[column][:-1]
+        codes = np.repeat(self.codes, len(labels), axis=1)
+        codes[list(self._labels).index(column)] = np.arange(len(labels))
+        p = np.exp(log_softmax(self._pure.scores(codes)))
+        return pd.DataFrame(p, pd.Index(labels, name=column), self.probabilities.index)
+
+    @classmethod
+    def of_codes(
+        cls, pure: Effects, labels: dict[str, list[str]], classes: list[Any], codes: NDArray[np.unsignedinteger],
+        of: Any = None, against: Any = None,
+    ) -> "RowExplanation":  # fmt: skip
+        """Return the explanation of a row of codes (a, 1); `labels` by column of its levels, the last of none.
+
+        `of` None is the class predicted, `against` None the most probable of the others.
+        """
+        effects = pure.of_rows(codes)[0]
+        scores = pure.intercept + effects.sum(axis=0)
+        p = np.exp(log_softmax(scores[None])[0])
+        k = int(p.argmax()) if of is None else _class(of, classes)
+        if against is None:
+            rest = p.copy()
+            rest[k] = -1.0
+            other = int(rest.argmax())
+        else:
+            other = _class(against, classes)
+        located = pure.index.locate(codes.astype(np.uint32), 0, 1)[0].astype(np.int64) - 2 * pure.n_tuples
+        texts = [own[min(int(code), len(own) - 1)] for own, code in zip(labels.values(), codes[:, 0], strict=True)]
+        frame = pd.DataFrame(
+            {
+                "order": pure.sizes,
+                "levels": [JOIN.join(texts[j] for j in members) for members in pure.space.members],
+                "log_odds": effects[:, k] - effects[:, other],
+                "rows": np.where(located >= 0, pure.rows[np.maximum(located, 0)], 0.0),
+                "seen": located >= 0,
+            },
+            pd.Index(tuple_names(pure, list(labels)), name="columns"),
+        )
+        frame = frame.iloc[np.argsort(-frame["log_odds"].abs().to_numpy(), kind="stable")]
+        intercept = float(pure.intercept[k] - pure.intercept[other])
+        own = pd.Series(p, pd.Index(classes, name="class"))
+        return cls(classes[k], classes[other], intercept, frame, own, codes, pure, labels)
+
+
+def _class(label: Any, classes: list[Any]) -> int:
+    texts = [str(own) for own in classes]
+    if str(label) not in texts:
+        raise RecipeError(f"no class {label!r} in the model{nearest(str(label), texts)}; expected one of {classes[:8]}")
+    return texts.index(str(label))

@@ -1,0 +1,163 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import alrviz
+from alrviz.errors import RecipeError, TableError
+from alrviz.estimators.model_file import load_model, save_model
+
+FAMILIES = [
+    alrviz.Recipe("lr", order=2, alpha=0.1),
+    alrviz.Recipe("alr", order=3, alpha=0.1, unseen="m-estimate"),
+    alrviz.Recipe("salr", order=2, keep=0.5),
+    alrviz.Recipe("salr", order=2, keep=0.5, unit="cell"),
+    alrviz.Recipe("hsalr", order=2, keep=0.5),
+    alrviz.Recipe("hlr", order=2, alpha=0.1),
+    alrviz.Recipe("halr", order=2, alpha=0.1, missing="skip"),
+    alrviz.Recipe("anje", order=2),
+    alrviz.Recipe("anje", order=1),
+    alrviz.Recipe("alr", order=1),
+    alrviz.Recipe("hlr", order=2, alpha=1.0, discretize="smooth"),
+]
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    data = alrviz.load_demo("mixed-types", 600)
+    return data, data.X.iloc[:400], data.y[:400], data.X.iloc[400:]
+
+
+def _apart(data, rows):
+    return alrviz.Dataset.from_arrays(data.X.iloc[rows], data.y[rows])
+
+
+@pytest.mark.parametrize("recipe", FAMILIES, ids=lambda recipe: recipe.label)
+def test_every_score_table_is_taken_apart_exactly(mixed, recipe):
+    data, X, y, new = mixed
+    model = alrviz.make_estimator(recipe).fit(X, y)
+    found = alrviz.interactions(model, _apart(data, slice(0, 400)))
+    for rows in (X, new):
+        odds = np.diff(model.predict_log_proba(rows), axis=1)
+        scores = found.pure.scores(model.encoder_.transform(rows))
+        assert np.allclose(np.diff(scores, axis=1), odds, atol=1e-10)
+    assert found.importance()["share"].sum() == pytest.approx(1.0, abs=1e-9)
+    assert found.orders()["share"].sum() == pytest.approx(1.0, abs=1e-9)
+    row = found.row(new.iloc[[3]])
+    log_p = dict(zip(model.classes_, model.predict_log_proba(new.iloc[[3]])[0], strict=True))
+    assert row.log_odds == pytest.approx(log_p[row.of] - log_p[row.against], abs=1e-10)
+    assert row.of == model.predict(new.iloc[[3]])[0]
+
+
+def test_what_other_levels_would_change_is_what_the_model_says(mixed):
+    data, X, y, new = mixed
+    model = alrviz.LRClassifier(order=2).fit(X, y)
+    found = alrviz.interactions(model, _apart(data, slice(0, 400)))
+    column = next(c for c in X if model.encoder_.columns_[list(X).index(c)].kind != "numeric")
+    row = new.iloc[[0]]
+    for level, p in found.row(row).what_if(column).iterrows():
+        if level not in ("missing", "(no level)"):
+            other = row.copy()
+            other[column] = pd.Categorical([level], categories=X[column].cat.categories)
+            assert np.allclose(p, model.predict_proba(other)[0], atol=1e-12)
+            again = found.row(row, changes={column: level}).probabilities
+            assert np.allclose(p, again, atol=1e-12)
+
+
+def test_exclusive_or_is_the_pair_and_nothing_else():
+    data = alrviz.load_demo("xor")
+    found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    pair = " & ".join(list(data.X)[:2])
+    importance = found.importance()
+    assert importance.index[0] == pair
+    assert importance["share"].iloc[0] > 0.95
+    assert importance.loc[importance["order"] == 1, "structural"].abs().max() < 0.01
+
+
+def test_led_is_main_effects():
+    data = alrviz.load_demo("led")
+    found = alrviz.interactions(alrviz.HLRClassifier(order=2, alpha=(0.1, 3.0)).fit(data.X, data.y), data)
+    assert found.orders().loc[1, "share"] > 0.8
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_planted_interactions_are_recovered(order):
+    rng = np.random.default_rng(order)
+    X = rng.choice(3, size=(8_000, 5), p=[0.6, 0.3, 0.1])
+    effect = rng.normal(size=(3,) * order)
+    y = (rng.random(8_000) < 1 / (1 + np.exp(-2 * effect[tuple(X[:, :order].T)]))).astype(int)
+    table = pd.DataFrame(X, columns=list("abcde")).astype(str).astype("category")
+    data = alrviz.Dataset.from_arrays(table, y)
+    found = alrviz.interactions(alrviz.LRClassifier(order=order, alpha=1.0).fit(data.X, data.y), data)
+    importance = found.importance()
+    assert importance[importance["order"] == order].index[0] == " & ".join("abcde"[:order])
+    of = importance[importance["order"] == order]["structural"]
+    assert of.iloc[0] > 10 * of.iloc[1]
+
+
+def test_muting_is_the_model_without_the_tuples_own_effect():
+    data = alrviz.load_demo("led", 800)
+    run = alrviz.Run(data, alrviz.Recipe("lr", order=2, alpha=0.5, holdout=0.3))
+    run.start()
+    run.join()
+    found = alrviz.interactions(run)
+    assert found.has_heldout
+    model, held = run.estimator(), run.holdout
+    losses = -model._model.scores(held.codes)
+    losses = np.log(np.exp(-losses).sum(axis=1)) + losses[np.arange(held.n_rows), held.y]
+    first, second = found.importance().index[:2]
+    table = found.mute(first, second)
+    assert table.loc["all", "log_loss"] == pytest.approx(losses.mean(), abs=1e-10)
+    one = found.mute(first)
+    rise = one.loc["muted", "log_loss"] - one.loc["all", "log_loss"]
+    assert rise == pytest.approx(found.importance().loc[first, "loss"], abs=1e-10)
+    curve = found.keep_best()
+    assert curve["log_loss"].iloc[-1] == pytest.approx(losses.mean(), abs=1e-10)
+    assert curve["error"].iloc[-1] == pytest.approx(table.loc["all", "error"])
+    assert curve["added"].iloc[1] == first
+    assert len(curve) == 1 + len(found.names)
+    every = found.mute(*found.names)
+    assert curve["log_loss"].iloc[0] == pytest.approx(every.loc["muted", "log_loss"], abs=1e-10)
+
+
+def test_a_model_file_is_taken_apart_as_its_model(tmp_path):
+    data = alrviz.load_demo("led", 500)
+    model = alrviz.HLRClassifier(order=2).fit(data.X, data.y)
+    save_model(model, tmp_path / "model.zip")
+    one, two = (alrviz.interactions(m, data) for m in (model, load_model(tmp_path / "model.zip")))
+    assert np.allclose(one.pure.f, two.pure.f, atol=1e-12)
+
+
+def test_cells_have_a_line_for_each_class():
+    data = alrviz.load_demo("led", 500)
+    model = alrviz.LRClassifier(order=2).fit(data.X, data.y)
+    found = alrviz.interactions(model, data)
+    own = found.effects(*found.columns[:2])
+    assert own.groupby("class")["rows"].sum().eq(500).all()
+    assert (own.groupby("levels")["pure"].sum().abs() < 1e-10).all()
+    assert len(found.effects()) == len(found.pure.f) * 10
+    assert " parts, " not in found.sentence()
+    assert "Main effects carry" in found.sentence()
+
+
+def test_what_cannot_be_taken_apart_is_refused():
+    data = alrviz.load_demo("led", 300)
+    forest = alrviz.TANClassifier().fit(data.X, data.y)
+    with pytest.raises(RecipeError, match=r"TANClassifier has no score that is a sum over cells.*expected one of lr"):
+        alrviz.interactions(forest, data)
+    model = alrviz.LRClassifier(order=2).fit(data.X, data.y)
+    with pytest.raises(TableError, match="is no data set"):
+        alrviz.interactions(model, data.X)
+    found = alrviz.interactions(model, data)
+    with pytest.raises(RecipeError, match="no column 'seg'"):
+        found.mute("seg")
+    with pytest.raises(RecipeError, match="the model has no tuple"):
+        found.effects(*found.columns[:3])
+    with pytest.raises(RecipeError, match="no class 'x'"):
+        found.row(0, of="x")
+    with pytest.raises(TableError, match="no row 300"):
+        found.row(300)
+    with pytest.raises(RecipeError, match="ranks no tuples"):
+        found.keep_best("size")
+    other = alrviz.Dataset.from_arrays(data.X, np.where(data.y == "1", "one", data.y))
+    with pytest.raises(TableError, match="none of the model's"):
+        alrviz.interactions(model, other)
