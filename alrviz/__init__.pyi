@@ -76,6 +76,7 @@ from .views import (
     DecisionMapView as DecisionMapView,
     DensityFilmView as DensityFilmView,
     DensityRatioView as DensityRatioView,
+    EvaluationView as EvaluationView,
     GramMatrixView as GramMatrixView,
     LearningCurveView as LearningCurveView,
     OrderStudyView as OrderStudyView,

@@ -8,6 +8,7 @@ from alrviz.views.maps.decision_map import DecisionMapView
 from alrviz.views.race.race_view import RaceView
 from alrviz.views.studies.bias_variance import BiasVarianceView
 from alrviz.views.studies.compare import CompareView
+from alrviz.views.studies.evaluation import EvaluationView
 from alrviz.views.studies.learning_curve import LearningCurveView
 from alrviz.views.studies.order import OrderStudyView
 from alrviz.views.studies.path import PathView
@@ -20,6 +21,7 @@ __all__ = [
     "DecisionMapView",
     "DensityFilmView",
     "DensityRatioView",
+    "EvaluationView",
     "GramMatrixView",
     "LearningCurveView",
     "OrderStudyView",

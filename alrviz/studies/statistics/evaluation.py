@@ -11,6 +11,7 @@ all classes: row i is predicted as the j of the least sum_k p_k(x_i) cost[k, j].
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ class Evaluation:
     what: str = "rows"
     notes: tuple[str, ...] = ()
     predicted: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
-    _curves: dict[int, pd.DataFrame] = field(default_factory=dict, init=False)
+    _curves: dict[int, pd.DataFrame] = field(default_factory=dict)  # of classes, once they were asked for
+    _ranks: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check that there is something to judge, and predict the most probable class."""
@@ -244,11 +246,13 @@ class Evaluation:
     def ranking(self, label: str | None = None) -> tuple[float, float]:
         """Return AUC and average precision of a class; NaN where all rows are of it, or none."""
         k = self._place(label)
-        mine = self.y == k
-        if not 0 < self.shares[k] < 1:
-            return np.nan, np.nan
-        p = self.p(label)
-        return float(roc_auc_score(mine, p, sample_weight=self.weight)), average_precision(p, mine, self.weight)
+        if k not in self._ranks:
+            mine, p, found = self.y == k, self.p(label), (np.nan, np.nan)
+            if 0 < self.shares[k] < 1:
+                auc = roc_auc_score(mine, p, sample_weight=self.weight)
+                found = float(auc), average_precision(p, mine, self.weight)
+            self._ranks[k] = found
+        return self._ranks[k]
 
     def at(
         self,
@@ -287,9 +291,20 @@ class Evaluation:
         else:
             t = 1.0 / (1.0 + value) if name == "miss" else float(value)
             line = int(np.searchsorted(-table.threshold.to_numpy(), -t, side="right")) - 1
-        figures = table.iloc[line].to_dict() | {"threshold": t}
+        return self._figures(self.classes.index(label), table.iloc[line].to_dict() | {"threshold": t})
+
+    def as_predicted(self, label: str | None = None) -> pd.Series:
+        """Return a class's figures as rows are predicted now, as `at` has them; the threshold is NaN."""
+        k, each = self._place(label), np.ones(len(self.y)) if self.weight is None else self.weight
+        mine, said = self.y == k, self.predicted == k
+        parts = {"tp": mine & said, "fp": ~mine & said, "fn": mine & ~said, "tn": ~mine & ~said}
+        counts = pd.DataFrame({"threshold": [np.nan], **{name: [each[of].sum()] for name, of in parts.items()}})
+        return self._figures(k, _with_rates(counts).iloc[0].to_dict())
+
+    def _figures(self, k: int, figures: dict[str, Any]) -> pd.Series:
         if self.weight is None:
             figures |= {name: int(figures[name]) for name in ("tp", "fp", "fn", "tn")}
+        label = self.classes[k]
         return pd.Series({"class": label, **figures, "auc": self.ranking(label)[0]}, dtype=object)
 
     def by_class(self, most: int | None = None) -> pd.DataFrame:
@@ -374,8 +389,9 @@ class Evaluation:
             if values.shape != (len(self.y),):
                 raise TableError(f"there are {len(values):,} groups for {len(self.y):,} rows; expected one for each")
         if pd.api.types.is_numeric_dtype(values) and values.nunique() > LEVELS:
-            cut = pd.qcut(values, QUARTERS, duplicates="drop", precision=3)
-            names = cut.cat.rename_categories([f"{part.left:g} to {part.right:g}" for part in cut.cat.categories])
+            cut = pd.qcut(values, QUARTERS, duplicates="drop")
+            ends = [values.min(), *(part.right for part in cut.cat.categories)]
+            names = cut.cat.rename_categories([f"{low:g} to {high:g}" for low, high in pairwise(ends)])
         else:
             counts = values.value_counts()
             text = values.astype(object).where(values.notna(), None).map(str, na_action="ignore")

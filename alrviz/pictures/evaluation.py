@@ -1,0 +1,218 @@
+"""How good probabilities are, drawn: the confusion matrix, curves of classes, groups beside each other.
+
+Of the matrix a line is a class and a column what its rows are predicted as; the darker a cell, the larger its share of
+its line. A curve is a class's against the others, at every threshold; the ring is the threshold that is set. ROC above
+its dashed diagonal, precision-recall above its dashed line, and lift above 1 are better than chance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from bokeh.models import HoverTool
+from bokeh.models.annotations import Legend, LegendItem
+
+from alrviz.pictures.columns import class_colours
+from alrviz.pictures.formatting import short_count
+from alrviz.pictures.level_axis import level_axis, short
+from alrviz.pictures.orders import line_of
+from alrviz.pictures.palette import GREY, GROUNDS, INKS, contrast, readable
+from alrviz.pictures.picture import FONT, Picture, Plot
+from alrviz.studies.statistics.evaluation import Evaluation, percent
+
+CLASSES = 12  # that a matrix has lines of; of more those most often confused
+LINES = 5  # classes that have a curve beside the one chosen
+POINTS = 400  # of a curve
+BLUE = "#0072B2"
+_CUT = 22  # letters of a class beside its curve
+
+
+@dataclass(frozen=True)
+class CurveKind:
+    """What a curve shows: its name, the columns of `Evaluation.curve` and the labels along and upwards, what is added
+    to a class's name.
+    """
+
+    name: str
+    x: str
+    y: str
+    labels: tuple[str, str]
+    figure: str = ""
+
+
+CURVES: dict[str, CurveKind] = {
+    "roc": CurveKind("ROC", "fallout", "sensitivity", ("1 - specificity", "sensitivity"), "AUC"),
+    "precision": CurveKind("Precision-recall", "sensitivity", "ppv", ("sensitivity (recall)", "PPV (precision)"), "AP"),
+    "lift": CurveKind("Lift", "positive", "lift", ("share of rows, the most probable first", "lift")),
+}
+
+
+def confusion(found: Evaluation, shares: str | None = None, most: int = CLASSES, *, dark: bool = False) -> Picture:
+    """Return the picture of the confusion matrix.
+
+    shares: None for rows; "true" for shares of the lines, "pred" of the columns. most: classes, of more the rest is
+    one.
+    """
+    counts, parts = found.confusion(most=most), found.confusion("true", most=most)
+    said = counts if shares is None else found.confusion(shares, most=most)
+    names, n = list(map(str, counts.index)), len(counts)
+    y, x = (at.ravel() for at in np.indices((n, n)))
+    strength = (parts if shares is None else said).to_numpy().ravel()
+    colours = [_mixed(value, dark) for value in strength]
+    numbers = counts.to_numpy().ravel()
+    texts = [short_count(v) if shares is None else percent(v) for v in said.to_numpy().ravel()]
+    words = [text if count or y[k] == x[k] else "" for k, (text, count) in enumerate(zip(texts, numbers, strict=True))]
+    data: dict[str, Any] = {
+        "left": x + 0.02, "right": x + 0.98, "bottom": n - 1 - y + 0.02, "top": n - y - 0.02, "colour": colours,
+        "x": x + 0.5, "y": n - 1 - y + 0.5, "words": words, "ink": [_ink(colour) for colour in colours],
+        "class": [names[k] for k in y], "predicted": [names[k] for k in x], "rows": numbers,
+        "part": parts.to_numpy().ravel(),
+    }  # fmt: skip
+    return Picture(
+        draw=partial(_draw_confusion, names=names), x=(0.0, float(n)), y=(0.0, float(n)), labels=("predicted", "class"),
+        data={"cells": data}, key=(tuple(names), dark),
+    )  # fmt: skip
+
+
+def _mixed(share: float, dark: bool) -> str:
+    """A cell's colour: from the ground to blue."""
+    ground = GROUNDS[dark]
+    amount = 0.06 + 0.94 * float(share)
+    channels = ((int(one[k : k + 2], 16) for one in (ground, BLUE)) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(a + amount * (b - a)):02X}" for a, b in channels)
+
+
+def _ink(colour: str) -> str:
+    return max(INKS.values(), key=lambda ink: contrast(ink, colour))
+
+
+def _draw_confusion(plot: Plot, names: Sequence[str]) -> None:
+    fig, cells = plot.figure, plot["cells"]
+    fig.xgrid.visible = fig.ygrid.visible = False
+    boxes = fig.quad("left", "right", "bottom", "top", source=cells, fill_color="colour", line_color=None)
+    size = "15px" if len(names) <= 6 else "12px"
+    fig.text(
+        "x", "y", text="words", source=cells, text_color="ink", text_font=FONT, text_font_size=size,
+        text_align="center", text_baseline="middle",
+    )  # fmt: skip
+    level_axis(fig.xaxis[0], names)
+    level_axis(fig.yaxis[0], names[::-1], tilts=False)
+    tips = [
+        ("class", "@class"),
+        ("predicted", "@predicted"),
+        ("rows", "@rows{0,0.[0]}"),
+        ("of the class", "@part{0.0 %}"),
+    ]
+    fig.add_tools(HoverTool(renderers=[boxes], tooltips=tips))
+
+
+def curves(kind: str, found: Evaluation, label: str, threshold: float | None = None, *, dark: bool = False) -> Picture:
+    """Return the picture of a curve of CURVES: of the class `label`, and thin of the most frequent others.
+
+    threshold: where the ring is; None for no ring.
+    """
+    of, shares = CURVES[kind], found.shares
+    others = [] if len(found.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
+    chosen = found.classes.index(label)
+    shown = [chosen, *(k for k in others if k != chosen)][: LINES + 1]
+    lines = tuple(_line(of, found, found.classes[k]) for k in shown)
+    share = float(shares[chosen])
+    ring: dict[str, list[float]] = {"x": [], "y": []}
+    if threshold is not None:
+        at = found.at(threshold, label=label)
+        x, y = 1 - at.specificity if of.x == "fallout" else at[of.x], at[of.y]
+        ring = {"x": [x], "y": [y]} if np.isfinite([x, y]).all() else ring
+    high = max((float(np.nanmax(line["y"], initial=1.0)) for line in lines), default=1.0) if kind == "lift" else 1.0
+    chance = {"roc": (0.0, 1.0), "precision": (share, share), "lift": (1.0, 1.0)}[kind]
+    colours = tuple(class_colours(len(found.classes))[k] for k in shown)
+    ranks = [found.ranking(found.classes[k])[kind != "roc"] if of.figure else np.nan for k in shown]
+    names = tuple(
+        short(found.classes[k], _CUT) + ("" if np.isnan(rank) else f" ({of.figure} {rank:.3f})")
+        for k, rank in zip(shown, ranks, strict=True)
+    )
+    return Picture(
+        draw=partial(_draw_curves, colours=colours, names=names, dark=dark), x=(-0.01, 1.01), y=(0.0, high * 1.03),
+        labels=of.labels, data={"lines": lines, "ring": ring, "chance": {"x": [0.0, 1.0], "y": list(chance)}},
+        key=(kind, colours, names, dark),
+    )  # fmt: skip
+
+
+def _line(of: CurveKind, found: Evaluation, label: str) -> dict[str, Any]:
+    table = found.curve(label)
+    table = table.assign(fallout=1 - table.specificity).dropna(subset=[of.x, of.y])
+    part = table.iloc[np.unique(np.linspace(0, len(table) - 1, POINTS).round().astype(int))] if len(table) else table
+    return {"x": part[of.x].to_numpy(), "y": part[of.y].to_numpy(), "t": part.threshold.to_numpy().clip(max=1.0)}
+
+
+def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], dark: bool) -> None:
+    fig, items, first = plot.figure, [], []
+    fig.line("x", "y", source=plot["chance"], line_color=GREY, line_dash=[5, 4], line_width=1.4)
+    for k, (colour, name, source) in reversed(list(enumerate(zip(colours, names, plot["lines"], strict=True)))):
+        line = fig.line("x", "y", source=source, line_color=colour, line_width=1.6 if k else 3.2)
+        items.append(LegendItem(label=name, renderers=[line]))
+        first = [line]
+    fig.scatter("x", "y", source=plot["ring"], size=16, fill_color=None, line_color=INKS[dark], line_width=3)
+    tips = [("threshold", "@t{0.000}"), ("x", "@x{0.000}"), ("y", "@y{0.000}")]
+    fig.add_tools(HoverTool(renderers=first, tooltips=tips, line_policy="nearest"))
+    legend = Legend(items=items[::-1], ncols=2, margin=0, padding=2, border_line_color=None, spacing=4)
+    legend.update(background_fill_alpha=0.0, click_policy="hide", label_text_font_size="14px", glyph_width=16)
+    fig.add_layout(legend, "above")
+
+
+def calibration(found: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
+    """Return the reliability curve of a class's probability, or of that of the class predicted (None)."""
+    line = line_of(found.reliability(label))
+    what = "the class predicted" if label is None else short(label, _CUT)
+    labels = (f"probability of {what}", "share of rows where it is so")
+    return Picture(
+        draw=partial(_draw_calibration, dark=dark), x=(-0.01, 1.01), y=(0.0, 1.02), labels=labels,
+        data={"line": line}, key=("calibration", dark),
+    )  # fmt: skip
+
+
+def _draw_calibration(plot: Plot, dark: bool) -> None:
+    fig, source = plot.figure, plot["line"]
+    fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
+    fig.segment("x", "low", "x", "high", source=source, line_color=GREY, line_width=2)
+    fig.line("x", "y", source=source, line_color=BLUE, line_width=2.6)
+    dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=8)
+    fig.add_tools(
+        HoverTool(renderers=[dots], tooltips=[("said", "@x{0.000}"), ("is so", "@y{0.000}"), ("rows", "@rows{0,0}")])
+    )
+
+
+def groups(table: pd.DataFrame, overall: float, *, dark: bool = False) -> Picture:
+    """Return the picture of the errors of groups with their intervals: a table of `Evaluation.groups`.
+
+    overall: the error of all rows, a dashed line.
+    """
+    n = len(table)
+    names = [f"{short(str(group), 18)} ({rows:,})" for group, rows in zip(table.group, table.rows, strict=True)]
+    y = n - 1 - np.arange(n) + 0.5
+    data = {
+        "y": y,
+        "x": table.error.to_numpy(),
+        "low": table.low.to_numpy(),
+        "high": table.high.to_numpy(),
+        "name": names,
+    }
+    return Picture(
+        draw=partial(_draw_groups, names=names, dark=dark),
+        x=(0.0, float(max(table.high.max(), overall) * 1.06 or 1.0)), y=(0.0, float(n)),
+        labels=("error, with its 95 % interval", ""),
+        data={"groups": data, "all": {"x": [overall] * 2, "y": [0.0, float(n)]}}, key=("groups", tuple(names), dark),
+    )  # fmt: skip
+
+
+def _draw_groups(plot: Plot, names: Sequence[str], dark: bool) -> None:
+    fig, source = plot.figure, plot["groups"]
+    fig.ygrid.visible = False
+    fig.line("x", "y", source=plot["all"], line_color=GREY, line_dash=[5, 4], line_width=1.6)
+    fig.segment("low", "y", "high", "y", source=source, line_color=BLUE, line_width=2.6)
+    dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=9)
+    level_axis(fig.yaxis[0], names[::-1], tilts=False)
+    fig.yaxis[0].formatter.args = {"words": list(names[::-1])}  # with their rows
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), ("error", "@x{0.0 %}")]))

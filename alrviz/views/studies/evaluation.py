@@ -1,0 +1,366 @@
+"""EvaluationView: how good is a model on rows whose class is known? A threshold is dragged, and all figures follow.
+
+It shows what `alrviz.evaluate` returns, and computes nothing that does not follow from that.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import panel as pn
+import panel_material_ui as pmui
+import param
+
+from alrviz import __version__
+from alrviz.errors import AlrvizError
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures import evaluation as drawn
+from alrviz.pictures.evaluation import CURVES
+from alrviz.studies.core.export import made_from, to_csv
+from alrviz.studies.statistics.evaluation import Evaluation, percent
+from alrviz.views.core.collapsible import Collapsible, Numbers
+from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.notebook import NotebookViewer, ViewLayout
+from alrviz.views.core.panes import Updating, as_high, choice, html, say
+from alrviz.views.core.saving import Origin, csv_button
+from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
+from alrviz.views.core.transport import SLIDER_FOCUS
+from alrviz.views.race.words import number
+
+# How rows are predicted: what the slider says.
+MOST, THRESHOLD, SPECIFICITY, SENSITIVITY, MISS = "most", "threshold", "specificity", "sensitivity", "miss"
+RULES = {
+    "Most probable class": MOST, "Threshold": THRESHOLD, "Specificity of": SPECIFICITY, "Sensitivity of": SENSITIVITY,
+    "Cost of a miss": MISS,
+}  # fmt: skip
+FIRST = {MOST: 0.5, THRESHOLD: 0.5, SPECIFICITY: 0.9, SENSITIVITY: 0.9, MISS: 0.5}
+SHARES = {"rows": "", "share of class": "true", "share of predicted": "pred"}
+PICTURES = {**{of.name: name for name, of in CURVES.items()}, "Reliability": "reliability", "Groups": "groups"}
+OFFERED = 200  # classes in the menu
+SHOWN = 30  # lines of a table
+WORST = 12
+FOLLOWS = 200_000  # rows; of more the figures follow when the slider is let go
+HEIGHT = "340px"
+TABLES = {
+    "classes": ("classes", "figures of every class"), "curve": ("thresholds", "the class's figures at every threshold"),
+    "groups": ("groups", "the groups beside each other"), "worst": ("worst rows", "the rows of the highest loss"),
+}  # fmt: skip
+_FIGURES = (
+    ("sensitivity", "rows of this class that are found (recall)"), ("specificity", "rows of other classes left alone"),
+    ("ppv", "of the rows said to be of it, those that are (precision)"),
+    ("npv", "of the rows said not to be of it, those that are not"),
+    ("accuracy", "rows told rightly: of it, or not"), ("positive", "share of rows said to be of it"),
+)  # fmt: skip
+
+
+class EvaluationView(NotebookViewer):
+    """The view of an evaluation.
+
+    Args:
+        evaluation: what `alrviz.evaluate` returned; None for a view that is given one later (`watch`).
+        about: where its numbers come from, for files: data, hash, seed. recipes: of the model.
+        height: of the pictures, as CSS has it. wake: of a page with a pump of its own.
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("tic-tac-toe")
+    >>> model = alrviz.NaiveBayesClassifier().fit(data.X[::2], data.y[::2])
+    >>> view = alrviz.EvaluationView(alrviz.evaluate(model, data.X[1::2], data.y[1::2]), rule="sensitivity")
+    >>> view.figures_at.sensitivity >= 0.9
+    True
+    """
+
+    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
+    label = param.String(default="", doc='The class of interest; "" for the one the evaluation takes.')
+    rule = param.Selector(default=MOST, objects=list(RULES.values()), doc="How rows are predicted.")
+    value = param.Number(default=0.5, bounds=(0, 1), doc="Of the rule; of costs 10^(4 value - 2) false alarms a miss.")
+    shares = param.Selector(default="", objects=list(SHARES.values()), doc="What is written in the confusion matrix.")
+    picture = param.Selector(default="roc", objects=list(PICTURES.values()), doc="The picture beside the matrix.")
+    by = param.String(default="", doc='The column that makes groups; "" for the first.')
+
+    def __init__(
+        self,
+        evaluation: Evaluation | None = None,
+        *,
+        about: Mapping[str, Any] | None = None,
+        recipes: Sequence[Recipe] = (),
+        height: str = HEIGHT,
+        wake: Callable[[], None] | None = None,
+        **params: Any,
+    ):
+        super().__init__(**params)
+        self.evaluation: Evaluation | None = None
+        self.figures_at = pd.Series(dtype=object)  # of the class of interest, as it is predicted
+        self._decided: Evaluation | None = None
+        self._about, self._recipes = dict(about or {}), tuple(recipes)
+        self._setting = Updating()
+        self._wake = wake or self._pumped(lambda: False, 1000)
+        self._build(height)
+        self.param.watch(self._ruled, "rule")
+        self.param.watch(lambda *_: self._follow(), ["label", "value", "shares", "picture", "by", "dark"])
+        self.watch(evaluation)
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        """Return the layout; the view comes alive with it."""
+        self._wake()
+        return self.layout
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def _build(self, height: str) -> None:
+        small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
+        self.sentence, self.told = html(margin=(0, 0, 6, 0)), html(margin=(2, 0, 6, 0))
+        self.classes = pmui.Select(label="Class of interest", options={}, width=190, **small)
+        self.rules = pmui.Select(label="Predict by", options=RULES, value=self.rule, width=190, **small)
+        self.slider = pmui.FloatSlider(
+            label="Threshold", start=0.0, end=1.0, step=0.005, value=self.value, show_value=False, tooltips=False,
+            size="small", margin=(0, 12), sizing_mode="stretch_width", sx=SLIDER_FOCUS,
+        )  # fmt: skip
+        self.column = pmui.Select(label="Groups by", options={}, width=190, visible=False, **small)
+        self.classes.link(self, value="label")
+        self.rules.link(self, value="rule", bidirectional=True)
+        self.column.param.watch(lambda event: self._chosen(event.new), "value")
+        self.slider.param.watch(self._slid, ["value", "value_throttled"])
+        room = pn.Column(self.slider, styles={"flex": "1 1 220px"}, margin=0)
+        controls = pn.FlexBox(self.classes, self.rules, room, align_items="center", gap="10px 0", margin=(4, 0, 4, 0))
+        self.matrix, self.curve = LiveFigure("alrviz-confusion"), LiveFigure("alrviz-evaluation")
+        look: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
+        written = choice(self, "shares", SHARES, "What is written in the matrix", **look)
+        shown = choice(self, "picture", PICTURES, "The picture beside the matrix", **look)
+        sides = [
+            pn.Column(
+                pn.FlexBox(*above, align_items="center", gap="8px", margin=(0, 0, 4, 0)),
+                as_high(one.pane, height, 340), sizing_mode="stretch_width", margin=(0, 12, 0, 0),
+            )
+            for above, one in (((written,), self.matrix), ((shown, self.column), self.curve))
+        ]  # fmt: skip
+        pictures = pn.Row(*sides, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-pictures"])
+        self.worst = html()
+        self._failures = Collapsible("Where it fails: the worst rows", self.worst)
+        self._failures.param.watch(lambda _: self._show_worst(), "open")
+        saves = [
+            *(csv_button(f"alrviz-{what}.csv", partial(self.csv, what), told, f"CSV of {label}")
+              for what, (label, told) in TABLES.items()),
+            *self.matrix.buttons("the confusion matrix", partial(self.origin, "confusion matrix"), named=True),
+            *self.curve.buttons("the picture beside it", lambda: self.origin(_name_of(self.picture)), named=True),
+        ]  # fmt: skip
+        self._numbers = Numbers(saves, self._numbers_html)
+        self.body = pn.Column(
+            controls, self.told, pictures, self._failures, self._numbers, sizing_mode="stretch_width", margin=0,
+            visible=False,
+        )  # fmt: skip
+        self.layout = ViewLayout(self.sentence, self.body, sizing_mode="stretch_width", margin=0)
+
+    # -- what is shown -------------------------------------------------------------------------------------------------
+
+    def watch(
+        self, evaluation: Evaluation | None, about: Mapping[str, Any] | None = None, recipes: Sequence[Recipe] = ()
+    ) -> None:
+        """Show this evaluation, or none; a class and a column that it has too stay chosen."""
+        self.evaluation = evaluation
+        self._about, self._recipes = dict(about or self._about), tuple(recipes or self._recipes)
+        self.body.visible = evaluation is not None
+        if evaluation is None:
+            say(self.sentence, "<div class='sentence quiet'>Nothing has been evaluated yet.</div>")
+            return
+        names = [evaluation.classes[k] for k in np.argsort(-evaluation.shares, kind="stable")[:OFFERED]]
+        columns = [str(name) for name in evaluation.X.columns]
+        label = self.label if self.label in names else evaluation.interest
+        by = self.by if self.by in columns else next(iter(columns), "")
+        with self._setting:
+            self.classes.param.update(options=names, value=label)
+            self.column.param.update(options=columns, value=by or None)
+            self.param.update(label=label, by=by)
+        notes = "".join(
+            f"<div class='quiet'>{safe(note[:1].upper() + note[1:], 400)}.</div>" for note in evaluation.notes
+        )
+        say(self.sentence, f"<div class='sentence'>{safe(evaluation.sentence, 600)}.</div>{notes}")
+        self._follow()
+        self._show_worst()
+
+    def tell(self, text: str) -> None:
+        """Show nothing but words, as HTML: what is awaited, or went wrong."""
+        self.evaluation = self._decided = None
+        self.body.visible = False
+        say(self.sentence, text)
+
+    def _ruled(self, event: Any) -> None:
+        """Another rule: begin at its own value."""
+        with self._setting:
+            self.value = FIRST[event.new]
+        self._follow()
+
+    def _slid(self, event: Any) -> None:
+        many = self.evaluation is not None and len(self.evaluation.y) > FOLLOWS
+        if not self._setting and event.new is not None and (event.name == "value_throttled") == many:
+            self.value = float(event.new)
+
+    def _chosen(self, column: str | None) -> None:
+        if not self._setting and column:
+            self.by = column
+
+    def _follow(self) -> None:
+        """Predict as the rule says, and show what comes of it."""
+        found = self.evaluation
+        if found is None or self._setting:
+            return
+        with pn.io.hold():
+            self._decide(found)
+            decided, t = self._decided or found, self.figures_at.threshold
+            with self._setting:
+                self.slider.param.update(value=self.value, label=self.rule_words(), visible=self.rule != MOST)
+                self.column.visible = self.picture == "groups"
+            say(self.told, self._figures_html())
+            self.matrix.show(drawn.confusion(decided, self.shares or None, dark=self.dark), found)
+            if self.picture in CURVES:
+                shown = drawn.curves(
+                    self.picture, found, self.label, None if np.isnan(t) else t, dark=self.dark
+                )  # fmt: skip
+            elif self.picture == "reliability":
+                shown = drawn.calibration(found, self.label, dark=self.dark)
+            else:
+                shown = drawn.groups(self._groups(), decided.error, dark=self.dark)
+            self.curve.show(shown, (id(found), self.picture, self.label, self.by))
+            self._numbers.refresh()
+
+    def _decide(self, found: Evaluation) -> None:
+        if self.rule == MOST:
+            self._decided, self.figures_at = found, found.as_predicted(self.label)
+            return
+        value = 10 ** (4 * self.value - 2) if self.rule == MISS else self.value
+        try:
+            self.figures_at = found.at(label=self.label, **{self.rule: value})
+        except AlrvizError:  # no row to match with
+            self._decided, self.figures_at = found, found.as_predicted(self.label)
+        else:
+            self._decided = found.decided(self.figures_at.threshold, self.label)
+
+    def rule_words(self) -> str:
+        """Return what the slider says."""
+        if self.rule == MISS:
+            miss = 10 ** (4 * self.value - 2)
+            times = f"{miss:.3g}" if miss >= 1 else f"1/{1 / miss:.3g}"
+            return f"A missed row costs as much as {times} false alarm{'' if times == '1' else 's'}"
+        at_least = "" if self.rule == THRESHOLD else "at least "
+        return f"{_name_of(self.rule)} {at_least}{self.value:.3f}"
+
+    def _groups(self) -> pd.DataFrame:
+        found = self._decided or self.evaluation
+        assert found is not None
+        return found.groups(self.by if self.by else np.full(len(found.y), "all rows"), self.label)
+
+    def _figures_html(self) -> str:
+        of = self.figures_at
+        cells = "".join(
+            f"<span style='margin-right:22px;white-space:nowrap'><abbr title='{why}'>{_short(name)}</abbr> "
+            f"<b>{_share(of[name])}</b></span>"
+            for name, why in _FIGURES
+        )
+        at = "" if np.isnan(of.threshold) else f" at threshold {of.threshold:.3g}"
+        return f"<div>{cells}</div><div class='quiet'>{safe(of['class'], 60)}{at}: {_counts(of)}</div>"
+
+    def _show_worst(self) -> None:
+        if self._failures.open and self.evaluation is not None:
+            say(self.worst, worst_html(self.evaluation))
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def _numbers_html(self) -> str:
+        found = self._decided or self.evaluation
+        if found is None:
+            return ""
+        return summary_html(found) + classes_html(found) + (groups_html(self._groups()) if self.by else "")
+
+    def csv(self, what: str) -> str:
+        """Return "classes", "curve", "groups" or "worst" as a CSV."""
+        found = self._decided or self.evaluation
+        if found is None:
+            return ""
+        made: dict[str, Callable[[], pd.DataFrame]] = {
+            "classes": found.by_class, "curve": lambda: found.curve(self.label), "groups": self._groups,
+            "worst": lambda: found.worst(1000).rename_axis("row").reset_index(),
+        }  # fmt: skip
+        about = {"alrviz": __version__, **self._about, "rows evaluated": found.what, "class": self.label}
+        return to_csv(made[what](), about, self._recipes)
+
+    def origin(self, what: str) -> Origin:
+        """Return what stands above and below a picture of `what` when it is saved."""
+        of = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
+        about = {"alrviz": __version__, **self._about, "class": self.label}
+        return Origin(f"{what[:1].upper()}{what[1:]}{of}", made_from(about, self._recipes))
+
+
+def _name_of(value: str) -> str:
+    names = {of: words for words, of in {**PICTURES, **RULES}.items()}
+    return names[value].removesuffix(" of")
+
+
+def _short(name: str) -> str:
+    return {"ppv": "PPV", "npv": "NPV", "positive": "predicted"}.get(name, name)
+
+
+def _share(value: float) -> str:
+    return "&ndash;" if np.isnan(value) else percent(value)
+
+
+def _counts(of: pd.Series) -> str:
+    """What became of the rows, in words."""
+    found, missed, alarms = of.tp, of.fn, of.fp
+    return f"{found:,.0f} of {found + missed:,.0f} found, {alarms:,.0f} false alarms"
+
+
+def summary_html(found: Evaluation) -> str:
+    """The figures of all classes together, beside those of a model that looks at no column."""
+    of = found.summary()
+    rows = [
+        ["error", percent(of.error), percent(of.shares_error)],
+        ["log loss (nats)", number(of.log_loss), number(of.shares_log_loss)],
+        ["error, mean over classes", percent(of.balanced_error), ""],
+        ["Brier score", number(of.brier), ""],
+        ["ECE", number(of.ece), ""],
+        ["AUC", number(of.auc), "0.5"],
+        ["average precision", number(of.average_precision), ""],
+    ]
+    return html_table(["", "this model", "class shares alone"], rows)
+
+
+def classes_html(found: Evaluation) -> str:
+    """A line for each class, the most frequent first."""
+    rows = []
+    for line in found.by_class(SHOWN).to_dict("records"):
+        shares = [_share(line[name]) for name in ("share", "predicted", "sensitivity", "ppv")]
+        ranks = [number(line[name], 3) for name in ("auc", "average_precision")]
+        rows.append([safe(line["class"], 60), f"{line['rows']:,.6g}", *shares, *ranks])
+    heads = ["class", "rows", "share", "predicted", "sensitivity", "PPV", "AUC", "average precision"]
+    rest = len(found.classes) - SHOWN
+    more = f"<p class='quiet'>{rest:,} rarer classes: the CSV has them.</p>" if rest > 0 else ""
+    return "<h3>Classes</h3>" + html_table(heads, rows) + more
+
+
+def groups_html(table: pd.DataFrame) -> str:
+    """A line for each group."""
+    rows = []
+    for line in table.to_dict("records"):
+        error = f"{percent(line['error'])} ({percent(line['low'])} to {percent(line['high'])})"
+        loss = f"{number(line['log_loss'], 3)} &plusmn; {number(line['standard_error'], 3)}"
+        shares = [_share(line[name]) for name in ("share", "predicted", "p", "sensitivity", "specificity")]
+        rows.append([safe(line["group"], 60), f"{line['rows']:,}", error, loss, *shares])
+    heads = [
+        "group", "rows", "error (95 % interval)", "log loss", "share of class", "predicted", "mean probability",
+        "sensitivity", "specificity",
+    ]  # fmt: skip
+    return "<h3>Groups</h3>" + html_table(heads, rows)
+
+
+def worst_html(found: Evaluation, most: int = WORST) -> str:
+    """The rows whose class was held least likely."""
+    table = found.worst(most)
+    columns = list(table.columns[5:])[:30]
+    rows = [
+        [safe(name, 20), safe(line["class"], 40), safe(line["predicted"], 40), number(line["p"], 4),
+         number(line["p_predicted"], 3), *(safe(line[column], 30) for column in columns)]
+        for name, line in zip(table.index, table.to_dict("records"), strict=True)
+    ]  # fmt: skip
+    heads = ["row", "class", "predicted", "p of its class", "p of the predicted", *(safe(name, 30) for name in columns)]
+    return html_table(heads, rows)
