@@ -1,5 +1,6 @@
 """Races that run no thread: one that only keeps its calls, one whose steps are written by hand."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from alrviz.fitting.recipe import Recipe
@@ -45,6 +46,25 @@ def a_step(index, per_row, **extra):
     seen = {"lead": 0.5, "phi_norm": float(index), "train_error": per_row / 4, "heldout_log_loss": per_row + 0.1}
     total = ROWS * per_row
     return Step(index, "inner", index + 1, index + 1.0, index / 100, total, total, 0.0, per_row, 1.0, {**seen, **extra})
+
+
+def a_trial(alphas, **more):
+    """A trial of alphas: a step that leaves the weights where they were, which nobody looks at."""
+    named = {f"alpha_{order}": alpha for order, alpha in enumerate(alphas, 1)}
+    return replace(a_step(0, 2.0), kind="search", passes=9.0, extra={**named, "search_log_loss": 0.5, **more})
+
+
+def searching(*trials, iterations=3):
+    """A race of lr, and of hlr that tries these alphas between its iteration 0 and 1; it has not ended."""
+    race = ByHand(Recipe("lr", alpha=0.3), Recipe("hlr", alpha="auto"))
+    race.take(4, racer=0)
+    trace = race.runs[1].trace
+    trace.append(a_step(0, 2.0))
+    for alphas in trials:
+        trace.append(a_trial(alphas))
+    for index in range(1, iterations + 1):
+        trace.append(a_step(index, 2.0 - index / 4, alpha_1=trials[-1][0], alpha_2=trials[-1][1]))
+    return race
 
 
 class ByHand(FakeRace):

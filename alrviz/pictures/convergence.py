@@ -19,6 +19,7 @@ from bokeh.plotting import figure
 
 from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, Crossing, box, place, with_room
 from alrviz.pictures.measures import (
+    ALPHAS,
     MEASURES,
     Columns,
     along_label,
@@ -84,6 +85,8 @@ def convergence(
     size: width and height of the drawing frame in pixels, None for those of a window of 1280x720. note: words in the
     corner, which belong to the picture wherever it goes.
     """
+    if measure == "alpha":
+        curves = penalties(curves)
     if span == "first":
         curves = [replace(curve, columns=first_steps(curve.columns)) for curve in curves]
     log_x = span == "log"
@@ -120,9 +123,11 @@ def convergence(
     kinds = _kinds(measure)
     parts: dict[str, Any] = {
         "dots": tuple({"visible": len(line["x"]) <= FEW} for line in train),
-        "hover": {"tooltips": _tooltips(measure, axis)},
+        "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
         "note": {"text": note, "visible": bool(note)},
-        "legend": {"ncols": math.ceil((len(names) + len(kinds)) / legend_rows(names, measure, int(within.width)))},
+        "legend": {
+            "ncols": math.ceil(max(1, len(names) + len(kinds)) / legend_rows(names, measure, int(within.width)))
+        },
         "kinds": tuple({"visible": kind in kinds} for kind, _ in KINDS),
     }
     if log_x:  # where an x of 0 stands on a logarithmic axis
@@ -133,7 +138,7 @@ def convergence(
     return Picture(
         draw=partial(_draw, curves=curves, dark=dark),
         x=(view.left, view.right), y=(view.bottom, view.top),
-        labels=(along_label(axis, span), axis_label(measure, to_zero)),
+        labels=(along_label(axis, span, measure), axis_label(measure, to_zero)),
         # Heads and words are as many from the first to the last.
         data={
             "train": tuple(train), "heldout": tuple(heldout), "beyond": tuple(beyond), "grey": grey,
@@ -142,6 +147,28 @@ def convergence(
         streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": along, "y_axis_type": up},
         key=(tuple((curve.name, curve.label) for curve in curves), log, log_x, dark),
     )  # fmt: skip
+
+
+def penalties(curves: Sequence[RacerCurve]) -> list[RacerCurve]:
+    """What the measure "alpha" draws: a curve for each order of racers that find their alphas, along all their steps.
+
+    A single alpha is that of the racer's own order, whichever that is.
+
+    >>> columns = {"index": [0, 0, 1], "alpha_1": [np.nan, 9, 0.5], "alpha_2": [np.nan, 9, 40]}
+    >>> found = penalties([RacerCurve(name="hlr", label="hlr", columns=columns, rows=1)])
+    >>> [(curve.name, curve.columns["index"].tolist(), curve.columns["alpha"]) for curve in found]
+    [('hlr order 1', [0, 1, 2], [nan, 9, 0.5]), ('hlr order 2', [0, 1, 2], [nan, 9, 40])]
+    """
+    return [
+        replace(
+            curve,
+            name=f"{curve.name} order {name.removeprefix(ALPHAS)}" if f"{ALPHAS}2" in curve.columns else curve.name,
+            columns={**curve.columns, "index": np.arange(len(curve.columns["index"])), "alpha": curve.columns[name]},
+        )
+        for curve in curves
+        for name in curve.columns
+        if name.startswith(ALPHAS)
+    ]
 
 
 def _cut(line: Data, upto: int | None) -> Data:
@@ -253,9 +280,15 @@ def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource) -
     )
 
 
-def _tooltips(measure: str, axis: str) -> list[tuple[str, str]]:
-    along = [] if axis == "iterations" else [(axis, "@x{0,0.[000]}")]
-    return [("racer", "$name"), ("iteration", "@step"), *along, (MEASURES[measure].words, "@y{0.[000000]}")]
+def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
+    """What is told of a point; where alphas were tried, a step need not be an iteration."""
+    along = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
+    return [
+        ("racer", "$name"),
+        ("step" if trials else "iteration", "@step"),
+        *along,
+        (MEASURES[measure].words, "@y{0.[000000]}"),
+    ]
 
 
 def _legend(fig: figure, items: list[LegendItem]) -> Legend:
@@ -278,7 +311,8 @@ def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
 def _kinds(measure: str) -> list[str]:
     """The words of the kinds of lines that a measure has."""
     of = MEASURES[measure]
-    return [words for (words, _), column in zip(KINDS, (of.train, of.heldout), strict=True) if column is not None]
+    columns = (of.train, of.heldout) if of.of_rows else (None, None)
+    return [words for (words, _), column in zip(KINDS, columns, strict=True) if column is not None]
 
 
 def min_max(y: np.ndarray, limit: int = DENSE) -> np.ndarray:

@@ -32,8 +32,9 @@ class Measure:
     """One thing to watch.
 
     words: its name in a menu. axis: label of the vertical axis. train, heldout: columns of the frame, or None.
-    per_row: whether the training column is a sum over rows. log: whether its axis is logarithmic. grey: the keys of the
-    levels drawn as grey lines (`Trace.baseline`, milestones), with their words.
+    per_row: whether the training column is a sum over rows. of_rows: whether it is of training or held-out rows. log:
+    whether its axis is logarithmic. grey: the keys of the levels drawn as grey lines (`Trace.baseline`, milestones),
+    with their words.
     """
 
     words: str
@@ -41,6 +42,7 @@ class Measure:
     train: str | None
     heldout: str | None = None
     per_row: bool = False
+    of_rows: bool = True
     log: bool = False
     grey: tuple[tuple[str, str], ...] = ()
 
@@ -65,7 +67,9 @@ MEASURES: Mapping[str, Measure] = {
     "heldout": Measure("held-out log loss", "held-out log loss per row (nats)", None, "heldout_log_loss", grey=_HELD),
     "error": Measure("0-1 loss", "0-1 loss (share of rows classified wrongly)", "train_error", "heldout_error"),
     "rmse": Measure("RMSE", "RMSE of the class probabilities", "train_rmse", "heldout_rmse"),
+    "alpha": Measure("penalty of each order", "alpha, the penalty of each order", "alpha", of_rows=False, log=True),
 }
+ALPHAS = "alpha_"  # begins the columns of a racer that finds its penalties: alpha_1, alpha_2, ...
 
 
 def is_log(measure: str, to_zero: bool = False) -> bool:
@@ -78,9 +82,11 @@ def axis_label(measure: str, to_zero: bool = False) -> str:
     return MEASURES[measure].axis + (", log scale" if is_log(measure, to_zero) else "")
 
 
-def along_label(axis: str, span: str = "all") -> str:
+def along_label(axis: str, span: str = "all", measure: str = "") -> str:
     """The horizontal axis's label; it says what is left out, and a logarithmic scale."""
     label, more = AXES[axis][1], SPANS[span][1]
+    if (axis, measure) == ("iterations", "alpha"):
+        label = "steps: trials of alpha, then iterations"
     return f"first {FIRST} {label}" if (axis, span) == ("iterations", "first") else label + more
 
 
@@ -163,6 +169,8 @@ def points(
 ) -> dict[str, np.ndarray]:
     """The points of one line: x, y and the step index; on a logarithmic axis only what is above 0.
 
+    Steps are those of a column "step" where there is one (`RaceReader.curves`), else of "index".
+
     floor: below it nothing is drawn but at it (`gap_floor`); without it what is 0 is left out. zero: where an x of
     0 stands on such an axis (`zero_place`).
     """
@@ -173,4 +181,4 @@ def points(
     if floor is not None:
         y = np.where(y < floor, floor, y)
     kept = np.isfinite(y) & ((y > 0) if log else True)
-    return {"x": x[kept], "y": y[kept], "step": np.asarray(columns["index"])[kept]}
+    return {"x": x[kept], "y": y[kept], "step": np.asarray(columns.get("step", columns["index"]))[kept]}

@@ -60,7 +60,7 @@ class View:
     label: of the vertical axis. short: heads the column of numbers. log: whether its axis is logarithmic. train,
     heldout: (S,) for each line, None where it has none. less: what the player takes from each line's values, () for
     nothing: a level that moves with a film that grows. floor: below it nothing is drawn but at it, 0 for nothing.
-    grey: levels drawn across, by their words.
+    grey: levels drawn across, by their words. along: labels of the axes, where they are not the film's.
     """
 
     label: str
@@ -71,6 +71,7 @@ class View:
     less: Sequence[float] = ()
     floor: float = 0.0
     grey: Mapping[str, float] = field(default_factory=dict)
+    along: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +180,7 @@ def content(film: Film, first: int = 0) -> dict[str, Any]:
                 "grey": [[words, *_numbers([level])] for words, level in view.grey.items()],
                 "less": _numbers(view.less, _EXACT),
                 "floor": view.floor,
+                "along": view.along or [axis.label for axis in film.axes],
                 "lines": [{"y": _numbers(y, _EXACT if view.less else _DIGITS, steps), "held": _numbers(held, at=steps)}
                           for y, held in zip(view.train, view.heldout, strict=True)],
             }

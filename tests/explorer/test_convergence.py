@@ -129,7 +129,8 @@ def test_questions_give_recipes_that_exist_and_survive_a_link(slug):
         assert 2 <= len(recipes) <= 6
         assert len(set(recipes)) == len(recipes)
         assert read_recipes(write_recipes(recipes), 3) == recipes
-        assert all((recipe.params.get("alpha", 0) > 0) == QUESTIONS[slug].pulls for recipe in recipes)
+        alphas = [recipe.params.get("alpha", 0) for recipe in recipes]
+        assert all(alpha == "auto" or (alpha > 0) == QUESTIONS[slug].pulls for alpha in alphas)
     assert all(recipe.params.get("order", 1) <= 2 for recipe in recipes_of(slug, order=3, columns=2))
 
 
@@ -195,6 +196,29 @@ def test_an_example_races_by_itself():
     until(page, lambda: ended(page) and page.race_view.race.dataset.name == page.session.dataset.name == "tic-tac-toe")
     assert "fit the training rows perfectly" in page.race_view.sentence.object
     assert page.race_view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
+
+
+def test_the_example_where_all_orders_win_finds_alphas_and_says_them():
+    page = open_page("?data=monks-1&q=all-orders&measure=alpha")
+    assert [recipe.label for recipe in page.recipes] == ["lr", "hlr", "halr"]
+    assert not page.controls.alpha.visible, "every racer has its own"
+    assert page.controls.order.visible
+    page.show_example(EXAMPLES[-1])
+    until(
+        page,
+        lambda: (
+            page.race_view.race is not None
+            and ended(page)
+            and page.race_view.race.dataset.name == page.session.dataset.name == "balance-scale"
+        ),
+    )
+    sentence = page.race_view.sentence.object
+    assert "nats per row: hlr 0.03" in sentence
+    assert "(lowest), lr 0.37" in sentence
+    assert "Alpha chosen by held-out folds, one for each order: lr 0.1" in sentence
+    assert not page.race_view.outdated
+    assert page.race_view.measure == "alpha"
+    assert page.race_view.picture.plot.figure.yaxis[0].axis_label == "alpha, the penalty of each order, log scale"
 
 
 def test_a_question_that_is_asked_races_by_itself_as_an_example_does():

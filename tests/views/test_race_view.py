@@ -13,7 +13,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.recorded import read_recorded, record
 from alrviz.views.core.trace_reader import LEAST
 from alrviz.views.race.race_view import RaceView
-from tests.races import ByHand
+from tests.races import ByHand, searching
 from tests.views.raced import drawn, finished, pressed, pump, view_of
 
 
@@ -278,6 +278,41 @@ def test_csv_has_its_origin_and_the_steps():
     frame = pd.read_csv(io.StringIO(text), comment="#")
     assert len(frame) == 8
     assert {"racer", "nll", "heldout_log_loss"} <= set(frame.columns)
+
+
+def test_the_penalty_of_each_order_is_followed_played_and_kept_as_any_measure_is():
+    race = searching((10.0, 10.0), (0.5, 40.0), iterations=0)
+    view = view_of(race)
+    assert "penalty of each order" in view._measures.select.options
+    view.measure = "alpha"
+    assert view.picture.plot.figure.xaxis[0].axis_label == "steps: trials of alpha, then iterations"
+    assert [drawn(view, k).tolist() for k in (0, 1)] == [[10.0, 0.5], [10.0, 40.0]]
+    assert [words for words in view.picture.plot["words"].data["words"] if words] == ["hlr order 1", "hlr order 2"]
+    assert "Looking for alpha: hlr (2 trials)." in view.sentence.object
+    assert not any(item.label["value"].endswith("rows") for item in view.picture.plot.figure.legend[0].items
+                   if item.visible)  # fmt: skip
+    view.pump()
+    view.picture.describe(view._told)
+    assert "alpha, the penalty of each order" in view.picture.plot.figure.tags[0]
+    view.scrub(1)
+    assert [drawn(view, k).tolist() for k in (0, 1)] == [[10.0], [10.0]]
+    view.press_stop()
+    frame = pd.read_csv(io.StringIO(view._csv()), comment="#")
+    assert frame[frame["racer"] == 1]["alpha_2"].dropna().tolist() == [10.0, 40.0]
+    view.measure = "nll"
+    view.watch(finished(3))
+    assert "penalty of each order" not in view._measures.select.options
+
+
+def test_a_race_stopped_among_trials_keeps_in_its_table_what_was_seen():
+    race = searching((10.0, 10.0), (0.5, 40.0), (0.2, 80.0), iterations=2)
+    view = view_of(race)
+    view.player.shown.move(2)
+    view.player.shown.seen = 2
+    view.press_stop()
+    frame = pd.read_csv(io.StringIO(view._csv()), comment="#")
+    assert frame.groupby("racer").size().tolist() == [3, 3]
+    assert frame["alpha_2"].max() == 40.0
 
 
 def test_the_table_of_numbers_is_made_when_it_is_unfolded():

@@ -15,7 +15,7 @@ from alrviz.pictures.decision_map import certainty
 from alrviz.studies.maps.decision_map import decision_map
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.views.replay.export_html import replay
-from tests.races import ROWS, ByHand
+from tests.races import ROWS, ByHand, searching
 from tests.views.raced import finished, view_of
 
 
@@ -39,6 +39,24 @@ def test_a_race_is_what_its_view_shows():
     assert [axis["word"] for axis in data["axes"]] == ["iterations", "passes", "seconds"]
     assert any(race.dataset.hash in line for line in data["about"])
     assert sum(race.recipes[0].to_json() in line for line in data["about"]) == 1
+
+
+def test_alphas_that_are_found_are_lines_of_a_measure_of_their_own():
+    race = searching((10.0, 10.0), (0.5, 40.0))
+    race.end()
+    data = data_of(replay(race))
+    assert [line["name"] for line in data["lines"]] == ["lr", "hlr", "hlr order 1", "hlr order 2"]
+    *others, alphas = data["measures"]
+    assert alphas["along"][0] == "steps: trials of alpha, then iterations"
+    assert [line["y"] for line in alphas["lines"]] == [[], [], [None, 10, *[0.5] * 4], [None, 10, *[40] * 4]]
+    assert all(line["y"] == line["held"] == [] for of in others for line in of["lines"][2:])
+    assert data["lines"][2]["x"][0] == [0, 1, 2, 3, 4, 5]
+    assert data["lines"][1]["x"][0] == [0, 0, 0, 1, 2, 3]
+    assert data["counted"] == "step"
+    told = dict(map(tuple, data["sentences"]))
+    assert told[2].endswith("Looking for alpha: hlr (2 trials).")
+    assert "Alpha chosen by held-out folds, one for each order: hlr 0.5, 40." in told[5]
+    assert not any("penalty" in measure["label"] for measure in data_of(replay(finished(3)))["measures"])
 
 
 def test_a_racer_that_ends_early_ends_there():

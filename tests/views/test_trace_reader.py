@@ -8,7 +8,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.views.core.trace_reader import RaceReader
 from alrviz.views.race.player import Player
 from alrviz.views.race.words import ROWS_SHOWN, ends_html, numbers_html, separation_html, values_html
-from tests.races import ByHand, a_step
+from tests.races import ByHand, a_step, searching
 
 TRIALS = 12
 
@@ -109,6 +109,21 @@ def test_a_search_under_way_is_told_beside_its_racer(race):
     early.runs[1].trace.append(a_step(0, 2.0))
     early.runs[1].trace.append(replace(a_step(0, 2.0), kind="search"))
     assert "step length: 1 trial fit<" in values_html(watched_at(early, 2))
+
+
+def test_trials_of_alphas_are_steps_between_iterations_0_and_1():
+    watched = watched_at(searching((10.0, 10.0), (0.5, 40.0)), 2)
+    plain, searched = watched.racers
+    assert searched.columns["index"].tolist() == [0, 0, 0, 1, 2, 3]
+    assert searched.columns["alpha_2"][1:].tolist() == [10.0, 40.0, 40.0, 40.0, 40.0]
+    assert (watched.last, watched.counted, searched.trials(2), plain.trials(3)) == (5, "step", 2, 0)
+    assert watched.at(searched, "heldout_log_loss") == watched.at(searched, "nll") / 10 + 0.1, "as at iteration 0"
+    assert " 2 trials<" in values_html(watched)
+    assert "step length" not in values_html(watched)
+    assert searched.lane(upto=2).found == ()
+    assert searched.lane().found == (0.5, 40.0)
+    assert "trial" not in values_html(watched_at(searching((10.0, 10.0)), 3))
+    assert "<td>3</td>" in ends_html(watched_at(searching((10.0, 10.0)), 4)), "iterations, not steps"
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,16 @@ QUESTIONS: Mapping[str, Question] = {
         lambda order: tuple(("alr", {"order": n}) for n in (1, 2, 3)),
         orders=False,
     ),
+    "all-orders": Question(
+        "One order or all?",
+        "lr has the cells of n columns alone; hlr and halr have those of 1 to n columns, and a penalty for each order. "
+        "Every racer finds its penalties by itself, by folds of the training rows: the measure 'penalty of each order' "
+        "shows them move.",
+        lambda order: tuple(
+            (family, {"alpha": "auto", "solver": "auto", "penalty": FAMILIES[family].params["penalty"].default})
+            for family in ("lr", "hlr", "halr")
+        ),
+    ),
     "pull": Question(
         "Shrink toward 0, 1 or AnJE?",
         "What the penalty shrinks toward decides what a strong alpha leaves: nothing, or a generative model.",
@@ -178,16 +188,24 @@ def cut_by(recipe: Recipe, cuts: Mapping[str, Any]) -> Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A chip beside the picture: a set and settings whose outcome is known."""
+    """A chip beside the picture: a question, a set and settings whose outcome is known."""
 
     words: str
     hint: str
     data: str
     order: int
+    question: str = FIRST
 
 
 EXAMPLES = (
     Example("ALR wins", "LED, pairs of columns: ALR needs a third of LR's iterations", "led", 2),
     Example("tie", "LED, single columns: there is little to gain", "led", 1),
     Example("no finite optimum", "Tic-tac-toe is completely separable: the weights grow without end", "tic-tac-toe", 2),
+    Example(
+        "all orders",
+        "Balance scale: single columns beside pairs, each with its own penalty, lower held-out log loss to a tenth",
+        "balance-scale",
+        2,
+        "all-orders",
+    ),
 )

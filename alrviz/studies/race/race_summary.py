@@ -18,8 +18,12 @@ def racing_words(lanes: Sequence[RacerSummary]) -> str:
     'Nothing is decided yet.'
     """
     lanes = [lane for lane in lanes if not lane.empty and isfinite(lane.last)]
-    if not lanes:
-        return UNDECIDED
+    if lanes and any(lane.trials for lane in lanes) and not any(lane.iterations for lane in lanes):
+        return alpha_words(lanes).strip()  # nobody has moved yet
+    return _leader(lanes) + alpha_words(lanes) if lanes else UNDECIDED
+
+
+def _leader(lanes: Sequence[RacerSummary]) -> str:
     at = f"At iteration {max(lane.iterations for lane in lanes)}:"
     if len(lanes) == 1:
         return f"{at} {level_words(lanes, lanes[0])}."
@@ -31,6 +35,22 @@ def racing_words(lanes: Sequence[RacerSummary]) -> str:
     rest = ", the next" if others else ""
     gap = f"{second.last - first.last:.4f} below {second.name}{rest}"
     return f"{at} {first.name} leads, {level_words(lanes, first)}, {gap}."
+
+
+def alpha_words(lanes: Sequence[RacerSummary]) -> str:
+    """The alphas that racers have found by themselves, and who is still looking, as further sentences; "" for nobody.
+
+    >>> import pandas as pd
+    >>> lane = RacerSummary(name="hlr", label="hlr", frame=pd.DataFrame({"index": [0]}), n_rows=1, trials=9)
+    >>> alpha_words([lane, lane])
+    ' Looking for alpha: hlr (9 trials), hlr (9 trials).'
+    """
+    found = [f"{lane.name} {', '.join(f'{alpha:.2g}' for alpha in lane.found)}" for lane in lanes if lane.found]
+    looking = [f"{lane.name} ({lane.trials} trial{'s' if lane.trials > 1 else ''})" for lane in lanes
+               if lane.trials and not lane.found]  # fmt: skip
+    each = ", one for each order" if any(len(lane.found) > 1 for lane in lanes) else ""
+    told = f" Alpha chosen by held-out folds{each}: {'; '.join(found)}." if found else ""
+    return told + (f" Looking for alpha: {', '.join(looking)}." if looking else "")
 
 
 def near_words(lanes: Sequence[RacerSummary], first: RacerSummary, second: RacerSummary) -> str:

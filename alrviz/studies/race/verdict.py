@@ -17,6 +17,8 @@ millisecond on: what is below is no racer's merit. A racer that never met the mi
 iteration. Differences of held-out log loss below two paired standard errors are called a tie. Where racers are told
 apart by speed, a last sentence says whose held-out log loss ends more than 2 % above its lowest, and since when.
 
+What racers have found for alpha="auto" is a further sentence.
+
 A sentence is short: of more than two racers it names the winner and by how much, and no number of every racer.
 """
 
@@ -35,7 +37,7 @@ from alrviz.studies.race.milestones import (
     milestones,
     paired,
 )
-from alrviz.studies.race.race_summary import APART, NEAR, level_words, near_words, racing_words
+from alrviz.studies.race.race_summary import APART, NEAR, alpha_words, level_words, near_words, racing_words
 
 NO_DIFFERENCE = APART
 _LEAST = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # what less is not told apart from
@@ -69,6 +71,11 @@ def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iter
     `by` is who stopped it, should it have been stopped: "you", "the server", "its owner". `unit`: what "faster" is
     counted in, a key of `UNITS`; the picture's axis, or sentence and picture could name two winners.
     """
+    told = _told(lanes, by, unit)
+    return told if told.code in ("waiting", "racing") else replace(told, sentence=told.sentence + alpha_words(lanes))
+
+
+def _told(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
     counted = [lane for lane in lanes if lane.label in NOTHING_TO_FIT and not lane.empty]
     lanes = [lane for lane in lanes if lane.label not in NOTHING_TO_FIT]
     if not lanes or any(lane.empty for lane in lanes):

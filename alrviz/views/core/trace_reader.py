@@ -1,9 +1,10 @@
 """A race as a view holds it: what has been read of every trace, and how far the reader has been shown.
 
-`head` is the iteration shown. While it follows the race it moves a little faster the further it lags, so that a race
-that is over in a blink can still be watched; scrubbing moves it by hand. A film shows every iteration of a fit that was
-over sooner than a reader can look. A fit may run far ahead of what is shown: `limit` ends the race there for whoever
-looks, where Stop was pressed or where somebody else's screen is. Nothing here touches Panel or Bokeh.
+`head` is the step shown: an iteration, or before the first a trial of alphas (alpha="auto"). While it follows the race
+it moves a little faster the further it lags, so that a race that is over in a blink can still be watched; scrubbing
+moves it by hand. A film shows every iteration of a fit that was over sooner than a reader can look. A fit may run far
+ahead of what is shown: `limit` ends the race there for whoever looks, where Stop was pressed or where somebody else's
+screen is. Nothing here touches Panel or Bokeh.
 """
 
 import logging
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from alrviz.fitting.solvers.step import STOPPED, Outcome, Step
 from alrviz.pictures.convergence import RacerCurve
+from alrviz.pictures.measures import ALPHAS, MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.heldout import heldout_losses
@@ -32,12 +34,13 @@ FILM = 30
 
 
 class Racer:
-    """One run and the columns read from its trace so far, one row an iteration: row k is iteration k.
+    """One run and the columns read from its trace so far, one row a step: row k is iteration k, where alphas were not
+    searched for. Trials of alphas stand between iterations 0 and 1, with what iteration 0 has in all other columns.
 
     columns: views of what is kept, as long as what was read and may be shown (`limit`): a tick of a long race copies no
     more than its new steps.
     limit: the last iteration that may be shown; None where all may.
-    tried: trial fits before the first iteration. They are steps of the trace, but no iterations, and in no column.
+    tried: other trial fits before the first iteration. They are steps of the trace, and in no column.
     lowest: the lowest objective read, shown or not: what a gap is measured from stays where it is when Stop is pressed.
     """
 
@@ -65,7 +68,7 @@ class Racer:
     def pull(self) -> int:
         """Read what the trace has added; returns how many steps that were."""
         added = self.run.trace.since(self._read)
-        steps = [step for step in added if step.kind != "search"]
+        steps = [step for step in added if step.kind != "search" or _ALPHA in step.extra]
         self._read += len(added)
         self.tried += len(added) - len(steps)
         if steps:
@@ -81,6 +84,9 @@ class Racer:
             if after > len(values):
                 self._kept[name] = values = np.concatenate([values, np.empty(after, values.dtype)])
             values[before:after] = [_of(step, name) for step in steps]
+            for k in (before + k for k, step in enumerate(steps) if step.kind == "search" and before + k):
+                if np.isnan(values[k]):  # nobody looked: the weights are where they were
+                    values[k] = values[k - 1]
         self._count = after
         self.lowest = min([self.lowest, *(step.objective for step in steps if step.objective < self.lowest)])
         self.end_at(self.limit)
@@ -90,6 +96,21 @@ class Racer:
         self.limit = limit
         shown = self._count if limit is None else min(self._count, limit + 1)
         self.columns = {name: values[:shown] for name, values in self._kept.items()}
+
+    def shown(self, cut: int) -> dict[str, NDArray[Any]]:
+        """The columns of the first steps; with "step" where they are not those of "index"."""
+        steps = {"step": np.arange(len(self))} if self.alphas else {}
+        return {name: column[:cut] for name, column in (self.columns | steps).items()}
+
+    def trials(self, upto: int | None = None) -> int:
+        """How many alphas were tried by a step (None: the last that may be shown)."""
+        index = self.columns["index"][: None if upto is None else upto + 1]
+        return len(index) - 1 - int(index[-1]) if len(index) else 0
+
+    @property
+    def alphas(self) -> list[str]:
+        """The columns of the penalty of each order, where they are found by trials."""
+        return [name for name in self.columns if name.startswith(ALPHAS)]
 
     @property
     def cut(self) -> bool:
@@ -121,6 +142,7 @@ class Racer:
         """What a verdict needs to know, up to an iteration; `ended` False hides an outcome not shown yet."""
         outcome = self.outcome if ended else None
         cut = None if upto is None else upto + 1
+        found = [self.columns[name][:cut][-1] for name in self.alphas if len(self) and self.columns["index"][:cut][-1]]
         return RacerSummary(
             name=self.name,
             label=self.label,
@@ -130,6 +152,8 @@ class Racer:
             detail="" if outcome is None else outcome.sentence,
             objective=self.key,
             alpha=self.alpha,
+            trials=self.trials(upto),
+            found=tuple(map(float, found)),
             loss=self.loss,
             bounded=self.bounded,
             heldout=self.heldout,
@@ -137,6 +161,7 @@ class Racer:
 
 
 _numbers = count(1)
+_ALPHA = f"{ALPHAS}1"  # in the extra of each trial of alphas and of each step after them
 _STOPPED_HERE = Outcome(STOPPED, "what was computed beyond is not shown")
 # What milestones and verdicts look at.
 _JUDGED = ("index", "passes", "seconds", "objective", "lead", "heldout_log_loss", "heldout_error")
@@ -200,6 +225,22 @@ class RaceReader:
         return all(len(racer) or racer.run.outcome is not None for racer in self.racers)
 
     @property
+    def searches(self) -> bool:
+        """Whether a racer looks, or looked, for its alphas."""
+        return any(racer.alpha == "auto" or racer.alphas for racer in self.racers)
+
+    @property
+    def counted(self) -> str:
+        """What a place in the race is called: a step, where some racer's trials of alphas are no iterations."""
+        return "step" if self.searches else "iteration"
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that there are: a gap needs one objective, whose lowest value is not known to be 0."""
+        there = {"gap": self.same_objective and not self.to_zero, "alpha": self.searches}
+        return [name for name in MEASURES if there.get(name, True)]
+
+    @property
     def same_objective(self) -> bool:
         """Whether all racers minimise the same function."""
         return len({racer.key for racer in self.racers}) <= 1
@@ -257,7 +298,7 @@ class RaceReader:
             RacerCurve(
                 name=racer.name,
                 label=racer.label,
-                columns={name: column[:cut] for name, column in racer.columns.items()},
+                columns=racer.shown(cut),
                 rows=racer.run.trace.rows or 1.0,
                 best=best[racer.key],
                 upto=self.head if self.head < self.seen else None,

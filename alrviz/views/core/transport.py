@@ -131,16 +131,19 @@ class Transport:
         may_stop: bool,
         rest: int = 0,
         drawn: tuple[int, int] | None = None,
+        counted: str = "iteration",
     ) -> None:
         """Bring the row up to date; only what differs reaches the browser.
 
         scrubs: whether the slider is moved too; while a race runs it need not follow every tick. rest: the last
         iteration that was computed beyond Stop, 0 for none. drawn: what is sent to be drawn, as `StopButton` has it.
+        counted: what the slider counts.
         """
+        change(self.slider, label=counted.capitalize())
         if drawn is not None:
             change(self.stop, drawn=list(drawn))
         told = f"Show all {rest:,}" if rest else ""
-        hint = f"{told}: what was computed beyond, up to iteration {rest:,}" if rest else ""
+        hint = f"{told}: what was computed beyond, up to {counted} {rest:,}" if rest else ""
         change(self.rest, visible=bool(rest), label=told, description=hint)
         change(self.run, label="Pause" if running else "Run", icon="pause" if running else "play_arrow")
         change(self.run, disabled=not (may_run or running))

@@ -160,8 +160,14 @@ class FitPlayer(PlayerButtons):
 
     @property
     def head(self) -> int:
-        """The iteration that is drawn."""
+        """The step that is drawn."""
         return 0 if self.player.shown is None else self.player.shown.head
+
+    @property
+    def iteration(self) -> int:
+        """The iteration that is drawn: trials of alphas are steps before the first."""
+        index = () if self.racer is None else self.racer.columns["index"]
+        return int(index[min(self.head, len(index) - 1)]) if len(index) else 0
 
     @property
     def ended(self) -> bool:

@@ -330,6 +330,7 @@ class Player:
             "may_stop": self.playing or under_way or self.waits,
             "rest": self.rest,
             "drawn": drawn,
+            "counted": watched.counted,
         }
 
 

@@ -5,7 +5,7 @@ reads what is new every 100 ms and feeds it to the picture in one batch. The vie
 the traces, milestones and the sentence from `studies`, and where the reader is from a `Player`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -305,7 +305,8 @@ class RaceView(PlayerButtons, NotebookViewer):
             return ""
         frame, about = shown.race.frame(), race_about(shown.race, __version__)
         if shown.cut:
-            frame = frame[frame["index"] <= shown.limit]
+            seen = frame["racer"].map({k: len(racer) + racer.tried for k, racer in enumerate(shown.racers)})
+            frame = frame[frame.groupby("racer").cumcount() < seen]
             about |= {"stopped at": shown.limit, "computed to": shown.computed}
         return to_csv(frame, about, shown.race.recipes)
 
@@ -316,14 +317,19 @@ class MeasureMenu:
     def __init__(self, view: RaceView):
         self._view, self._wished, self._falling_back = view, view.measure, Updating()
         self.select = pmui.Select(
-            label="Measure", options=_options(True), value=view.measure, size="small", width=220, margin=(0, 12, 0, 0)
+            label="Measure",
+            options=_options(MEASURES),
+            value=view.measure,
+            size="small",
+            width=220,
+            margin=(0, 12, 0, 0),
         )
         self.select.link(view, value="measure", bidirectional=True)
         view.param.watch(self._chosen, "measure")
 
     def offer(self, watched: RaceReader) -> None:
-        """Offer what fits; a gap needs one objective, and one whose lowest value is not known to be 0."""
-        options = _options(watched.same_objective and not watched.to_zero)
+        """Offer what there is of a race."""
+        options = _options(watched.measures)
         with self._falling_back:
             self.select.options = options
             self._view.measure = self._wished if self._wished in options.values() else "nll"
@@ -333,5 +339,5 @@ class MeasureMenu:
             self._wished = event.new
 
 
-def _options(gap: bool) -> dict[str, str]:
-    return {of.words: key for key, of in MEASURES.items() if gap or key != "gap"}
+def _options(measures: Iterable[str]) -> dict[str, str]:
+    return {MEASURES[key].words: key for key in measures}

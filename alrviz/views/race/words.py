@@ -46,7 +46,7 @@ def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = Fals
         heads += _mark_heads(marks, unit)
     rows = []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
-        cells = [_racer(racer.name, colour) + _search(racer)]
+        cells = [_racer(racer.name, colour) + _search(racer, watched.head)]
         cells.append(number(watched.at(racer, "nll") / (racer.run.trace.rows or 1.0)))
         if held:
             cells.append(number(watched.at(racer, "heldout_log_loss")))
@@ -56,15 +56,19 @@ def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = Fals
         rows.append(cells)
     titles = ["racer", *(f"<abbr title='{safe(hint)}'>{name}</abbr>" for name, hint in heads)]
     until = _until(watched, marks, unit) if marks else ""
-    title = f"<h3>At iteration {watched.head:,} <span class='quiet'>loss per row, in nats</span></h3>"
+    title = f"<h3>At {watched.counted} {watched.head:,} <span class='quiet'>loss per row, in nats</span></h3>"
     return f"{title}{html_table(titles, rows)}{until}"
 
 
-def _search(racer: Racer) -> str:
-    """How far the search of a step length is, while there is no iteration yet."""
-    if not racer.tried or len(racer) > 1:
+def _search(racer: Racer, head: int) -> str:
+    """How far the search of a step length, or of alphas, is, while there is no iteration yet."""
+    trials = racer.trials(head)
+    searching = len(racer) and not racer.columns["index"][: head + 1][-1]
+    if not searching or not (racer.tried or trials):
         return ""
-    return f" <span class='quiet'>step length: {racer.tried} trial fit{'s' if racer.tried > 1 else ''}</span>"
+    count = trials or racer.tried
+    what = f"{'' if trials else 'step length: '}{count} trial{'' if trials else ' fit'}{'s' if count > 1 else ''}"
+    return f" <span class='quiet'>{what}</span>"
 
 
 def _mark_heads(marks: dict[str, Milestones], unit: str) -> list[tuple[str, str]]:
@@ -159,8 +163,8 @@ def ends_html(watched: RaceReader, dark: bool = False) -> str:
         seen = {name: racer.columns.get(name, ())[: watched.seen + 1] for name in _ENDS}
         last = {name: float(values[-1]) for name, values in seen.items() if len(values)}
         objective = last.get("objective", math.nan) / (racer.run.trace.rows or 1.0)
-        steps = max(min(len(racer) - 1, watched.seen), 0)
-        cells = [_racer(racer.name, colour), f"{steps:,}", number(objective, 6)]
+        steps = racer.columns["index"][: watched.seen + 1]
+        cells = [_racer(racer.name, colour), f"{steps[-1] if len(steps) else 0:,}", number(objective, 6)]
         cells += [number(last.get("heldout_log_loss", math.nan), 6)] if held else []
         if marks:
             cells += [_count(mine.at(racer.name, goal) if mine else None, "iterations") for goal in (0, 1)]
@@ -171,8 +175,8 @@ def ends_html(watched: RaceReader, dark: bool = False) -> str:
 
 
 def numbers_html(watched: RaceReader, dark: bool = False) -> str:
-    """The table of all iterations: one row per iteration, two columns per racer; the CSV has all columns."""
-    heads, columns = ["iteration"], []
+    """The table of all iterations, or steps: one row each, two columns per racer; the CSV has all columns."""
+    heads, columns = [watched.counted], []
     for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
         rows = racer.run.trace.rows or 1.0
         heads.append(f"{_racer(racer.name, colour)}: NLL")
@@ -184,6 +188,8 @@ def numbers_html(watched: RaceReader, dark: bool = False) -> str:
     places = sorted({round(k) for k in np.linspace(0, length - 1, ROWS_SHOWN).tolist()}) if length else []
     lines = [[str(k), *(column[k] if k < len(column) else "" for column in columns)] for k in places]
     more = (
-        f"<p class='quiet'>{ROWS_SHOWN} of {length:,} iterations; the CSV has all.</p>" if length > ROWS_SHOWN else ""
+        f"<p class='quiet'>{ROWS_SHOWN} of {length:,} {watched.counted}s; the CSV has all.</p>"
+        if length > ROWS_SHOWN
+        else ""
     )
     return html_table(heads, lines) + more

@@ -16,8 +16,8 @@ from alrviz import __version__
 from alrviz.errors import AlrvizError
 from alrviz.models.density_model import DensityModel
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.convergence import BEST, RacerCurve
-from alrviz.pictures.measures import AXES, MEASURES, axis_label, gap_floor, is_log, values
+from alrviz.pictures.convergence import BEST, RacerCurve, penalties
+from alrviz.pictures.measures import AXES, MEASURES, along_label, axis_label, gap_floor, is_log, values
 from alrviz.pictures.palette import COLUMN_COLOURS, GREY, racer_colours, readable
 from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPanel, View, kept_steps, replay_html
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
@@ -40,6 +40,7 @@ SHORT = {
     "heldout": "",
     "error": "training",
     "rmse": "training",
+    "alpha": "alpha",
 }
 SCENES = 120  # steps of a film of bandwidths
 COLUMNS = 6  # columns whose curves are shown: those that move scores most
@@ -94,8 +95,13 @@ def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: 
     """
     over = watched.race.ended if over is None else over
     curves = watched.curves()
+    racers, curves = len(curves), [*curves, *penalties(curves)]
     steps = kept_steps(watched.last, [len(racer) - 1 for racer in watched.racers], most)
-    light, dark = (racer_colours([curve.label for curve in curves], ground) for ground in (False, True))
+    parts = curves[:racers], curves[racers:]
+    light, dark = (
+        [c for part in parts for c in racer_colours([curve.label for curve in part], ground)]
+        for ground in (False, True)
+    )
     lines = [
         ReplayLine(
             name=curve.name, light=light[k], dark=dark[k],
@@ -103,10 +109,9 @@ def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: 
         )
         for k, curve in enumerate(curves)
     ]  # fmt: skip
-    gap = watched.same_objective and not watched.to_zero
-    measures = [name for name in MEASURES if name != "gap" or gap]
-    views = [_view(name, curves, steps, watched) for name in measures]
-    names = [curve.name for curve in curves]
+    measures = watched.measures
+    views = [_view(name, *parts, steps, watched) for name in measures]
+    names = [curve.name for curve in parts[0]]
     shown = [
         k
         for k, view in enumerate(views)
@@ -116,13 +121,15 @@ def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: 
     sentences = [*_racing(watched, steps, over), (len(steps) - 1, told.sentence)]
     return Film(
         title=_title(watched.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} racers"),
-        counted="iteration",
+        counted=watched.counted,
         steps=steps,
         sentences=sentences,
         axes=[ReplayAxis(word, label) for word, (_, label) in AXES.items()],
         lines=lines,
         views=[views[k] for k in shown],
-        measure=next((k for k, place in enumerate(shown) if measures[place] == ("gap" if gap else "nll")), 0),
+        measure=next(
+            (k for k, place in enumerate(shown) if measures[place] == ("gap" if "gap" in measures else "nll")), 0
+        ),
         about=_about(watched.race),
     )
 
@@ -136,13 +143,19 @@ def _racing(watched: RaceReader, steps: Any, over: bool) -> list[tuple[int, str]
     return [(k, racing_words([racer.lane(upto=int(steps[k])) for racer in watched.racers])) for k in places]
 
 
-def _view(name: str, curves: list[RacerCurve], steps: Any, watched: RaceReader) -> View:
-    parts = {
-        part: [_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
+def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, watched: RaceReader) -> View:
+    """What lines of racers show of a measure, or those of their alphas."""
+    curves, before, after = (alphas, racers, []) if name == "alpha" else (racers, [], alphas)
+    parts: dict[str, list[Any]] = {
+        part: [
+            *(None for _ in before),
+            *(_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves),
+            *(None for _ in after),
+        ]
         for part in ("train", "heldout")
     }
     gap = name == "gap"
-    less = [curve.best / curve.rows for curve in curves] if gap else []
+    less = [curve.best / curve.rows for curve in (*racers, *alphas)] if gap else []
     floor = gap_floor(values(c.columns, name, "train", c.rows, c.best) for c in curves) if gap else None
     levels = watched.levels()
     grey = {words: levels[key] for key, words in MEASURES[name].grey if np.isfinite(levels.get(key, np.nan))}
@@ -151,6 +164,7 @@ def _view(name: str, curves: list[RacerCurve], steps: Any, watched: RaceReader) 
     return View(
         label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=parts["train"],
         heldout=parts["heldout"], less=less, floor=floor or 0.0, grey=grey,
+        along=[along_label(axis, measure=name) for axis in AXES],
     )  # fmt: skip
 
 

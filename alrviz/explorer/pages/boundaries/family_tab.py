@@ -235,7 +235,7 @@ class FamilyTab:
         if run is None or dataset is None or race is None or race.dataset.hash != dataset.hash:
             return
         self.map.outdated = self.part.outdated
-        model = model_at(run, self.part.player.head)
+        model = model_at(run, self.part.player.iteration)
         if model is not None:
             self.map.set_model(model)
 

@@ -35,13 +35,13 @@ class RaceMenus:
         self._changed = changed
         self._setting = Updating()
         self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, WIDTH)
-        self.data = select("Data", {}, 160)
+        self.data = select("Data", {}, 148)
         self.whole = rows_menu(session)
         self.order = order_buttons()
         self.alpha = select("alpha", {f"{a:g}": a for a in ALPHAS}, 92, description=explain("alpha"))
         for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
-        try_it = pn.pane.HTML("<span class='quiet'>Examples:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
+        try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
         try_it.css_classes = ["alrviz-hint"]
         examples = pn.Row(try_it, *(pill(example, tried) for example in EXAMPLES), margin=0)
         # Beside a bar that scrolls, or in a window less wide, the examples have a line of their own.
@@ -67,10 +67,11 @@ class RaceMenus:
             self.data.options = tables
             self.data.value = FILE if FILE in tables.values() else (session.demo or session.asked or (FIRST_DEMO,))[0]
             show_rows(self.whole, session)
-            has = {name for recipe in choice.recipes for name in ("order", "alpha") if name in recipe.params}
-            self.order.visible = "order" in has and (asked is None or asked.orders)
+            ordered = any("order" in recipe.params for recipe in choice.recipes)
+            self.order.visible = ordered and (asked is None or asked.orders)
             self.question.width = WIDTH if self.order.visible else WIDE  # a long one has the room that is left
-            self.alpha.visible = "alpha" in has
+            # a word, or one for each order, is that racer's alone
+            self.alpha.visible = any(isinstance(recipe.params.get("alpha"), float) for recipe in choice.recipes)
             self.order.value = order if order in (1, 2, 3) else None
             pulls = asked is not None and asked.pulls
             self.alpha.options = {in_digits(a): a for a in alphas_beside(alpha) if a or not pulls}

@@ -218,7 +218,7 @@ class ConvergencePage:
 
     def show_example(self, example: Example) -> None:
         """Set everything to an example and race as soon as its table is there."""
-        self.choice.question, self.choice.order, self.choice.alpha = FIRST, example.order, 0.0
+        self.choice.question, self.choice.order, self.choice.alpha = example.question, example.order, 0.0
         self._autorun, self.race_view.player.halted = True, False
         if self.session.demo is not None and self.session.demo[0] == example.data and self.session.dataset is not None:
             self._ask()
