@@ -197,3 +197,47 @@ def losses_kept(effects, intercept, y, ends, sums):
                 total += np.exp(scores[k] - scores[best])
             sums[e, 0] += np.log(total) + scores[best] - scores[y[i]]
             sums[e, 1] += best != y[i]
+
+
+@kernel
+def fit_margins(t, n, counts, begin, at, room, tol, most):
+    """Return G2 of tuple t's counts (cells x C) against what their slices' classes say, by iterative proportional
+    fitting: the table of the same weight in each cell, and of the same classes in each slice, nearest to even.
+    """
+    lo, hi, base = begin[t], begin[t + 1], room[t, 0]
+    rows, classes = room[t, n] - base, counts.shape[1]
+    target, sums = np.zeros((rows, classes)), np.zeros((rows, classes))
+    fitted = np.ones((hi - lo, classes))
+    for c in range(lo, hi):
+        for j in range(n):
+            for k in range(classes):
+                target[at[c, j] - base, k] += counts[c, k]
+    for _ in range(most):
+        off = 0.0
+        for j in range(n):
+            sums[:] = 0.0
+            for c in range(lo, hi):
+                for k in range(classes):
+                    sums[at[c, j] - base, k] += fitted[c - lo, k]
+            for c in range(lo, hi):
+                m = at[c, j] - base
+                for k in range(classes):
+                    if sums[m, k] > 0.0:
+                        fitted[c - lo, k] *= target[m, k] / sums[m, k]
+        for c in range(lo, hi):
+            whole, weight = 0.0, 0.0
+            for k in range(classes):
+                whole += fitted[c - lo, k]
+                weight += counts[c, k]
+            if whole > 0.0:
+                off = max(off, abs(weight - whole) / max(weight, 1.0))
+                for k in range(classes):
+                    fitted[c - lo, k] *= weight / whole
+        if off < tol:
+            break
+    found = 0.0
+    for c in range(lo, hi):
+        for k in range(classes):
+            if counts[c, k] > 0.0:
+                found += counts[c, k] * np.log(counts[c, k] / fitted[c - lo, k])
+    return 2.0 * found

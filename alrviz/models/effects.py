@@ -17,7 +17,6 @@ Where cells fall into parts that share no level, the largest tuples are unique a
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,10 @@ from alrviz.data.encoded import Encoded
 from alrviz.errors import MemoryLimitError
 from alrviz.kernels import effects as kernels
 from alrviz.memory import free_memory
-from alrviz.models.cell_space import AllOrders, AnySpace, CellSpace, TupleSpace, space_of
+from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex, cell_table, index_cells
 from alrviz.models.linear import LinearModel
+from alrviz.models.slices import Slices, with_parts
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import as_compiled
 from alrviz.passes.threads import resolve_jobs, share
@@ -174,7 +174,8 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
     index = CellIndex.of_seen(space, np.union1d(seen, there))
     raw, defaults = _as_tables(model, space, own, index, there)
     rows = _weights(index, codes[:, live], encoded.weights[live], stop)
-    part, room, at, mass = _parts(space, index, numbers, rows, float(encoded.total))
+    slices = Slices.of(index)
+    part, room, at, mass = slices.part, slices.room, slices.at, slices.mass(rows, encoded.total) / encoded.total
     f, moves, left = raw.copy(), np.zeros((len(mass), model.n_classes)), np.zeros(space.n_tuples)
     sizes = (space.strides > 0).sum(axis=1)
     weights, intercept = rows / encoded.total, model.bias - model.bias.mean()
@@ -195,16 +196,6 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
                 else:
                     f[index.begin[part[t, j]] : index.begin[part[t, j] + 1]] += moved
     return Effects(space, index, raw, f, rows, intercept, left, defaults, moves, room, part)
-
-
-def with_parts(space: AnySpace) -> AnySpace:
-    """Return the cells of all tuples of a space and of all their parts, small ones first; each column has one level
-    more, for none.
-    """
-    if isinstance(space, CellSpace):
-        return space_of(space.levels + 1, AllOrders(space.order))
-    found = {part for columns in space.members for n in range(1, len(columns) + 1) for part in combinations(columns, n)}
-    return TupleSpace(space.levels + 1, sorted(found, key=lambda columns: (len(columns), columns)))
 
 
 def _renumbered(model: LinearModel, space: AnySpace, own: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -242,37 +233,3 @@ def _weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: St
         located = index.locate(codes, begin, min(n, begin + chunk)).astype(np.int64) - 2 * count
         rows += np.bincount(located.ravel(), np.repeat(weights[begin : begin + chunk], count), len(rows))
     return rows
-
-
-def _parts(
-    space: AnySpace, index: CellIndex[AnySpace], numbers: dict[tuple[int, ...], int], rows: Floats, total: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Floats]:
-    """`part` (T, n), `room` (T, n + 1), `at` (S, n) and `mass` (M,), as kernels/effects.py has them."""
-    members, wide = space.members, space.tuples.shape[1]
-    part = np.full((space.n_tuples, wide), -1, np.int64)
-    held = np.zeros((space.n_tuples, wide), np.int64)
-    size_of = np.diff(index.begin)
-    for t, columns in enumerate(members):
-        for j in range(len(columns)):
-            if len(columns) > 1:
-                part[t, j] = numbers[(*columns[:j], *columns[j + 1 :])]
-            held[t, j] = size_of[part[t, j]] if len(columns) > 1 else 1
-    ends = np.cumsum(held.ravel()).reshape(held.shape)
-    room = np.concatenate([(ends - held)[:, :1], ends], axis=1)
-    of, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
-    at = np.full((len(of), wide), -1, np.int64)
-    mass = np.zeros(int(ends[-1, -1]) if len(ends) else 0)
-    sizes = np.array(list(map(len, members)))
-    single = sizes[of] == 1
-    at[single, 0], mass[room[sizes == 1, 0]] = room[of[single], 0], 1.0
-    for n in range(2, wide + 1):
-        cells = np.flatnonzero(sizes[of] == n)
-        for j in range(n):
-            below = part[of[cells], j]
-            rest = np.delete(codes[cells, :n], j, axis=1)
-            number = space.first[below] + (rest * space.strides[below, : n - 1]).sum(axis=1)
-            place = np.minimum(np.searchsorted(index.seen, number), len(index.seen) - 1)
-            found = index.seen[place] == number
-            at[cells, j] = np.where(found, room[of[cells], j] + place - index.begin[below], -1)
-            mass[at[cells, j][found]] = rows[place[found]] / total
-    return part, room, at, mass

@@ -18,7 +18,7 @@ from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.joint_values import Codes, Joined, join
 from alrviz.models.plan import Plan
-from alrviz.passes.aligned_buffers import Floats, empty
+from alrviz.passes.aligned_buffers import Floats, empty, zeros
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
@@ -48,6 +48,12 @@ class Cover:
         cells[2 * self.index.space.n_tuples : self.index.n_rows, : rows.n_classes] = phi
         table = self.blocks.expand(cells, empty(self.blocks.n_joint, rows.padded), rows.n_jobs, stop)
         return rows.forward(self.blocks, table, bias, stop=stop)
+
+    def sums(self, rows: Rows, values: Floats, stop: StopToken = NEVER) -> Floats:
+        """Return the sums (S, C) of values (N, W) of rows of this cover, by seen cell."""
+        joint = rows.scatter(self.blocks, values, zeros(self.blocks.n_joint, rows.padded), stop)
+        cells = self.blocks.scatter_to_cells(joint, zeros(self.blocks.n_cells, rows.padded), rows.n_jobs, stop)
+        return cells[2 * self.index.space.n_tuples : self.index.n_rows, : rows.n_classes].copy()
 
 
 def cover_rows(

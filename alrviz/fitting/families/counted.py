@@ -18,7 +18,7 @@ from alrviz.models.cell_space import Tuples
 from alrviz.models.streamed import Streamed
 from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Counted
-from alrviz.passes.aligned_buffers import Floats, zeros
+from alrviz.passes.aligned_buffers import Floats
 
 LEAST_TRIED, MOST_TRIED = 5_000, 20_000  # rows on which step lengths are tried
 SAMPLE, FURTHER = 2**16, 2**13  # training rows that learners are tried on at most, and those that judge them
@@ -43,7 +43,7 @@ class InMemory(Counted):
         of, prepared = self._request, self._request.prepared
         of.tell(f"fitting what {of.recipe.family} selects beside")
         covered = prepared.covered(tuples, of.stop)
-        rows, blocks = covered.rows, covered.cover.blocks
+        rows = covered.rows
         if below == 0:
             log_pi = self.tables(tuples).log_pi
             z = np.full((rows.n_rows, rows.padded), -np.inf)
@@ -59,10 +59,7 @@ class InMemory(Counted):
             z = fit.objective.scores(_at_rest(fit))
         residual = rows.scores()
         rows.loss_and_residual(z, None, 0.0, z, residual, of.stop)
-        table = rows.scatter(blocks, residual, zeros(blocks.n_joint, rows.padded), of.stop)
-        cells = blocks.scatter_to_cells(table, zeros(blocks.n_cells, rows.padded), rows.n_jobs, of.stop)
-        index = covered.cover.index
-        return cells[2 * index.space.n_tuples : index.n_rows, : rows.n_classes].copy()
+        return covered.cover.sums(rows, residual, of.stop)
 
     def losses_without(self, tuples: Tuples) -> Floats:
         """As `Counted` says; counted without D_CV. Raises `RecipeError` for rows of different weights."""

@@ -10,6 +10,8 @@ loss_S        by how much the log loss of other rows rises without f_S, with its
 """
 
 from collections.abc import Mapping
+from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +30,8 @@ from alrviz.models.effects import Effects, purify
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
+from alrviz.studies.core.names import tuples_text
+from alrviz.studies.effects.lacking import MOST, associations, lacking
 from alrviz.studies.effects.row_explanation import JOIN, RowExplanation, tuple_names
 from alrviz.studies.effects.words import verdict
 from alrviz.studies.statistics.measures import MEASURES, measures
@@ -133,7 +137,7 @@ class Interactions:
         self, model: LinearModel, encoder: Encoder, encoded: Encoded, heldout: Encoded | None,
         n_jobs: int | None = None, stop: StopToken = NEVER,
     ):  # fmt: skip
-        self.encoder, self.encoded = encoder, encoded
+        self.encoder, self.encoded, self._model = encoder, encoded, model
         self.heldout, self.has_heldout = heldout or encoded, heldout is not None
         self._n_jobs = n_jobs
         self.pure: Effects = purify(model, encoded, n_jobs, stop)
@@ -301,6 +305,51 @@ class Interactions:
         return pd.DataFrame(
             {"kept": [0, *ends], "added": last, "order": sizes, "log_loss": losses[:, 0], "error": losses[:, 1]}
         )
+
+    def lacking(self, order: int | None = None, stop: StopToken = NEVER) -> pd.DataFrame:
+        """Return a line per tuple of so many columns that the model has not, the highest gain first: a score test.
+
+        columns: "gain" and "gain_error" (by how many nats a row held-out log loss should fall with it, and the standard
+        error), "chi2", "df" and "p". `order` None: the lowest of which the model lacks some.
+
+        Raises:
+            RecipeError: an order that the columns have no tuples of, or of which none is lacking.
+        """
+        a, known = len(self.columns), self.pure.numbers
+        sizes = [order] if order is not None else range(1, a + 1)
+        for size in sizes:
+            if not 1 <= size <= a:
+                raise RecipeError(f"order={size} does not fit; expected 1 to {a}")
+            if comb(a, size) - sum(len(columns) == size for columns in known) > 0:
+                break
+        else:
+            raise RecipeError(f"the model has all tuples of its {a} columns; none is lacking")
+        tuples = [columns for columns in self._tuples_of(size) if columns not in known]
+        found = lacking(self._model.scores(self.encoded.codes, self._n_jobs, stop), self.encoded, tuples, self._n_jobs,
+                        stop)  # fmt: skip
+        return self._named(found, tuples, "gain")
+
+    def associations(self, order: int = 2, stop: StopToken = NEVER) -> pd.DataFrame:
+        """Return a line per tuple of so many columns, without any model: what the rows say of it and the class.
+
+        columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats
+        beyond all parts of the tuple, less what chance gives; the first of all), "g2", "df" and "p".
+        """
+        if not 1 <= order <= len(self.columns):
+            raise RecipeError(f"order={order} does not fit; expected 1 to {len(self.columns)}")
+        tuples = self._tuples_of(order)
+        return self._named(associations(self.encoded, tuples, self._n_jobs, stop), tuples, "interaction")
+
+    def _tuples_of(self, order: int) -> list[tuple[int, ...]]:
+        a = len(self.columns)
+        if comb(a, order) > MOST:
+            raise RecipeError(f"{a} columns have {comb(a, order):,} {tuples_text(order)}; expected at most {MOST:,}")
+        return list(combinations(range(a), order))
+
+    def _named(self, found: pd.DataFrame, tuples: list[tuple[int, ...]], by: str) -> pd.DataFrame:
+        names = [JOIN.join(self.columns[j] for j in columns) for columns in tuples]
+        found.index = pd.Index(names, name="columns")
+        return found.sort_values(by, ascending=False, kind="stable")
 
     def row(
         self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None

@@ -1,0 +1,92 @@
+"""The score test of what a model lacks, and what rows say without one, on tables whose truth is known."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import alrviz
+from alrviz.data.encoded import Encoded
+from alrviz.errors import RecipeError
+from alrviz.studies.effects.lacking import associations, lacking
+
+
+def table(seed, n, levels, classes, strength=0.0, order=2):
+    """Rows whose class hangs on single columns and, if strength > 0, on what the first `order` say together."""
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.choice(level, n, p=rng.dirichlet(np.full(level, 3.0))) for level in levels])
+    scores = sum(rng.normal(size=(level, classes))[column] for level, column in zip(levels, codes, strict=True))
+    scores = scores + strength * rng.normal(size=(*levels[:order], classes))[tuple(codes[:order])]
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1).astype(np.int32)
+    names = tuple(map(str, range(len(levels))))
+    return Encoded(codes.astype(np.uint8), y, np.ones(n), np.array(levels), np.arange(classes), names)
+
+
+def _tested(encoded, order=2, alpha=0.01):
+    run = alrviz.Run.of(encoded, alrviz.Recipe("lr", order=order - 1, alpha=alpha, max_iter=60), n_jobs=1)
+    for _ in run.steps():
+        pass
+    every = list(combinations(range(encoded.n_columns), order))
+    return lacking(run.model.scores(encoded.codes), encoded, every, n_jobs=1)
+
+
+@pytest.mark.parametrize(("n", "levels", "classes"), [(1000, [3, 3, 2, 4], 2), (3000, [4, 4, 3, 3], 3)])
+def test_tables_without_interactions_give_few_false_alarms(n, levels, classes):
+    p = np.concatenate([_tested(table(seed, n, levels, classes))["p"] for seed in range(30)])
+    assert (p < 0.05).sum() <= binom.ppf(0.999, len(p), 0.05)
+
+
+def test_a_penalty_that_shrinks_main_effects_makes_no_pair():
+    p = np.concatenate([_tested(table(seed, 1000, [3, 3, 2, 4], 2), alpha=5.0)["p"] for seed in range(30)])
+    assert (p < 0.05).sum() <= binom.ppf(0.999, len(p), 0.05)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_what_was_planted_is_found(order):
+    encoded = table(1, 6000, [3, 3, 3, 3], 2, 1.0, order)
+    found = _tested(encoded, order)
+    assert found["gain"].idxmax() == 0
+    assert found["p"][0] < 1e-6
+    assert found["gain"][0] > 5 * found["gain"].drop(0).max()
+
+
+def test_exclusive_or_is_seen_without_a_model():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (4, 1000)).astype(np.uint8)
+    y = (codes[0] ^ codes[1] ^ (rng.random(1000) < 0.1)).astype(np.int32)
+    encoded = Encoded(codes, y, np.ones(1000), np.full(4, 2), np.arange(2), tuple("abcd"))
+    pairs = associations(encoded, list(combinations(range(4), 2)))
+    entropy = -(0.1 * np.log(0.1) + 0.9 * np.log(0.9))
+    assert pairs["interaction"].idxmax() == 0
+    assert pairs["interaction"][0] == pytest.approx(np.log(2) - entropy, abs=0.03)
+    assert (pairs["g2"] >= 0).all()
+    assert pairs["interaction"].drop(0).abs().max() < 0.01
+    singles = associations(encoded, [(j,) for j in range(4)])
+    assert np.allclose(singles["g2"], 2 * 1000 * singles["mi"])  # of one column: mutual information
+
+
+def test_fitted_margins_are_those_of_a_logistic_regression():
+    """The saturated table's likelihood ratio against all parts is that of logistic regression of the parts' cells."""
+    encoded = table(3, 800, [3, 2, 2], 2, 0.8)
+    pair = Encoded(encoded.codes[:2], encoded.y, encoded.weights, encoded.levels[:2], encoded.classes, ("0", "1"))
+    losses = []
+    for order in (1, 2):
+        run = alrviz.Run.of(pair, alrviz.Recipe("lr", order=order, alpha=0.0, max_iter=300, tol=1e-12), n_jobs=1)
+        for step in run.steps():
+            last = step.nll
+        losses.append(last)
+    assert associations(pair, [(0, 1)])["g2"][0] == pytest.approx(2 * (losses[0] - losses[1]), abs=1e-4)
+
+
+def test_interactions_name_what_is_lacking():
+    data = alrviz.load_demo("xor")
+    found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(data.X, data.y), data)
+    assert found.lacking().index[0] == "bit_1 & bit_2"
+    assert found.associations().index[0] == "bit_1 & bit_2"
+    assert found.lacking(3)["p"].min() > 0  # triples beside their pairs
+    whole = alrviz.interactions(alrviz.LRClassifier(order=4).fit(data.X, data.y), data)
+    with pytest.raises(RecipeError, match="none is lacking"):
+        whole.lacking()
+    with pytest.raises(RecipeError, match="expected 1 to 4"):
+        found.associations(5)
