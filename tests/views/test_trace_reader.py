@@ -118,7 +118,7 @@ def test_trials_of_alphas_are_steps_between_iterations_0_and_1():
     assert searched.columns["alpha_2"][1:].tolist() == [10.0, 40.0, 40.0, 40.0, 40.0]
     assert (watched.last, watched.counted, searched.trials(2), plain.trials(3)) == (5, "step", 2, 0)
     assert watched.at(searched, "heldout_log_loss") == watched.at(searched, "nll") / 10 + 0.1, "as at iteration 0"
-    assert " 2 trials<" in values_html(watched)
+    assert ">2 trials<" in values_html(watched)
     assert "step length" not in values_html(watched)
     assert searched.lane(upto=2).found == ()
     assert searched.lane().found == (0.5, 40.0)
