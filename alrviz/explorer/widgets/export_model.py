@@ -18,6 +18,7 @@ from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.drop_strip import DropStrip
+from alrviz.explorer.widgets.evaluation_part import EvaluationPart, Judged
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -54,13 +55,22 @@ ABOUT = (
 class ExportableModel:
     """A classifier that was fitted at one go, as a race of one racer that has ended.
 
-    classifier: of a family in `READY`. dataset: the table, of whose rows it was fitted on so many.
+    classifier: of a family in `READY`, or one that can only be evaluated. dataset: the table, of whose rows it was
+    fitted on so many; holdout and seed say which rows judge it. name: what it is called.
     """
 
     classifier: Any
     dataset: "Dataset"
     rows: int
+    holdout: float
+    seed: int
+    name: str
     ended: bool = True
+
+    @property
+    def exportable(self) -> bool:
+        """Whether it is one of ours, that a file keeps."""
+        return getattr(self.classifier, "_family", "") in READY
 
     @property
     def runs(self) -> tuple["ExportableModel"]:
@@ -80,7 +90,7 @@ class ExportableModel:
 
 
 class ExportModel:
-    """See the module's text; `part` goes into the page's layout, and `pump` is called with its pump."""
+    """See the module's text; `part` and that of `evaluation` go into the page's layout, whose pump calls `pump`."""
 
     def __init__(self, session: Session, tasks: PageTasks):
         self._session, self._tasks = session, tasks
@@ -90,6 +100,7 @@ class ExportModel:
         self._predictions = ""
         self.folded: Collapsible | None = None
         self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
+        self.evaluation = EvaluationPart(session, tasks)
 
     def _build(self) -> Collapsible:
         self.racer = pmui.Select(label="Model of", width=280, size="small", margin=(0, 16, 0, 0))
@@ -130,8 +141,11 @@ class ExportModel:
 
     def _offer(self) -> None:
         runs = () if self._race is None else self._race.runs
-        names = short_names([run.recipe for run in runs])
+        alone = isinstance(self._race, ExportableModel)
+        names = [self._race.name] if alone else short_names([run.recipe for run in runs])
         options = {name: k for k, (name, run) in enumerate(zip(names, runs, strict=True)) if _has_model(run)}
+        judged = {name: self._judged(run) for name, run in zip(names, runs, strict=True) if alone or _has_model(run)}
+        self.evaluation.offer(self._race, {name: of for name, of in judged.items() if of is not None})
         self.part.visible = bool(options)
         if not options:
             return
@@ -154,6 +168,22 @@ class ExportModel:
         much = f"<p>This model has {size:,} numbers, more than are written here: the script behind Python fits it, and "
         fine = f"<p>Fitted on {_fitted_on(run, self._race.dataset)}.</p>"
         say(self.told, fine if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
+
+    def _judged(self, run: Any) -> Judged | None:
+        """How a model is judged: on the rows held out for it."""
+        from alrviz.data.dataset import Dataset
+        from alrviz.studies.protocols.evaluate import evaluate, evaluate_heldout
+
+        dataset = run.dataset
+        if not isinstance(dataset, Dataset):  # rows that are read in batches are not at hand
+            return None
+        about = {"data": dataset.name, "data hash": dataset.hash}
+        if isinstance(run, ExportableModel):
+            return Judged(
+                lambda stop, tell: evaluate_heldout(run.classifier, dataset, run.holdout, run.seed),
+                about | {"model": run.name, "seed": run.seed},
+            )
+        return Judged(lambda stop, tell: evaluate(run), about | {"seed": run.recipe.seed}, [run.recipe])
 
     @property
     def _run(self) -> Any:
@@ -199,14 +229,31 @@ class ExportModel:
         limits = self._session.registry.limits.table()
         run, model = self._run, self._model  # now: another racer may be chosen while the thread works
 
-        def work(stop: StopToken) -> "tuple[pd.DataFrame, str, tuple[str, ...]]":
+        def work(stop: StopToken) -> "tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]":
             from alrviz.estimators.predict_table import predict_and_tell, predictions_csv
 
             fitted = _classifier_of(run) if model is None else model
-            found, notes = predict_and_tell(fitted, data, limits=limits, stop=stop)
-            return found, predictions_csv(found), notes
+            found, notes = predict_and_tell(fitted, data, limits=limits, keep="all", stop=stop)
+            place = list(found.columns).index("prediction")
+            plain = found.drop(columns=found.columns[1:place])
+            return found, plain, predictions_csv(plain), notes
 
-        self._tasks.start("predict", work, self._show, self._refused)
+        def done(given: "tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]") -> None:
+            self._show(given[1:])
+            self._offer_file(f"rows of {safe_name(name)}", given[0], run)
+
+        self._tasks.start("predict", work, done, self._refused)
+
+    def _offer_file(self, rows: str, found: "pd.DataFrame", run: Any) -> None:
+        """Offer to evaluate the predictions of a file that has the class too."""
+        from alrviz.studies.protocols.evaluate import of_predictions
+
+        target = self._race.dataset.target
+        if target in found.columns[: list(found.columns).index("prediction")]:
+            about = {"data": rows, "trained on": self._race.dataset.name}
+            recipes = [run.recipe]
+            judged = Judged(lambda stop, tell: of_predictions(found, (), target, what=rows), about, recipes)
+            self.evaluation.show(f"{short_names(recipes)[0]} on {rows}", judged)
 
     def _refused(self, error: Exception) -> None:
         known = isinstance(error, (AlrvizError, MemoryError))
@@ -264,7 +311,7 @@ def _size(run: Any) -> int:
 def _has_model(run: Any) -> bool:
     """Whether there are weights to hand over: not of a recorded race, not of a fit that went astray."""
     if isinstance(run, ExportableModel):
-        return True
+        return run.exportable
     return getattr(run, "state", None) is not None and run.outcome.code not in ("diverged", "failed")
 
 

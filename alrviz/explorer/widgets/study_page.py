@@ -24,6 +24,7 @@ from alrviz.explorer.session.view_settings import link_view
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
+from alrviz.explorer.widgets.evaluation_part import EvaluationPart, judged_folds
 from alrviz.explorer.widgets.menus import data_menu, rows_menu, select, show_data, show_rows
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.study_costs import costs_html, costs_line
@@ -130,6 +131,7 @@ class StudyPage:
     closed: ClassVar[Mapping[str, Collection[str]]] = {}  # what a link may hold of the former
     choosable: ClassVar[Choosable | None] = None  # what may be chosen of recipes, where each has a chip
     streams: ClassVar[bool] = False  # whether it shows runs over all rows of a table larger than memory
+    judges: ClassVar[bool] = False  # whether the recipes of its folds can be evaluated
     use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
 
     study_view: Any
@@ -202,8 +204,10 @@ class StudyPage:
             view.aside[:] = [self.prices]
         else:
             folded = [Collapsible("What it costs", self.prices)]
+        self.evaluation = EvaluationPart(session, self.tasks)
         self.below = pn.Column(
-            *above, self.note, self.card, *folded, Collapsible("What am I looking at?", html(text=rich(self.about))),
+            *above, self.note, self.card, self.evaluation.part, *folded,
+            Collapsible("What am I looking at?", html(text=rich(self.about))),
             self.dialog.place, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -412,6 +416,14 @@ class StudyPage:
         if (self.use.visible, self.use.label) != (bool(offer), label):
             # What a button is called begins with what is written on it.
             self.use.param.update(visible=bool(offer), label=label, description=f"{label}: {self.use_hint}")
+        if self.judges:
+            study = None if self.study_view.outdated else self.study_view.study
+            done = study is not None and study.phase not in ("running", "queued")
+            self.evaluation.offer((study, done), judged_folds(study) if study is not None and done else {}, self.best())
+
+    def best(self) -> str | None:
+        """Return the name of the racer whose evaluation is shown first; None for the first."""
+        return None
 
     # -- running -------------------------------------------------------------------------------------------------------
 

@@ -54,10 +54,13 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     if hasattr(model, "trace") and X is None:
-        return _of_run(model)
+        if not isinstance(model.dataset, Dataset):
+            raise RecipeError("the run is not of a table in memory; expected rows to evaluate on, as X and y")
+        return evaluate_heldout(model.estimator(), model.dataset, model.recipe.holdout, model.recipe.seed)
     if X is None:
         raise TableError("there are no rows to evaluate on; expected X and y, or a data set")
-    check_is_fitted(model)
+    if hasattr(model, "fit"):
+        check_is_fitted(model)
     if not hasattr(model, "predict_proba"):
         raise AlrvizError(f"{type(model).__name__} has scores and no probabilities, which an evaluation judges")
     if isinstance(X, Dataset):
@@ -144,14 +147,13 @@ def _check_weights(sample_weight: Any, rows: int) -> NDArray[np.float64]:
     return weight
 
 
-def _of_run(run: Any) -> Evaluation:
-    dataset = run.dataset
-    if not isinstance(dataset, Dataset):
-        raise RecipeError("the run is not of a table in memory; expected rows to evaluate on, as X and y")
-    recipe = run.recipe
-    train, held = split(dataset.y, recipe.holdout, recipe.seed, dataset.splitting)
+def evaluate_heldout(model: Any, dataset: Dataset, holdout: float, seed: int) -> Evaluation:
+    """Return how good a classifier is on the rows of a data set that a run with this holdout and seed holds out; where
+    it holds out none, on those it learned from.
+    """
+    train, held = split(dataset.y, holdout, seed, dataset.splitting)
     rows, what = (held, "held-out rows") if len(held) else (train, "training rows")
-    return evaluate(run.estimator(), dataset.X.iloc[rows], dataset.y[rows], what=f"{what} of {dataset.name}")
+    return evaluate(model, dataset.X.iloc[rows], dataset.y[rows], what=f"{what} of {dataset.name}")
 
 
 def out_of_fold(

@@ -89,7 +89,7 @@ class EvaluationView(NotebookViewer):
         wake: Callable[[], None] | None = None,
         **params: Any,
     ):
-        super().__init__(**params)
+        super().__init__(**{"value": FIRST[params.get("rule", MOST)], **params})
         self.evaluation: Evaluation | None = None
         self.figures_at = pd.Series(dtype=object)  # of the class of interest, as it is predicted
         self._decided: Evaluation | None = None

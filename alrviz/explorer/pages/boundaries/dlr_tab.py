@@ -171,7 +171,13 @@ class DlrTab:
         self.card = MapCard(self.part, made, self.drawing.bar.panel, self.pictures.seen, self.redraw)
         self.model_part = ExportModel(self.session, self.tasks)
         self.menus.more.insert(0, self.part.pricing.pane)
-        below = (self.pictures.read, self.pictures.folded, self.model_part.part, self.menus.more)
+        below = (
+            self.pictures.read,
+            self.pictures.folded,
+            self.model_part.evaluation.part,
+            self.model_part.part,
+            self.menus.more,
+        )
         self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
 
     @property

@@ -21,7 +21,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
-from alrviz.explorer.widgets.export_model import READY, ExportableModel, ExportModel
+from alrviz.explorer.widgets.export_model import ExportableModel, ExportModel
 from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.explorer.widgets.menus import order_buttons
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
@@ -96,7 +96,7 @@ class FamilyTab:
             css_classes=["alrviz-run"],
         )  # fmt: skip
         self.model_part = ExportModel(self.session, self.tasks)
-        inside = (self.buttons, self.bar, self.words, self.map, self.model_part.part)
+        inside = (self.buttons, self.bar, self.words, self.map, self.model_part.evaluation.part, self.model_part.part)
         self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
 
     # ---- showing -----------------------------------------------------------------------------------------------------
@@ -220,8 +220,10 @@ class FamilyTab:
     def _peer_changed(self) -> None:
         found, dataset = self.peer.found, self.session.dataset
         if found is not None:
-            if found.name in READY and dataset is not None:
-                self._ready = ExportableModel(found.model, dataset, found.rows)
+            if dataset is not None:
+                name = next(words for words, slug in self.model.options.items() if slug == _PEER + found.name)
+                split = self.recipe.holdout, self.session.seed
+                self._ready = ExportableModel(found.model, dataset, found.rows, *split, name)
             self.map.param.update(outdated=False, title="")
             self.map.set_model(found.model)
         elif self.peer.problem is not None:

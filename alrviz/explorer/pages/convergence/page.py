@@ -146,7 +146,16 @@ class ConvergencePage:
             self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-first"]
         )
         about = Collapsible("What am I looking at?", html(text=rich(ABOUT)))
-        parts = [self.controls.panel, second, card, self.why.part, self.model.part, about, *self.dialogs.panels]
+        parts = [
+            self.controls.panel,
+            second,
+            card,
+            self.why.part,
+            self.model.evaluation.part,
+            self.model.part,
+            about,
+            *self.dialogs.panels,
+        ]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 
     def _share(self) -> None:

@@ -151,6 +151,7 @@ class OrderPage(StudyPage):
     looks: ClassVar[Mapping[str, Any]] = {
         "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"min(420px, {_ROOM} - {_BELOW}px)")
     }
+    judges = True
     use_hint = "race this order on the page Convergence"
 
     def price_line(self, known: Costs) -> str:
@@ -171,6 +172,12 @@ class OrderPage(StudyPage):
         """The verdict's order, where there is one."""
         verdict = self.study_view.verdict
         return "" if verdict is None or not verdict.order else f"n = {verdict.order}"
+
+    def best(self) -> str | None:
+        """The verdict's order, or the lowest there is."""
+        study, verdict = self.study_view.study, self.study_view.verdict
+        chosen = None if study is None or verdict is None else study.recipe()
+        return None if chosen is None else str(study.names[study.recipes.index(chosen)])
 
     def racers(self) -> tuple[Recipe, ...]:
         """The verdict's recipe, and lr or alr beside it."""

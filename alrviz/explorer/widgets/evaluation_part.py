@@ -1,0 +1,185 @@
+"""The folded part of a page that says how good the models shown there are; nothing is worked out until it is unfolded.
+
+What takes fits of its own is begun by a press, and says before what it will take.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.errors import AlrvizError, for_page
+from alrviz.explorer.session.page_tasks import PageTasks
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.theme import button, html
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures.formatting import seconds_text
+from alrviz.stop import StopToken
+from alrviz.views.core.collapsible import Collapsible
+from alrviz.views.core.panes import Updating
+from alrviz.views.core.style import safe
+from alrviz.views.studies.evaluation import EvaluationView
+
+if TYPE_CHECKING:
+    from alrviz.studies.core.study import Study
+    from alrviz.studies.statistics.evaluation import Evaluation
+
+TASK = "evaluation"
+ABOUT = r"""
+How good is the model on rows that it has not learned from? Choose the class you care about and how it
+is predicted: the most probable class, a [[threshold]] on its probability, the one that reaches a [[specificity]] or
+[[sensitivity]], or what a missed row costs beside a false alarm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A model whose evaluation can be had.
+
+    Attributes:
+        work: evaluates it on a thread; calls its second argument with what it is at.
+        about, recipes: where its numbers come from, for files.
+        cost: what it takes, where that is more than predicting: then it waits for a press.
+    """
+
+    work: "Callable[[StopToken, Callable[[str], None]], Evaluation]"
+    about: Mapping[str, Any] = field(default_factory=dict)
+    recipes: Sequence[Recipe] = ()
+    cost: str = ""
+
+
+class EvaluationPart:
+    """See the module's text; `part` goes into the page's layout, whose tasks are polled by its pump."""
+
+    def __init__(self, session: Session, tasks: PageTasks, title: str = "Evaluation: how good is this model?"):
+        self._session, self._tasks, self._title = session, tasks, title
+        self._offered: Mapping[str, Judged] = {}
+        self._key: Hashable = None
+        self._chosen = ""  # of what is offered
+        self._shown: Hashable = None  # what the view shows
+        self._at = ""  # what the thread is doing
+        self._setting = Updating()
+        self.view: Any = None
+        self.folded: Collapsible | None = None
+        self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
+
+    def offer(self, key: Hashable, offered: Mapping[str, Judged], chosen: str | None = None) -> None:
+        """Offer the evaluation of these models, by what they are called; none hides the part.
+
+        key: of all that they depend on: what was offered under it stays as it is. chosen: the one to begin with.
+        """
+        if key == self._key:
+            return
+        self._key, self._offered = key, offered
+        self._tasks.cancel(TASK)
+        self.part.visible = bool(offered)
+        if not offered:
+            return
+        if self.folded is None:  # a page that is only being opened need not wait for it
+            self._inside = pn.Column(sizing_mode="stretch_width", margin=0)
+            self.folded = Collapsible(self._title, self._inside)
+            self.folded.param.watch(lambda _: self._opened(), "open")
+            self.part[:] = [self.folded]
+        self._chosen = chosen if chosen is not None and chosen in offered else next(iter(offered))
+        if self.view is not None:
+            self._show_choice()
+        if self.folded.open:
+            self._opened()
+
+    def show(self, name: str, judged: Judged) -> None:
+        """Offer one model more, or the same on other rows, and turn to it."""
+        self.offer((self._key, name, id(judged)), {**self._offered, name: judged}, name)
+
+    def _build(self) -> None:
+        self.view = EvaluationView(dark=self._session.dark, wake=self._session.wake)
+        self._session.param.watch(lambda _: self.view.param.update(dark=self._session.dark), "dark")
+        self.choice = pmui.Select(label="Evaluate", options=[], width=320, size="small", margin=(0, 12, 0, 0))
+        self.choice.param.watch(lambda event: self._turn(event.new), "value")
+        self.start = button("Evaluate", self._work, icon="fact_check", variant="contained", visible=False)
+        about = html(text=rich(ABOUT))
+        first = pn.FlexBox(self.choice, self.start, align_items="center", gap="8px", margin=(8, 0, 8, 0))
+        self._inside[:] = [about, first, self.view]
+        self._show_choice()
+
+    def _show_choice(self) -> None:
+        with self._setting:
+            self.choice.param.update(
+                options=list(self._offered), value=self._chosen, visible=len(self._offered) > 1
+            )  # fmt: skip
+
+    def _opened(self) -> None:
+        if self.folded is None or not self.folded.open:
+            return
+        if self.view is None:
+            self._build()
+        if self.view.evaluation is None or self._shown != (self._key, self._chosen):
+            self._begin()
+
+    def _turn(self, name: str | None) -> None:
+        if not self._setting and name is not None:
+            self._chosen = name
+            self._begin()
+
+    def _begin(self) -> None:
+        """Evaluate what is chosen, at once where that only predicts."""
+        judged = self._offered[self._chosen]
+        self._tasks.cancel(TASK)
+        self.start.visible = bool(judged.cost)
+        if judged.cost:
+            self.view.tell(f"<span class='quiet'>It takes {safe(judged.cost, 120)}.</span>")
+        else:
+            self._work()
+
+    def _work(self) -> None:
+        judged, shown = self._offered[self._chosen], (self._key, self._chosen)
+        self.start.visible, self._at = False, "evaluating"
+
+        def told(at: str) -> None:
+            self._at = at
+
+        def done(found: "Evaluation") -> None:
+            self._shown = shown
+            self.view.watch(found, judged.about, judged.recipes)
+
+        self._tasks.start(TASK, lambda stop: judged.work(stop, told), done, self._failed, self._look)
+        self._look()
+
+    def _look(self) -> None:
+        text = f"<span class='quiet'>{safe(self._at, 120)} &hellip;</span>"
+        if self.view.sentence.object != text:
+            self.view.tell(text)
+
+    def _failed(self, error: Exception) -> None:
+        known = isinstance(error, (AlrvizError, MemoryError))
+        text = for_page(error) if known else f"{type(error).__name__}: {error}"
+        self.view.tell(f"<span class='bad'>It cannot be evaluated: {safe(text, 600)}</span>")
+        self.start.visible = bool(self._offered[self._chosen].cost)
+
+
+def judged_folds(study: "Study") -> dict[str, Judged]:
+    """Return how the recipes of a study are judged, on the rows that the folds of its first shuffle leave out."""
+    seconds: dict[tuple[int, str], list[float]] = {}
+    for task, result in study.results():
+        if task.kind == "fold" and not result.failed:
+            seconds.setdefault((task.racer, task.data_hash), []).append(result.rows[0]["train_seconds"])
+    offered = {}
+    for (racer, data_hash), took in sorted(seconds.items(), key=lambda item: item[0][0]):
+        dataset, folds = study.datasets[data_hash], study.tasks[-1].split.folds
+        name = study.names[racer] + (f" on {dataset.name}" if len(study.datasets) > 1 else "")
+        work = partial(_out_of_fold, study, racer, data_hash)
+        about = {"data": dataset.name, "data hash": data_hash}
+        cost = f"{folds} fits, about {seconds_text(folds * median(took))}"
+        offered[name] = Judged(work, about, [study.recipes[racer]], cost)
+    return offered
+
+
+def _out_of_fold(
+    study: "Study", racer: int, data_hash: str, stop: StopToken, tell: Callable[[str], None]
+) -> "Evaluation":
+    from alrviz.studies.protocols.evaluate import out_of_fold
+
+    return out_of_fold(study, racer, data_hash, stop=stop, tell=tell)

@@ -1,0 +1,136 @@
+"""Evaluation where models are judged: nothing before it is unfolded, the same numbers as `evaluate`, a file's rows."""
+
+import pytest
+
+import alrviz
+from alrviz.explorer.pages.boundaries.page import BoundariesPage
+from alrviz.explorer.pages.compare.page import ComparePage
+from alrviz.explorer.pages.order.page import OrderPage
+from alrviz.explorer.recipes.recipe_url import write_recipes
+from alrviz.explorer.widgets import evaluation_part
+from alrviz.fitting.recipe import Recipe
+from tests.explorer.pages import opened, until, until_study
+from tests.explorer.test_convergence import ended, open_page
+from tests.explorer.test_convergence import until as until_race
+from tests.explorer.test_upload import send
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def race():
+    recipes = (Recipe("lr", order=1, max_iter=20), Recipe("anje", order=1))
+    page = open_page(f"?data=three-classes&rows=200&racers={write_recipes(recipes)}")
+    page.race_view.press_run()
+    until_race(page, lambda: page.race_view.race is not None and ended(page) and page.model.part.visible)
+    yield page
+    page.close()
+
+
+def evaluated(page, part):
+    until(page, lambda: part.view.evaluation is not None)
+    return part.view.evaluation
+
+
+def test_before_there_is_a_model_there_is_no_evaluation_and_before_it_is_unfolded_no_view():
+    page = open_page()
+    page.pump()
+    assert not page.model.evaluation.part.visible
+    assert page.model.evaluation.folded is None
+
+
+def test_a_racers_held_out_rows_judge_it(race):
+    part = race.model.evaluation
+    assert (part.part.visible, part.view) == (True, None)
+    part.folded.open = True
+    found = evaluated(race, part)
+    runs = race.race_view.race.runs
+    for run, name in zip(runs, part.choice.options, strict=True):
+        part.choice.value = name
+        until(race, lambda run=run: part.view.evaluation is not None and part.view._recipes == (run.recipe,))
+        expected = alrviz.evaluate(run)
+        assert part.view.evaluation.summary().log_loss == expected.summary().log_loss
+    assert "held-out rows of three-classes" in part.view.sentence.object
+    assert found is not part.view.evaluation
+
+
+def test_a_file_that_has_the_class_is_evaluated(race):
+    part, data = race.model.evaluation, race.session.dataset
+    part.folded.open = True
+    send(race.model.strip, data.frame.to_csv(index=False).encode(), name="new.csv")
+    until(race, lambda: part.view.evaluation is not None and part.view.evaluation.what == "rows of new.csv")
+    assert len(part.view.evaluation.y) == data.n_rows
+    run = race.race_view.race.runs[race.model.racer.value]
+    assert part.view.evaluation.error == pytest.approx(alrviz.evaluate(run.estimator(), data).error)
+    assert len(part.choice.options) == 3
+    assert list(race.model.predicted.made().decode().split("\n")[0].split(","))[:2] == ["row", "prediction"]
+    found = part.view.evaluation
+    send(race.model.strip, data.X.to_csv(index=False).encode(), name="other.csv")
+    until(race, lambda: race.model.predicted.visible)
+    assert part.view.evaluation is found, "rows without a class say nothing of the model"
+
+
+def test_the_verdicts_order_is_judged_on_rows_left_out():
+    page = opened(OrderPage, "?page=order&data=monks-1&of=lr_a0.1&folds=5")
+    until_study(page, lambda: page.known is not None)
+    assert not page.evaluation.part.visible
+    page.study_view.press_run()
+    until_study(page, lambda: page.study_view.study.phase == "done")
+    page.pump()
+    part = page.evaluation
+    part.folded.open = True
+    assert part.choice.value == "lr n=2"
+    assert "5 fits, about" in part.view.sentence.object
+    assert part.start.visible, "fits are begun by a press"
+    part.start.clicks += 1
+    found = evaluated(page, part)
+    assert found.what == "left-out rows of monks-1 (5 folds)"
+    assert len(found.y) == 432
+    page.close()
+
+
+def test_every_recipe_of_a_comparison_can_be_judged():
+    page = opened(ComparePage, "?page=compare&sets=monks-1_iris&of=anje_n1~lr_n1_a0.1&folds=5x2")
+    tab = page.tab
+    until(page, lambda: tab.known is not None)
+    tab.study_view.press_run()
+    until(page, lambda: tab.study_view.study.phase == "done")
+    page.pump()
+    tab.evaluation.folded.open = True
+    assert len(tab.evaluation.choice.options) == 4
+    tab.evaluation.choice.value = next(name for name in tab.evaluation.choice.options if name.endswith("iris"))
+    tab.evaluation.start.clicks += 1
+    assert evaluated(page, tab.evaluation).what == "left-out rows of iris (2 folds)"
+    page.close()
+
+
+@pytest.mark.parametrize("peer", ["klr-rbf", "ande", "truth", "svm-rbf"])
+def test_a_peer_beside_a_map_is_judged_too(peer):
+    page = opened(BoundariesPage, f"?page=boundaries&tab=any&data=three-classes&rows=200&peer={peer}")
+    tab = page.tab
+    part = tab.model_part.evaluation
+    until(page, lambda: part.part.visible)
+    part.folded.open = True
+    if peer == "svm-rbf":
+        until(page, lambda: "has scores and no probabilities" in part.view.sentence.object)
+    else:
+        found = evaluated(page, part)
+        assert found.error == pytest.approx(tab.peer.found.error)
+        assert found.summary().log_loss == pytest.approx(tab.peer.found.log_loss)
+    page.close()
+
+
+def test_what_cannot_be_evaluated_says_why(race):
+    part = evaluation_part.EvaluationPart(race.session, race.tasks)
+
+    def fails(stop, tell):
+        raise alrviz.TableError("no such <rows>")
+
+    part.offer("key", {"a": evaluation_part.Judged(fails)})
+    part.folded.open = True
+    until(race, lambda: "It cannot be evaluated: no such &lt;rows&gt;" in part.view.sentence.object)
+    part.offer("other", {})
+    assert not part.part.visible
