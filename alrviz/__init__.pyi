@@ -49,6 +49,7 @@ from .estimators.model_file import (
     load_model as load_model,
     save_model as save_model,
 )
+from .estimators.model_sql import save_sql as save_sql
 from .estimators.predict_table import predict_table as predict_table
 from .fitting.recipe import (
     Recipe as Recipe,

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -303,6 +305,37 @@ def test_predict_writes_a_class_for_every_row(tmp_path, capsys):
     assert capsys.readouterr().err.startswith("alrviz: score is called predict now\n")
     assert cli.main([*files, "-o", str(tmp_path / "nowhere" / "out.csv")]) == 2
     assert "out.csv' cannot be written: No such file or directory" in capsys.readouterr().err
+
+
+def test_export_writes_sql_that_predicts(tmp_path, capsys):
+    data = alrviz.load_demo("tic-tac-toe")
+    model = alrviz.ALRClassifier(order=2).fit(data.X, data.y)
+    alrviz.save_model(model, tmp_path / "model.zip", dataset=data)
+    command = ["export", str(tmp_path / "model.zip"), "--sql", "sqlite", "--rows", "games", "--name", "ttt"]
+    assert cli.main([*command, "-o", str(tmp_path / "model.sql")]) == 0
+    assert re.search(r"^0\.\d MB: .*model.sql; .*'games'.*ttt_predictions", capsys.readouterr().out)
+    assert cli.main(command) == 0
+    sql = capsys.readouterr().out
+    assert sql == (tmp_path / "model.sql").read_text(encoding="utf-8")
+    database = sqlite3.connect(":memory:")
+    data.X.astype(object).to_sql("games", database, index=False)
+    database.executescript(sql)
+    found = pd.read_sql("SELECT * FROM ttt_predictions ORDER BY line", database).filter(like="p(")
+    database.close()
+    np.testing.assert_allclose(found, model.predict_proba(data.X), rtol=0, atol=1e-9)
+
+
+def test_export_says_what_cannot_be_had(tmp_path, capsys):
+    data = alrviz.load_demo("led", rows=200)
+    alrviz.save_model(alrviz.AnDEClassifier().fit(data.X, data.y), tmp_path / "model.zip")
+    for said, complaint in (
+        (["--sql", "sqlite"], "no table of scores"),
+        (["--sql", "duckdbb"], "did you mean 'duckdb'"),
+    ):
+        assert cli.main(["export", str(tmp_path / "model.zip"), *said]) == 2
+        assert complaint in capsys.readouterr().err
+    assert cli.main(["export", str(tmp_path / "modl.zip"), "--sql", "sqlite"]) == 2
+    assert "did you mean 'model.zip'" in capsys.readouterr().err
 
 
 def test_predict_says_what_it_cannot_use(tmp_path, capsys):

@@ -79,18 +79,28 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
     parts = parts_of(model, dataset)
     if dataset is not None:
         parts.about["data"] = {"name": dataset.name, "hash": dataset.hash, "rows": dataset.n_rows}
+    with write_whole(path, "model.zip") as file:
+        _write(parts, file)
+
+
+@contextmanager
+def write_whole(path: Any, example: str) -> Iterator[BinaryIO]:
+    """Give a file to write to that has its name once it is whole, or `path` itself where that is an open file.
+
+    `ModelFileError` where there is no such folder, or a folder of that name; `example` is a name for a file in it.
+    """
     if hasattr(path, "write"):
-        _write(parts, path)
+        yield path
         return
     target = Path(path).expanduser()
     if not target.parent.is_dir():
         raise ModelFileError(f"no folder {str(target.parent)!r} to write {target.name!r} to; make it first")
     if target.is_dir():
-        raise ModelFileError(f"{str(target)!r} is a folder; a file was expected, such as {str(target / 'model.zip')!r}")
+        raise ModelFileError(f"{str(target)!r} is a folder; a file was expected, such as {str(target / example)!r}")
     part = target.with_name(target.name + ".part")  # what is there already stays until there is something whole
     try:
         with part.open("wb") as file:
-            _write(parts, file)
+            yield file
         os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import sqlite3
 import threading
 
 import joblib
@@ -60,9 +61,24 @@ def test_the_files_hold_the_racers_model(page):
     assert model.weights.visible
 
 
+def test_the_sql_predicts_in_a_database_what_the_model_does(page):
+    model, _ = of(page, 0)
+    X = page.session.dataset.X
+    model.dialect.value = "sqlite"
+    database = sqlite3.connect(":memory:")
+    X.astype(object).to_sql("rows", database, index=False)
+    database.executescript(model.sql.made().decode())
+    found = pd.read_sql("SELECT * FROM model_predictions ORDER BY line", database).filter(like="p(")
+    database.close()
+    expected = load_model(io.BytesIO(model.zipped.made())).predict_proba(X)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
 def test_a_racer_without_cells_has_no_table_of_them(page):
     model, run = of(page, 2)
     assert (model.zipped.visible, model.weights.visible, model.pickled.visible) == (True, False, True)
+    assert not model.sql.visible
+    assert not model.dialect.visible
     assert "DLRClassifier" in repr(joblib.load(io.BytesIO(model.pickled.made())))
     X = page.session.dataset.X
     loaded = load_model(io.BytesIO(model.zipped.made()))

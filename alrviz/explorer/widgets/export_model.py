@@ -41,12 +41,14 @@ MOST = 500_000
 SHOWN = 5  # predictions
 # Families of ours that no run shows.
 READY = tuple(name for name, family in FAMILIES.items() if family.counts_cells and not family.has_steps)
+DATABASES = {"DuckDB": "duckdb", "SQLite": "sqlite", "PostgreSQL": "postgres"}
 WORDS = "New rows: drop a file, or browse"
 ABOUT = (
     "<p>The final model, trained on this page's training rows (held-out rows are not used). The zip "
     "holds JSON, Parquet and a script that scores new rows with numpy and pyarrow alone; <code>model.joblib</code> is "
-    "a pickle, for Python with this version of alrviz; the weights are a table, a line per cell (dlr and AnDE have "
-    "none). Or drop rows that have the columns of this table: each gets its class and the classes' probabilities, and "
+    "a pickle, for Python with this version of alrviz; the weights are a table, a line per cell; the SQL makes tables "
+    "and a view that predicts the rows of a database's table (dlr and AnDE have neither weights nor SQL). Or drop rows "
+    "that have the columns of this table: each gets its class and the classes' probabilities, and "
     "values that training never saw are marked.</p>"
 )
 
@@ -113,6 +115,10 @@ class ExportModel:
         )
         self.pickled = file_button("model.joblib", self._joblib, "the classifier, for joblib.load", "model.joblib")
         self.weights = csv_button("alrviz-weights.csv", self._weights, "the cells, a line each", "Weights (CSV)")
+        self.sql = file_button(
+            "alrviz-model.sql", self._sql, "tables, and a view that predicts the rows of the table rows", "SQL"
+        )
+        self.dialect = pmui.Select(label="SQL for", options=DATABASES, width=120, size="small", margin=(0, 0, 0, 16))
         told = "class and probabilities of every row"
         self.predicted = csv_button("alrviz-predictions.csv", lambda: self._predictions, told, "Predictions (CSV)")
         self.predicted.visible = False
@@ -122,7 +128,7 @@ class ExportModel:
             self._session.registry.limits.bytes, self._begin, self._dropped, self._refused, WORDS,
             width=400, margin=(8, 16, 8, 0),
         )  # fmt: skip
-        buttons = (self.racer, self.zipped, self.pickled, self.weights)
+        buttons = (self.racer, self.zipped, self.pickled, self.weights, self.dialect, self.sql)
         return Collapsible(
             "Export model, or predict new rows", about,
             pn.FlexBox(*buttons, align_items="center", gap="4px", sizing_mode="stretch_width", margin=(8, 0)),
@@ -164,7 +170,8 @@ class ExportModel:
         small = size <= MOST
         for button in (self.zipped, self.pickled):
             button.visible = small
-        self.weights.visible = small and run.recipe.definition.shows_weights
+        for part in (self.weights, self.dialect, self.sql):
+            part.visible = small and run.recipe.definition.shows_weights
         much = f"<p>This model has {size:,} numbers, more than are written here: the script behind Python fits it, and "
         fine = f"<p>Fitted on {_fitted_on(run, self._race.dataset)}.</p>"
         say(self.told, fine if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
@@ -201,6 +208,13 @@ class ExportModel:
 
         file = io.BytesIO()
         save_model(self._classifier(), file, dataset=self._race.dataset)
+        return file.getvalue()
+
+    def _sql(self) -> bytes:
+        from alrviz.estimators.model_sql import save_sql
+
+        file = io.BytesIO()
+        save_sql(self._classifier(), file, self.dialect.value, dataset=self._race.dataset)
         return file.getvalue()
 
     def _joblib(self) -> bytes:

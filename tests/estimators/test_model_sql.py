@@ -1,0 +1,227 @@
+"""A model as SQL: databases give the probabilities that the model gives."""
+
+import io
+import sqlite3
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+import sqlglot
+
+import alrviz
+from alrviz import (
+    ALRClassifier,
+    AnDEClassifier,
+    AutoClassifier,
+    DLRClassifier,
+    HALRClassifier,
+    HierarchicalSelectiveALRClassifier,
+    LRClassifier,
+    NaiveBayesClassifier,
+    SelectiveALRClassifier,
+    save_sql,
+)
+from alrviz.errors import ModelFileError
+from alrviz.estimators.model_sql import identifier, literal
+from tests.estimators.tables import drawn
+from tests.estimators.test_model_file import MODELS, hostile, quietly_fitted, strange
+
+SHORT = {"max_iter": 8, "tol": 0.0}
+MORE = {
+    "alr-3": ALRClassifier(order=3, **SHORT),
+    "halr-2": HALRClassifier(order=2, **SHORT),
+    "salr-2": SelectiveALRClassifier(order=2, **SHORT),
+    "hsalr-3": HierarchicalSelectiveALRClassifier(order=3, **SHORT),
+    "auto": AutoClassifier(),
+}
+TABLES_OF_SCORES = {name: model for name, model in (MODELS | MORE).items() if not name.startswith(("ande", "dlr"))}
+HOSTILE_NAMES = ['"; DROP TABLE rows; --', "it's \\ 'quoted'", "naïve ☃ 列", "two\nlines", "line", "p(=no)", "1"]
+HOSTILE_LEVELS = [
+    "'; DROP TABLE rows; --",
+    "it's",
+    'say "no"',
+    "",
+    " ",
+    "a\nb",
+    "☃",
+    "1",
+    "1.0",
+    "007",
+    "7",
+    "\\",
+    "NA",
+]
+
+
+def sql_of(model, dialect, **kwargs):
+    file = io.BytesIO()
+    save_sql(model, file, dialect, **kwargs)
+    return file.getvalue().decode()
+
+
+def plain(value):
+    """A value as a database's client takes it."""
+    return None if value is None or value != value else value.item() if isinstance(value, np.generic) else value
+
+
+def predicted(dialect, sql, X, rows="rows", view="model_predictions"):
+    """What the view says of the rows of a table, in its order."""
+    if dialect == "duckdb":
+        database = duckdb.connect(config={"threads": 1})
+        database.register("given", X)
+        database.execute(f"CREATE TABLE {identifier(rows)} AS SELECT * FROM given")
+        database.execute(sql)
+    else:
+        database = sqlite3.connect(":memory:")
+        database.execute(f"CREATE TABLE {identifier(rows)} ({', '.join(map(identifier, X))})")
+        values = [[plain(value) for value in row] for row in X.astype(object).itertuples(index=False)]
+        database.executemany(f"INSERT INTO {identifier(rows)} VALUES ({', '.join('?' * X.shape[1])})", values)
+        database.executescript(sql)
+    found = database.execute(f"SELECT * FROM {identifier(view)} ORDER BY 1")
+    table = pd.DataFrame(found.fetchall(), columns=[about[0] for about in found.description])
+    database.close()
+    return table
+
+
+def agrees(table, model, X):
+    n = len(model.classes_)
+    if hasattr(model, "predict_proba"):
+        expected = model.predict_proba(X)
+    else:
+        expected = model.decision_function(X)
+        expected = np.column_stack([0 * expected, expected]) if expected.ndim == 1 else expected
+    found = table.iloc[:, -n - 1 : -1].to_numpy(float)
+    if not hasattr(model, "predict_proba") and n == 2:
+        found = found - found[:, :1]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+    assert table.iloc[:, -n - 2].tolist() == model.predict(X).tolist()
+
+
+@pytest.fixture(scope="module", params=list(TABLES_OF_SCORES))
+def fitted(request):
+    X, y = hostile(150)
+    rng = np.random.default_rng(1)
+    for name in HOSTILE_NAMES:
+        X[name] = rng.choice(HOSTILE_LEVELS, len(X))
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    return quietly_fitted(TABLES_OF_SCORES[request.param], X, y, weights), X
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_databases_give_the_models_probabilities(fitted, dialect):
+    model, X = fitted
+    new = strange(X)
+    for name in HOSTILE_NAMES[:4]:
+        new[name] = new[name].where(np.arange(len(X)) % 4 > 0, "07")
+    table = predicted(dialect, sql_of(model, dialect), new)
+    agrees(table, model, new[X.columns])
+    unseen = [(own.transform(new[own.name]) == own.n_levels) & new[own.name].notna() for own in model.encoder_.columns_]
+    assert table.iloc[:, -1].tolist() == np.sum(unseen, axis=0).tolist()
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+@pytest.mark.parametrize(
+    "classes", [np.arange(130), np.array(["=1", "'", "", "☃"]), np.array([False, True]), np.array(["b", "B"])]
+)
+def test_any_number_of_classes_and_of_columns(dialect, classes):
+    rng = np.random.default_rng(0)
+    y = classes[np.arange(520) % len(classes)]
+    X = pd.DataFrame({f"c{j}": rng.integers(0, 3, 520) for j in range(3 if len(classes) > 4 else 600)}).astype(
+        "category"
+    )
+    model = NaiveBayesClassifier().fit(X, y)
+    table = predicted(dialect, sql_of(model, dialect), X)
+    agrees(table, model, X)
+    assert table.columns[0] == "line"
+    assert len({name.casefold() for name in table.columns}) == len(table.columns)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_numbers_at_a_cut_lie_on_its_side_whatever_their_digits(dialect):
+    rng = np.random.default_rng(0)
+    numbers = np.concatenate(
+        [rng.normal(size=300), rng.random(300).astype(np.float32), np.exp(50 * rng.normal(size=400))]
+    )
+    X = pd.DataFrame({"x": np.repeat(numbers, 2)})
+    y = (np.arange(len(X)) * 7 % 11 > np.repeat(rng.integers(0, 11, len(numbers)), 2)).astype(int)
+    for how in ({"discretize": "quantile", "n_bins": 400}, {"discretize": None}):
+        model = quietly_fitted(LRClassifier(order=1, **how, **SHORT), X, y)
+        cuts = model.encoder_.columns_[0].cuts
+        at = numbers if cuts is None else cuts
+        new = pd.DataFrame({"x": np.concatenate([at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf)])})
+        agrees(predicted(dialect, sql_of(model, dialect), new), model, new)
+
+
+def test_what_a_database_holds_otherwise_than_the_table_did():
+    text = "a,b,class\n" + "".join(f"{k % 9},{'Red' if k % 2 else 'blue'},{k % 9 > k % 5}\n" for k in range(90))
+    dataset = alrviz.read_table(text.encode())
+    model = LRClassifier(order=2, **SHORT)
+    model = quietly_fitted(model, dataset.X, dataset.y)
+    a, b = ["3", "3.0", " 4 ", "three", "?", "nan", ""], ["RED", "red ", "?", None, "", "green", "Red"]
+    strange = pd.DataFrame({"a": a, "b": b})
+    usual = strange.assign(a=[3, 3, 4, *[np.nan] * 4], b=["Red", "Red", None, None, None, "green", "Red"])
+    for dialect in ("duckdb", "sqlite"):
+        table = predicted(dialect, sql_of(model, dialect, dataset=dataset), strange)
+        agrees(table, model, usual)
+        assert table["unseen"].tolist() == [0, 0, 0, 1, 0, 1, 0]
+
+
+def test_gaps_and_infinities_of_duckdb():
+    X, y = pd.DataFrame({"x": [0.0, 1.0, 2.0, np.nan] * 20}), np.tile(["a", "a", "b", "c"], 20)
+    model = quietly_fitted(LRClassifier(order=1, **SHORT), X, y)
+    database = duckdb.connect()
+    database.execute("CREATE TABLE rows AS SELECT unnest(['nan'::DOUBLE, NULL, 'inf'::DOUBLE, 2]) AS x")
+    database.execute(sql_of(model, "duckdb"))
+    found = database.execute('SELECT "p(b)", unseen FROM model_predictions ORDER BY line').fetchall()
+    missing, two = model.predict_proba(pd.DataFrame({"x": [np.nan, 2.0]}))[:, 1]
+    np.testing.assert_allclose([p for p, _ in found], [missing, missing, missing, two], rtol=0, atol=1e-9)
+    assert [unseen for _, unseen in found] == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["lr-2", "smooth-1", "hinge", "tan", "elr-nb", "hsalr-3"])
+def test_postgres_is_given_its_own_syntax(name):
+    X, y = hostile()
+    sql = sql_of(quietly_fitted(TABLES_OF_SCORES[name], X, y), "postgres")
+    kinds = [type(statement).__name__ for statement in sqlglot.parse(sql, read="postgres")]
+    assert {*kinds} == {"Transaction", "Create", "Insert", "Commit"}
+    view = sqlglot.parse(sql, read="postgres")[-2]
+    assert view.args["kind"] == "VIEW"
+
+
+def test_names_of_tables_are_ones_own_and_two_models_live_side_by_side():
+    X, y = drawn()
+    model = NaiveBayesClassifier().fit(X, y)
+    hers = sql_of(model, "sqlite", rows='my "rows"', name="o'brien;")
+    his = sql_of(model, "sqlite", rows='my "rows"', name="other")
+    agrees(predicted("sqlite", hers + his, X, 'my "rows"', "o'brien;_predictions"), model, X)
+
+
+@pytest.mark.parametrize(
+    ("model", "dialect", "about", "complaint"),
+    [
+        (AnDEClassifier(), "duckdb", {}, "no table of scores.*lr, alr, .*save_model"),
+        (DLRClassifier(max_iter=1), "duckdb", {}, "no table of scores"),
+        (NaiveBayesClassifier(), "sqlite3", {}, "expected one of duckdb, sqlite, postgres; did you mean 'sqlite'"),
+        (NaiveBayesClassifier(), "sqlite", {"rows": ""}, "is no name"),
+    ],
+)
+def test_what_cannot_be_said_in_sql_is_refused(model, dialect, about, complaint, tmp_path):
+    fitted = quietly_fitted(model, *drawn(60))
+    with pytest.raises(ModelFileError, match=complaint):
+        save_sql(fitted, tmp_path / "model.sql", dialect, **about)
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_that_differ_by_capitals_are_two_in_postgres_alone():
+    X, y = drawn(60, columns=2)
+    model = NaiveBayesClassifier().fit(X.set_axis(["Age", "age"], axis=1), y)
+    with pytest.raises(ModelFileError, match=r"\['Age', 'age'\] differ by capitals"):
+        sql_of(model, "duckdb")
+    assert '"Age"' in sql_of(model, "postgres")
+
+
+def test_literals():
+    assert [literal(value) for value in (None, np.nan, True, 3, 0.5, 1e300, "it's")] == [
+        "NULL", "NULL", "TRUE", "3", "0.5e0", "1e+300", "'it''s'",
+    ]  # fmt: skip
