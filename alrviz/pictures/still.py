@@ -50,7 +50,7 @@ def still(figures: Sequence[Any], words: str = "", *, width: int = 900) -> bytes
     for k, figure in enumerate(figures):
         # The last one of an odd number has the row for itself.
         wide = width if k == len(figures) - 1 and k % beside == 0 else width / beside
-        _Plot(figure, pen, ((k % beside) * width / beside, top + (k // beside) * high, wide, high)).draw()
+        FigureDrawing(figure, pen, ((k % beside) * width / beside, top + (k // beside) * high, wide, high)).draw()
     small = image.reduce(FINE)
     out = io.BytesIO()
     small.quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
@@ -93,6 +93,10 @@ class Pen:
     def laid(self, part: "Pen", left: float, top: float) -> None:
         """Put a part where it was taken from."""
         self.image.paste(part.image, (round(left * self.unit), round(top * self.unit)))
+
+    def width(self, words: str, size: float) -> float:
+        """Return how wide words are."""
+        return float(self.draw.textlength(words, font=_font(size * self.unit)) / self.unit)
 
     def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
         """Write words; `anchor` is Pillow's. tilt: radians, upward to the right."""
@@ -152,8 +156,21 @@ class Pen:
             reach = half * {3: 1.15, 4: 1.25, 6: 1.05}[sides] * (1.1 if kind == "square" else 1.0)
             self.area(np.array([x, y]) + reach * np.column_stack([np.cos(angles), np.sin(angles)]), fill, line, width)
         else:
-            box = [(x - half) * self.unit, (y - half) * self.unit, (x + half) * self.unit, (y + half) * self.unit]
-            self.draw.ellipse(box, fill=fill, outline=line, width=max(round(width * self.unit), 1))
+            self.circle(at, half, fill, line, width)
+
+    def circle(self, at: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
+        """Draw a circle."""
+        (x, y), unit = at, self.unit
+        box = [(x - radius) * unit, (y - radius) * unit, (x + radius) * unit, (y + radius) * unit]
+        self.draw.ellipse(box, fill=fill, outline=line, width=max(round(width * unit), 1))
+
+    def pixels(self, picture: Image.Image, box: tuple[float, float, float, float]) -> None:
+        """Put an image into a box: left, top, right, bottom."""
+        left, top, right, bottom = (side * self.unit for side in box)
+        size = round(right - left), round(bottom - top)
+        if min(size) >= 1 and max(size) <= 20_000:
+            fitted = picture.resize(size, Image.Resampling.NEAREST)
+            self.image.paste(fitted, (round(left), round(top)), fitted)
 
 
 def _dashed(points: NDArray[np.float64], dash: list[float]) -> Iterator[NDArray[np.float64]]:
@@ -179,7 +196,7 @@ def _paint(colour: Any, alpha: Any = 1.0) -> Any:
     return (*ImageColor.getrgb(text)[:3], round(255 * min(max(float(alpha), 0.0), 1.0)))
 
 
-class _Plot:
+class FigureDrawing:
     """One figure in its place: left, top, width, height in px of the page."""
 
     def __init__(self, figure: Any, pen: Pen, place: tuple[float, float, float, float]):
@@ -187,6 +204,7 @@ class _Plot:
         self.left, self.top, self.wide, self.high = place
 
     def draw(self) -> None:
+        """Draw it with the pen."""
         figure = self.figure
         x_axis, y_axis = (next((a for a in axes if a.visible), None) for axes in (figure.xaxis, figure.yaxis))
         self.x_range = self._range(figure.x_range, "x")
@@ -195,9 +213,8 @@ class _Plot:
         y_ticks = [] if y_axis is None else self._ticks(y_axis, self.y_range, self.y_log, 6)
         x_ticks = [] if x_axis is None else self._ticks(x_axis, self.x_range, self.x_log, 8)
         legends = [part for part in figure.select({"type": Legend}) if part.visible]
-        measure, font = self.pen.draw, _font(13 * self.pen.unit)
-        widest = max((measure.textlength(w, font=font) / self.pen.unit for _, w in y_ticks), default=0.0)
-        long = max((measure.textlength(w, font=font) / self.pen.unit for _, w in x_ticks), default=0.0)
+        widest = max((self.pen.width(w, 13) for _, w in y_ticks), default=0.0)
+        long = max((self.pen.width(w, 13) for _, w in x_ticks), default=0.0)
         tilt = 0.8 if long * len(x_ticks) > self.wide - widest - 60 else 0.0
         low = 26 + (min(long * 0.7, 80) if tilt else 0)
         left = self.left + widest + (18 if y_axis is None or not _words(y_axis.axis_label) else 40)
@@ -388,14 +405,8 @@ class _Plot:
     def _draw_imagergba(self, _one: Any, each: Any, _dash: Any) -> None:
         for values, x, y, dw, dh in zip(*(each(n) for n in ("image", "x", "y", "dw", "dh")), strict=True):
             pixels = np.ascontiguousarray(values).view(np.uint8).reshape(*np.shape(values)[:2], 4)
-            x0, x1 = self._x([x, x + dw])
-            y0, y1 = self._y([y, y + dh])
-            size = round(abs(x1 - x0) * self.ink.unit), round(abs(y1 - y0) * self.ink.unit)
-            if min(size) < 1 or max(size) > 20_000:
-                continue
-            picture = Image.fromarray(pixels[::-1].copy(), "RGBA").resize(size, Image.Resampling.NEAREST)
-            at = round(min(x0, x1) * self.ink.unit), round(min(y0, y1) * self.ink.unit)
-            self.ink.image.paste(picture, at, picture)
+            (x0, x1), (y0, y1) = np.sort(self._x([x, x + dw])), np.sort(self._y([y, y + dh]))
+            self.ink.pixels(Image.fromarray(pixels[::-1].copy(), "RGBA"), (x0, y0, x1, y1))
 
     def _annotation(self, part: Any) -> None:
         wide, high = self.frame[2] - self.frame[0], self.frame[3] - self.frame[1]
@@ -429,7 +440,7 @@ class _Plot:
     def _legend(self, legend: Any, x: float, y: float) -> None:
         if legend.title:
             self.pen.text(x, y + 10, _words(legend.title), 13, INK, "lm")
-            x += self.pen.draw.textlength(_words(legend.title), font=_font(13 * self.pen.unit)) / self.pen.unit + 12
+            x += self.pen.width(_words(legend.title), 13) + 12
         for item in legend.items:
             words = item.label.value if isinstance(item.label, Value) else item.label
             if not item.visible or not isinstance(words, str):
@@ -451,7 +462,7 @@ class _Plot:
                     wide = float(width) if isinstance(width, int | float) else 2.0
                     self.pen.line(np.array([[x, y + 10.0], [x + 24, y + 10.0]]), ink or _paint(INK), wide, dash)
             self.pen.text(x + 30, y + 10, words, 13, INK, "lm")
-            x += 46 + self.pen.draw.textlength(words, font=_font(13 * self.pen.unit)) / self.pen.unit
+            x += 46 + self.pen.width(words, 13)
 
 
 def _first(glyph: Any, data: Any, name: str) -> Any:
