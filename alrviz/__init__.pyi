@@ -62,6 +62,7 @@ from .studies.protocols.bias_variance import bias_variance as bias_variance
 from .studies.protocols.choose_order import choose_order as choose_order
 from .studies.protocols.choose_tuples import choose_tuples as choose_tuples
 from .studies.protocols.compare import compare as compare
+from .studies.protocols.effect_bands import effect_bands as effect_bands
 from .studies.protocols.evaluate import evaluate as evaluate
 from .studies.protocols.learning_curve import learning_curve as learning_curve
 from .studies.protocols.alpha_path import alpha_path as alpha_path

@@ -144,6 +144,23 @@ class Effects:
         self.visit(codes, add, tuples, n_jobs, stop)
         return out + self.intercept if tuples is None else out
 
+    def importance(self, encoded: Encoded, n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
+        """Return (T, 3) of each tuple under rows: Cov(f, F) / Var(F), Var(f) / Var(F), and half the mean variance of f
+        over the classes as probable as the row's score F says (nats).
+        """
+        weights = encoded.weights / encoded.total
+        shares = np.bincount(encoded.y, weights, encoded.n_classes)
+        parts = np.zeros((self.parts(encoded.n_rows), self.n_tuples, 3))
+
+        def see(rows: slice, effects: Floats, part: int) -> None:
+            kernels.spread(effects, effects.sum(axis=1), self.intercept, weights[rows], shares, parts[part])
+
+        self.visit(encoded.codes, see, None, n_jobs, stop)
+        sums: Floats = parts.sum(axis=0)
+        whole = sums[:, 0].sum()  # the sum of Cov(f, F) is Var(F)
+        sums[:, :2] /= whole if whole > 0 else 1.0
+        return sums
+
     @property
     def _chunk(self) -> int:
         return max(16, _HELD // max(1, self.n_tuples * self.f.shape[1]))

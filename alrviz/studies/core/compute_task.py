@@ -20,6 +20,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.alpha_path_task import path
+from alrviz.studies.core.effects_task import effects
 from alrviz.studies.core.fold_cache import FoldCache, cached_fold, test_rows, warm
 from alrviz.studies.core.learning_curve_task import prequential
 from alrviz.studies.core.study_task import RELIABILITY, Result, Row, StudyTask, failure, pack
@@ -200,5 +201,5 @@ def _parameters(estimator: RecipeClassifier) -> int | None:
 
 
 COMPUTE: Mapping[str, Callable[[StudyTask, SentTable, StopToken], Result]] = MappingProxyType(
-    {"fold": fold, "shares": shares, "path": path, "prequential": prequential}
+    {"fold": fold, "shares": shares, "path": path, "prequential": prequential, "effects": effects}
 )

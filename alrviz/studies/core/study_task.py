@@ -87,7 +87,8 @@ def fold_tasks(
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a task: tidy rows, packed predictions of the rows it was judged on, an outcome's code.
+    """What came of a task: tidy rows, packed predictions of the rows it was judged on (or other
+    numbers), an outcome's code.
 
     passing: whether it failed for a reason of the moment, such as a worker that was killed: not to be kept.
     """
@@ -108,12 +109,13 @@ def failure(sentence: str, passing: bool = False) -> Result:
     return Result([{"outcome": FAILED, "sentence": sentence}], b"", FAILED, passing)
 
 
-def pack(predicted: NDArray[np.integer]) -> bytes:
-    """Return class indices (n,) in few bytes."""
-    width = np.min_scalar_type(int(predicted.max(initial=0)))
+def pack(predicted: NDArray[Any]) -> bytes:
+    """Return class indices (n,) in few bytes; other numbers as they are."""
+    whole = predicted.dtype.kind in "iu"
+    width = np.min_scalar_type(int(predicted.max(initial=0))) if whole else predicted.dtype
     return width.char.encode() + zlib.compress(predicted.astype(width).tobytes(), 1)
 
 
-def unpack(packed: bytes) -> NDArray[np.integer]:
-    """Return the class indices (n,) that `pack` was given."""
+def unpack(packed: bytes) -> NDArray[Any]:
+    """Return the class indices, or numbers, (n,) that `pack` was given."""
     return np.frombuffer(zlib.decompress(packed[1:]), np.dtype(packed[:1].decode()))

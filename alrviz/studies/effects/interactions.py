@@ -210,12 +210,11 @@ class Interactions:
         """
         if self._importance is None:
             pure = self.pure
-            sums = self._sums(stop)
+            share, structural, nats = pure.importance(self.encoded, self._n_jobs, stop).T
             rises = self._rises(stop)
             n = self.heldout.n_rows
             mean = rises[:, 0] / n
             error = np.sqrt(np.maximum(0.0, rises[:, 1] / n - mean**2) / n)
-            share, structural, nats = sums.T
             found = pd.DataFrame(
                 {
                     "order": pure.sizes, "share": share, "structural": structural, "nats": nats, "loss": mean,
@@ -225,23 +224,6 @@ class Interactions:
             )  # fmt: skip
             self._importance = found.iloc[np.argsort(-nats, kind="stable")]
         return self._importance.copy()
-
-    def _sums(self, stop: StopToken) -> Floats:
-        """(T, 3): share, structural and nats of each tuple."""
-        pure, encoded = self.pure, self.encoded
-        weights = encoded.weights / encoded.total
-        shares = np.bincount(encoded.y, weights, len(self.classes))
-        parts = np.zeros((pure.parts(encoded.n_rows), pure.n_tuples, 3))
-
-        def see(rows: slice, effects: Floats, part: int) -> None:
-            scores = effects.sum(axis=1)
-            kernels.spread(effects, scores, pure.intercept, weights[rows], shares, parts[part])
-
-        pure.visit(encoded.codes, see, None, self._n_jobs, stop)
-        sums: Floats = parts.sum(axis=0)
-        whole = sums[:, 0].sum()  # sum over S of Cov(f_S, F) is Var(F)
-        sums[:, :2] /= whole if whole > 0 else 1.0
-        return sums
 
     def _rises(self, stop: StopToken) -> Floats:
         """(T, 2) sums over held-out rows of the rise of -log p(y) without each tuple, and of its square."""

@@ -1,0 +1,181 @@
+"""How sure is what a model says? Its pure effects, and those of refits with other row weights.
+
+The Bayesian bootstrap: each refit weighs the rows by exponential numbers, starts at the model itself and has the same
+cells. The spread of what refits say is the uncertainty of what the model says, as far as that comes from the rows; the
+bias that a penalty makes is in all of them alike.
+"""
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+import pandas as pd
+
+from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.errors import RecipeError
+from alrviz.fitting.prepare import Prepared, prepare
+from alrviz.fitting.recipe import Recipe, require_recipe
+from alrviz.models.linear import LinearModel
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.studies.core.seeds import seed_of
+from alrviz.studies.core.splits import Split
+from alrviz.studies.core.study import Study
+from alrviz.studies.core.study_options import StudyOptions
+from alrviz.studies.core.study_task import StudyTask, plain, unpack
+from alrviz.studies.effects.interactions import Interactions
+
+if TYPE_CHECKING:
+    from alrviz.models.cell_space import Tuples
+
+FAMILIES = ("lr", "alr", "hlr", "halr", "anje")
+BAND = (0.05, 0.95)
+
+
+class EffectStudy(Study):
+    """The study that `effect_bands` returns: a `Study` with the model, its effects and their bands."""
+
+    @cached_property
+    def _prepared(self) -> Prepared:
+        options = json.loads(self.spec)
+        recipe = self.recipes[0].replace(holdout=options["holdout"], seed=options["seed"])
+        return prepare(self.dataset, recipe)
+
+    @property
+    def interactions(self) -> Interactions | None:
+        """The effects of the model; None until it is fitted. It takes some work when first asked for."""
+        base = next((unpack(result.predicted) for task, result in self.results()
+                     if _draw(task) == 0 and not result.failed), None)  # fmt: skip
+        if base is None:
+            return None
+        if "_found" not in self.__dict__:
+            prepared, recipe = self._prepared, self.recipes[0]
+            tuples: Tuples = recipe.definition.counted(recipe.params, prepared.encoded.n_columns)[0]
+            tables = prepared.tables(tuples, recipe.params["smoothing"])
+            classes = tables.n_classes
+            phi = base[classes:].reshape(len(tables.seen), classes)
+            model = LinearModel(tables.space, tables.seen, phi, base[:classes])
+            assert prepared.encoder is not None
+            self.__dict__["_found"] = Interactions(model, prepared.encoder, prepared.encoded, prepared.holdout)
+        found: Interactions = self.__dict__["_found"]
+        return found
+
+    def refits(self) -> tuple[Floats, Floats]:
+        """Return what the refits so far say: effects (R, S, C) of the cells, and importance (R, T, 3): share,
+        structural share and nats.
+        """
+        found = self.interactions
+        cells, tuples, classes = (0, 0, 1) if found is None else (*found.pure.f.shape[:1], found.pure.n_tuples,
+                                                                   found.pure.f.shape[1])  # fmt: skip
+        drawn = [unpack(result.predicted)[classes:] for task, result in self.results()
+                 if _draw(task) > 0 and not result.failed]  # fmt: skip
+        drawn = [] if found is None else drawn
+        f = np.array([one[: cells * classes] for one in drawn], np.float64).reshape(-1, cells, classes)
+        return f, np.array([one[cells * classes :] for one in drawn], np.float64).reshape(-1, tuples, 3)
+
+    def importance(self) -> pd.DataFrame:
+        """Return `Interactions.importance` with "nats_low", "nats_high", "share_low" and "share_high": the 90 % band
+        of the refits, NaN until there are two.
+        """
+        found = self.interactions
+        if found is None:
+            return pd.DataFrame()
+        table = found.importance()
+        _, drawn = self.refits()
+        place = [found.number_of(name) for name in table.index]
+        for name, k in (("share", 0), ("nats", 2)):
+            band = np.quantile(drawn[:, :, k], BAND, axis=0) if len(drawn) > 1 else np.full((2, drawn.shape[1]), np.nan)
+            table[f"{name}_low"], table[f"{name}_high"] = band[:, place]
+        return table
+
+    def effects(self, *columns: Any, of: Any, against: Any) -> pd.DataFrame:
+        """Return a line per cell of a tuple of columns: what it adds to the log-odds of one class against another.
+
+        columns: "levels", "rows", "pure", "median", "low" and "high" (the 90 % band of the refits) and "same_sign"
+        (the share of them with the model's sign).
+        """
+        found = self.interactions
+        if found is None:
+            return pd.DataFrame()
+        classes = [str(label) for label in found.classes.tolist()]
+        for label in (of, against):
+            if str(label) not in classes:
+                raise RecipeError(f"no class {label!r} in the model; expected one of {classes[:8]}")
+        k, other = classes.index(str(of)), classes.index(str(against))
+        cells = found.pure.cells_of(found.number_of(columns))
+        own = found.effects(*columns).iloc[:: len(classes)]
+        pure = found.pure.f[cells, k] - found.pure.f[cells, other]
+        f, _ = self.refits()
+        odds = f[:, cells, k] - f[:, cells, other]
+        table = pd.DataFrame({"levels": own["levels"].to_numpy(), "rows": own["rows"].to_numpy(), "pure": pure})
+        few = len(odds) < 2
+        low, median, high = (
+            np.full((3, len(pure)), np.nan) if few else np.quantile(odds, [BAND[0], 0.5, BAND[1]], axis=0)
+        )
+        table["median"], table["low"], table["high"] = median, low, high
+        table["same_sign"] = np.nan if few else (np.sign(odds) == np.sign(pure)).mean(axis=0)
+        return table
+
+
+def effect_bands(
+    dataset: Dataset,
+    recipe: Recipe | None = None,
+    *,
+    refits: int = 30,
+    holdout: float = 0.3,
+    seed: int = 0,
+    **run_options: Unpack[StudyOptions],
+) -> EffectStudy:
+    """Return the study of a model's pure effects and of how sure they are; nothing is begun.
+
+    Args:
+        dataset: the table.
+        recipe: of lr, alr, hlr, halr or anje, with numbers for alpha and order; None: hlr at order 2, alpha 1.
+        refits: with rows weighed at random, for the bands; 0 for the model alone.
+        holdout: share of the rows that losses are measured on; the split of `Run(dataset, recipe)` of that holdout.
+        seed: of the split and of the weights.
+        run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
+
+    A row is a fit: draw (0 is the model), outcome, sentence, n_iter, train_log_loss, train_seconds. `interactions` of
+    the study are the model's effects, `importance()` and `effects(...)` have the bands.
+
+    Raises:
+        RecipeError: a recipe whose cells would be chosen anew by each refit, or that has none.
+
+    >>> import alrviz
+    >>> recipe = alrviz.Recipe("lr", order=2, alpha=0.1)
+    >>> study = alrviz.effect_bands(alrviz.load_demo("xor"), recipe, refits=5, n_jobs=1).run()
+    >>> line = study.importance().loc["bit_1 & bit_2"]
+    >>> bool(line.share_low > 0.9)
+    True
+    """
+    require_dataset(dataset)
+    recipe = Recipe("hlr", order=2, alpha=1.0) if recipe is None else recipe
+    require_recipe(recipe)
+    params = recipe.params
+    lacks = [name for name in ("order", "alpha") if isinstance(params.get(name), str)]
+    if recipe.family not in FAMILIES or params.get("keep", 1.0) != 1.0:
+        raise RecipeError(
+            f"{recipe.name} has no cells that refits share; expected one of {', '.join(FAMILIES)} with all tuples"
+        )
+    if lacks or params.get("unseen") == "m-estimate":
+        what = f"{lacks[0]}={params[lacks[0]]!r}" if lacks else "unseen='m-estimate'"
+        raise RecipeError(f"{what} would be another in each refit; expected {'a number' if lacks else 'neutral'}")
+    if not isinstance(refits, int) or refits < 0 or not 0 <= holdout < 1:
+        raise RecipeError(f"refits={refits!r}, holdout={holdout!r}: expected a number of refits, and a share below 1")
+    text, split = plain(recipe).to_json(), Split(0, 0, 0, seed, holdout)
+    drawn = seed_of(seed, text, 0)
+    tasks = [
+        StudyTask("effects", text, dataset.hash, split, json.dumps({"draw": draw}), drawn) for draw in range(refits + 1)
+    ]
+    asked = {"refits": refits, "holdout": holdout, "seed": seed}
+    return EffectStudy("effect_bands", [dataset], [recipe], tasks, summary, asked, **run_options)
+
+
+def summary(study: Study) -> pd.DataFrame:
+    """Return the importance of the tuples, with bands."""
+    return study.importance() if isinstance(study, EffectStudy) else study.frame()
+
+
+def _draw(task: StudyTask) -> int:
+    return int(json.loads(task.options)["draw"])

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+import alrviz
+from alrviz.errors import RecipeError
+from alrviz.fitting.store import Store
+
+RECIPE = alrviz.Recipe("lr", order=2, alpha=0.5)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return alrviz.load_demo("led", 400)
+
+
+@pytest.fixture(scope="module")
+def study(data):
+    return alrviz.effect_bands(data, RECIPE, refits=6, n_jobs=1).run()
+
+
+def test_its_model_is_the_run_of_the_same_recipe(data, study):
+    run = alrviz.Run(data, RECIPE.replace(holdout=0.3, seed=0))
+    for _ in run.steps():
+        pass
+    own = alrviz.interactions(run)
+    assert np.allclose(study.interactions.pure.f, own.pure.f, atol=1e-6)
+    assert study.interactions.has_heldout
+    assert study.interactions.heldout.n_rows == own.heldout.n_rows
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        RECIPE,
+        alrviz.Recipe("hlr", order=2, alpha=(0.5, 2.0), discretize="smooth"),
+        alrviz.Recipe("alr", order=2, alpha=0.5, missing="skip"),
+        alrviz.Recipe("anje", order=2),
+    ],
+    ids=lambda recipe: recipe.label,
+)
+def test_every_family_has_bands(recipe):
+    mixed = alrviz.load_demo("mixed-types", 300)
+    found = alrviz.effect_bands(mixed, recipe, refits=4, n_jobs=1).run()
+    assert (found.frame()["outcome"] != "failed").all()
+    f, importance = found.refits()
+    assert f.shape == (4, *found.interactions.pure.f.shape)
+    assert np.allclose(importance[:, :, 0].sum(axis=1), 1.0, atol=1e-4)
+    table = found.importance()
+    assert (table["nats_low"] <= table["nats_high"]).all()
+    first, second = found.interactions.classes[:2]
+    own = found.effects(*table.index[:1], of=first, against=second)
+    assert ((own["low"] <= own["median"]) & (own["median"] <= own["high"])).all()
+    assert own["same_sign"].between(0, 1).all()
+
+
+def test_the_numbers_depend_on_no_worker_and_on_the_seed_alone(data, study):
+    again = alrviz.effect_bands(data, RECIPE, refits=6, n_jobs=2).run()
+    for one, two in zip(study.refits(), again.refits(), strict=True):
+        assert (one == two).all()
+    other = alrviz.effect_bands(data, RECIPE, refits=6, seed=1, n_jobs=1).run()
+    assert not np.allclose(other.refits()[1][0], study.refits()[1][0])
+
+
+def test_what_was_kept_is_not_computed_again(data, study, tmp_path):
+    store = Store(tmp_path / "runs.sqlite")
+    first = alrviz.effect_bands(data, RECIPE, refits=6, n_jobs=1, keep=store)
+    for _, _row in zip(range(3), first.rows(), strict=False):
+        pass
+    second = alrviz.effect_bands(data, RECIPE, refits=6, n_jobs=1, keep=store)
+    assert second.recall() >= 3
+    second.run()
+    for one, two in zip(study.refits(), second.refits(), strict=True):
+        assert (one == two).all()
+
+
+def test_what_refits_would_choose_anew_is_refused(data):
+    for recipe, words in (
+        (alrviz.Recipe("salr", order=2), "no cells that refits share"),
+        (alrviz.Recipe("hlr", order=2, keep=0.5), "no cells that refits share"),
+        (alrviz.Recipe("lr", order="auto", alpha=1.0), "order='auto'"),
+        (alrviz.Recipe("alr", order=2, unseen="m-estimate"), "unseen='m-estimate'"),
+    ):
+        with pytest.raises(RecipeError, match=words):
+            alrviz.effect_bands(data, recipe)
+    with pytest.raises(RecipeError, match="refits=-1"):
+        alrviz.effect_bands(data, RECIPE, refits=-1)
+
+
+def test_a_model_without_refits_has_no_bands(data):
+    found = alrviz.effect_bands(data, RECIPE, refits=0, n_jobs=1)
+    assert found.interactions is None
+    assert found.summary().empty
+    found.run()
+    assert found.importance()["nats_low"].isna().all()
+    assert found.interactions.sentence()
