@@ -215,9 +215,9 @@ def _selected(settings: Settings) -> Progress:
     """2 x 2-fold, what is cheap first; what is too much work is left out and says so."""
     if settings.quick:
         return set_rows(SELECTION_SETS[:2], TUPLES_CHOSEN[2], settings, 1)
-    few, some = (*SELECTION_SETS[:-4], LOCALIZATION), SELECTION_SETS[-4:-2]
+    small, more, some = SELECTION_SETS[:9], (*SELECTION_SETS[9:-4], LOCALIZATION), SELECTION_SETS[-4:-2]
     many: tuple[BenchmarkSet | MadeTable, ...] = (*SELECTION_SETS[-2:], POKER_HANDS, *NOT_HELD)
-    stages = ((few, 2), (few, 3), (some, 2), (some, 3), (few, 4), (some, 4), (many, 2), (many, 3))
+    stages = [(sets, order) for sets in (small, some, more) for order in (2, 3, 4)] + [(many, 2), (many, 3)]
     return chain.from_iterable(
         set_rows(sets, TUPLES_CHOSEN[order], settings, 2, most_work=1e10 if order == 2 else 2e9)
         for sets, order in stages
