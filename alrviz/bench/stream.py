@@ -67,8 +67,8 @@ def measured(path: str, options: argparse.Namespace) -> dict[str, Any]:
         passes = streamed.passes
         scale = parameterise("alr", streamed.tables).scale
         bias, table = np.zeros(options.classes), streamed.blank(None)
-        steps = single_table(passes.cells.n_rows + 1, 3, passes.padded)
-        steps[np.append(streamed.rows, len(steps) - 1), 0, : options.classes] = scale
+        steps = single_table(passes.cells.n_rows, 3, passes.padded)
+        steps[np.append(streamed.rows, passes.cells.n_rows), 0, : options.classes] = scale
         works: dict[str, Callable[[], Any]] = {
             "count": passes.count,
             "gradient": lambda: passes.loss_and_gradient(table, bias),

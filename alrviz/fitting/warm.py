@@ -82,7 +82,7 @@ def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) 
         table, bias = streamed.blank(None), np.zeros(n_classes)
         passes.loss_and_gradient(table, bias, way=Way(table, bias, (1.0,)), bends=True)
         for parts in (3, 4, 5):
-            moved = single_table(passes.cells.n_rows + 1, parts, passes.padded)
+            moved = single_table(passes.cells.n_rows, parts, passes.padded)
             passes.visit(codes, y, np.arange(2), moved, 1.0)
         _streams.add((kind, lanes))
         return seconds + time.perf_counter() - start

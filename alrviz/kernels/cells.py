@@ -143,27 +143,3 @@ def dense_keys(codes, tuples, levels, out):
                 code = np.uint32(column[i])
                 code = code if code < top else top - np.uint32(1)
                 to[i] = code if q == 0 else np.uint32(to[i]) * top + code
-
-
-@kernel
-def dense_cells(codes, rows, prefixes, starts, levels, first, out):
-    """Write to out[i, t] the number of the cell of tuple t, among those of all tuples, that row rows[i] lies in.
-
-    `levels` as above, int32; `first` (T,) is where a tuple's cells begin. Tuples are all ascending ones of n columns,
-    in the order of a dictionary: `prefixes` (P, n - 1) are their beginnings, and those of prefix p start at starts[p],
-    one for each column behind it. The inner loop is one of vectors: slices from 0, so that no index may be negative.
-    """
-    columns = len(codes)
-    row = np.empty(columns, np.int32)
-    for i in range(len(rows)):
-        for j in range(columns):
-            row[j] = min(np.int32(codes[j, rows[i]]), levels[j] - np.int32(1))
-        for p in range(len(prefixes)):
-            base, low = np.int32(0), 0
-            for q in range(prefixes.shape[1]):
-                low = prefixes[p, q]
-                base = np.int32(base * levels[low] + row[low])
-                low += 1
-            own, top, at, to = row[low:], levels[low:], first[starts[p] :], out[i, starts[p] :]
-            for c in range(columns - low):
-                to[c] = at[c] + np.int32(base * top[c]) + own[c]

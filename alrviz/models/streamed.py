@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import AnySpace, CellSpace, SomeCells, Tuples, admitted, ascending_tuples, space_of
+from alrviz.models.cell_space import AnySpace, CellSpace, SomeCells, Tuples, admitted, space_of
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, zeros
@@ -111,8 +111,7 @@ def _dense(
     stop: StopToken,
 ) -> Streamed:  # fmt: skip
     first = np.append(wide.first, wide.n_cells)
-    cells = DenseCells(space.levels, wide.tuples, first, _prefixes(space) if isinstance(space, CellSpace) else None)
-    passes = StreamPasses(cells, chunks, n_classes, n_jobs)
+    passes = StreamPasses(DenseCells(space.levels, wide.tuples, first), chunks, n_classes, n_jobs)
     counts = passes.count(stop)
     rows = np.flatnonzero(counts.any(axis=1))
     t, codes = wide.tuple_of(rows), wide.codes_of(rows)
@@ -140,14 +139,3 @@ def _dense(
         return table
 
     return Streamed(tables, passes, rows, blank)
-
-
-def _prefixes(space: CellSpace) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The beginnings of all ascending tuples, n - 1 columns each, and the number of the first tuple of each."""
-    a, n = len(space.levels), space.order
-    if n == 1:
-        return np.zeros((1, 0), np.int32), np.zeros(1, np.int64)
-    prefixes = ascending_tuples(a, n - 1)
-    prefixes = prefixes[prefixes[:, -1] < a - 1]
-    width = a - 1 - prefixes[:, -1].astype(np.int64)
-    return prefixes, np.cumsum(width) - width

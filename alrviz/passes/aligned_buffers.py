@@ -25,9 +25,9 @@ def lanes_of(n_classes: int) -> tuple[int, int]:
     return LANES[-1], -(-n_classes // LANES[-1]) * LANES[-1]
 
 
-def width_of(table: Floats) -> tuple[int, ...]:
-    """Return the tuple by whose length kernels know the lanes of a padded table (rows, W)."""
-    return (0,) * min(table.shape[1], LANES[-1])
+def width_of(table: NDArray[np.floating]) -> tuple[int, ...]:
+    """Return the tuple by whose length kernels know the lanes of a padded table (rows, ..., W)."""
+    return (0,) * min(table.shape[-1], LANES[-1])
 
 
 def empty(rows: int, padded: int) -> Floats:

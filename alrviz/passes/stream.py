@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from alrviz.kernels import adagrad as adagrad_kernels
 from alrviz.kernels import cells as cell_kernels
 from alrviz.kernels import rows as row_kernels
-from alrviz.passes.aligned_buffers import Floats, lanes_of, zeros
+from alrviz.passes.aligned_buffers import Floats, lanes_of, width_of, zeros
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Sums, as_compiled
 from alrviz.passes.threads import resolve_jobs, share
@@ -41,7 +41,9 @@ FANOUT = 4  # sums of so many neighbours are one: a tree of log4(chunks) sums at
 SPAN = 8192  # rows whose keys and scores are at hand at once
 # Bytes of sums beyond which threads share one chunk, not each has its own: memory does not grow with their number.
 LARGE = 2**25
-_VISITED = 1024  # rows whose cells are at hand at once in a pass of steps
+# Rows whose keys are at hand at once in a pass of steps; no power of two, by which the keys of a row would fall on one
+# another in the cache.
+_VISITED = 1000
 
 
 def nothing() -> None:
@@ -140,9 +142,6 @@ class CellLookup(Protocol):
     def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
         """Return (T, m) for codes (a, m), uint16 or uint32: with `first`, rows of the table."""
 
-    def cells(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return (m, T): rows of the table that the given rows look up."""
-
 
 class DenseCells:
     """A row of the table for every possible cell of some tuples, "no level" counting as a level.
@@ -151,37 +150,19 @@ class DenseCells:
         levels: (a,) levels of the columns, without "no level".
         tuples: (T, n) int32 columns.
         first: (T + 1,) where a tuple's cells begin.
-        prefixes: where the tuples are all ascending ones in the order of a dictionary, their beginnings and where those
-            start, as in `kernels.cells.dense_cells`: rows then find their cells several times as fast.
     """
 
-    def __init__(
-        self,
-        levels: NDArray[np.int64],
-        tuples: NDArray[np.int32],
-        first: NDArray[np.int64],
-        prefixes: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None,
-    ):
+    def __init__(self, levels: NDArray[np.int64], tuples: NDArray[np.int32], first: NDArray[np.int64]):
         self.first = first
         self.n_rows = int(first[-1])
         self._levels = np.array(levels + 1, np.int32)
-        self._tuples, self._prefixes = tuples, prefixes
-        self._first = first[:-1].astype(np.int32)
+        self._tuples = tuples
         self._kind = np.uint16 if int(np.diff(first).max(initial=0)) <= 2**16 else np.uint32
 
     def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
         """As `CellLookup` says."""
         out = np.empty((len(self._tuples), codes.shape[1]), self._kind)
         cell_kernels.dense_keys(codes, self._tuples, self._levels, out)
-        return out
-
-    def cells(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """As `CellLookup` says."""
-        if self._prefixes is None:
-            keys = self.keys(np.ascontiguousarray(codes[:, rows])).T
-            return np.add(keys, self._first, dtype=np.int32, order="C", casting="unsafe")
-        out = np.empty((len(rows), len(self._tuples)), np.int32)
-        cell_kernels.dense_cells(codes, rows, *self._prefixes, self._levels, self._first, out)
         return out
 
 
@@ -201,10 +182,6 @@ class SeenCells:
     def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
         """As `CellLookup` says."""
         return np.ascontiguousarray(self._locate(as_compiled(codes), 0, codes.shape[1]).T)
-
-    def cells(self, codes: Codes, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """As `CellLookup` says."""
-        return self._locate(as_compiled(codes[:, rows]), 0, len(rows)).view(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,16 +327,15 @@ class StreamPasses:
         stop: StopToken = NEVER, marks: Collection[int] = (), mark: Callable[[], None] = nothing,
     ) -> float:  # fmt: skip
         """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order; `marks` as above."""
-        total, pulled = 0.0, parts_beyond(table)
+        total = 0.0
         edges = sorted(
             {*range(0, len(rows), _VISITED), *(place for place in marks if 0 < place < len(rows)), len(rows)}
         )
         for begin, end in pairwise(edges):
             stop.check()
             own = rows[begin:end]
-            total += adagrad_kernels.adagrad(
-                self.cells.cells(codes, own), y[own], table, self.n_classes, np.float32(eta), self._width, pulled
-            )
+            keys = self.cells.keys(np.take(codes, own, axis=1))
+            total += visited(keys, self.cells.first, y[own], table, self.n_classes, eta)
             if end in marks:
                 mark()
         return total
@@ -453,8 +429,8 @@ def step_table(
     rows: int, padded: int, at: NDArray[np.int64], scale: Floats, w: NDArray[np.floating], pull: Floats | None,
     center: Floats | None,
 ) -> NDArray[np.float32]:  # fmt: skip
-    """Return what AdaGrad moves (rows, parts, W), with G of 0: scale, w and, with a penalty, pull and center (R, C) in
-    rows `at` (R,), the last of which is that of b; the others add nothing. A center of 0 takes no room.
+    """Return what AdaGrad moves, with G of 0: scale, w and, with a penalty, pull and center (R, C) in rows `at` (R,) of
+    (rows + 2, parts, W), the last of which is that of b; the others add nothing. A center of 0 takes no room.
     """
     centered = pull is not None and center is not None and bool(center.any())
     table, classes = single_table(rows, 3 + (pull is not None) + centered, padded), scale.shape[1]
@@ -467,14 +443,26 @@ def step_table(
     return table
 
 
-def parts_beyond(table: NDArray[np.float32]) -> tuple[int, ...]:
-    """Return the tuple by whose length the kernel knows which parts a table (rows, parts, W) has."""
-    return (0,) * (table.shape[1] - adagrad_kernels.PULL)
-
-
 def single_table(rows: int, parts: int, padded: int) -> NDArray[np.float32]:
-    """Return zeros (rows, parts, W) in single precision, from the start of a cache line on."""
-    size = rows * parts * padded
+    """Return zeros (rows + 2, parts, W) in single precision, from the start of a cache line on.
+
+    A cell of few classes lies in one line: three parts take the room of four, and three classes that of four.
+    """
+    padded += padded == 3
+    parts += parts == 3 and padded <= 4
+    size = (rows + 2) * parts * padded
     raw = np.zeros(size + 16, np.float32)
     skip = -raw.ctypes.data % 64 // 4
-    return raw[skip : skip + size].reshape(rows, parts, padded)
+    return raw[skip : skip + size].reshape(rows + 2, parts, padded)
+
+
+def visited(
+    keys: NDArray[np.unsignedinteger], first: NDArray[np.int64], y: NDArray[np.int32], table: NDArray[np.float32],
+    n_classes: int, eta: float,
+) -> float:  # fmt: skip
+    """Take AdaGrad's steps from row to row, keys (T, m) and classes (m,), and return the sum of -log p(y), each as its
+    row was met; see the kernel.
+    """
+    pulled = (0,) * (table.shape[1] - adagrad_kernels.PULL)
+    found = adagrad_kernels.adagrad(keys, first, y, table, n_classes, np.float32(eta), width_of(table), pulled)
+    return float(found)

@@ -265,7 +265,7 @@ def test_a_chunk_that_is_looked_at_is_no_pass(stream):
     assert chunks.passes == 0
     streamed_rows = count_stream(coded.levels, 2, chunks, 2, 1.0, 2**24, 1)
     assert chunks.passes == 1
-    streamed_rows.passes.adagrad(single_table(streamed_rows.passes.cells.n_rows + 1, 3, 8), 0.1, (0, 0))
+    streamed_rows.passes.adagrad(single_table(streamed_rows.passes.cells.n_rows, 3, 8), 0.1, (0, 0))
     assert chunks.passes == 2
 
 

@@ -37,7 +37,7 @@ def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
             part = count_stream(LEVELS, tuples, chunked(codes[:, :learned], y[:learned]), CLASSES, 1.0, 2**24, 1)
             seen = dict(zip(part.tables.seen.tolist(), part.tables.counts.sum(axis=1), strict=True))
             visits = np.array([max(1.0, seen.get(cell, 0.0)) for cell in streamed.tables.seen.tolist()] + [learned])
-            table[np.append(streamed.rows, len(table) - 1), 3, :CLASSES] = 2 * alpha / visits[:, None]
+            table[np.append(streamed.rows, len(table) - 2), 3, :CLASSES] = 2 * alpha / visits[:, None]
         for _ in range(PASSES):
             own.passes.visit(apart.codes, apart.y, order.permutation(learned), table, 0.2)
         judged = CodedRows(apart.codes[:, tried:].copy(), apart.y[tried:], CLASSES)

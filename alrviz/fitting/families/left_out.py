@@ -20,12 +20,11 @@ from alrviz.fitting.families.build_fit import weights_of
 from alrviz.fitting.objectives.linear import ridge_of
 from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.solvers.stochastic import PASSES, searched
-from alrviz.kernels.adagrad import adagrad
 from alrviz.models.index import CellIndex
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, lanes_of
 from alrviz.passes.rows import as_compiled
-from alrviz.passes.stream import parts_beyond, step_table
+from alrviz.passes.stream import step_table, visited
 from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 
@@ -69,8 +68,7 @@ class LeftOut:
     ):  # fmt: skip
         self._seed, self._n_jobs, self._stop = seed, n_jobs, stop
         self._classes, self._tuples = tables.n_classes, tables.space.n_tuples
-        lanes, self._padded = lanes_of(self._classes)
-        self._width = (0,) * lanes
+        self._padded, self._first = lanes_of(self._classes)[1], np.zeros(self._tuples + 1, np.int64)
         n = min(chosen.n_rows, rows_for(self._tuples))
         self._y = chosen.y[:n]
         self._learned, tried = round(LEARNED * n), round((LEARNED + TRIED) * n)
@@ -79,8 +77,8 @@ class LeftOut:
         found = index.locate(as_compiled(np.ascontiguousarray(chosen.codes[:, :n])), 0, n).astype(np.int64)
         found -= 2 * self._tuples  # below 0 where training rows have no such cell: it adds nothing
         used = np.unique(found[found >= 0])
-        self._none = len(used)  # a row of the table that adds nothing
-        self._cells = np.where(found < 0, self._none, np.searchsorted(used, found)).astype(np.int32)
+        self._none = len(used) + 1  # the row of the table that adds nothing, behind that of b
+        self._keys = np.where(found < 0, self._none, np.searchsorted(used, found)).T.astype(np.uint32, order="C")
         self._start = self._table(tables, params, used)
 
     def losses(self, tell: Callable[[str], None]) -> Floats:
@@ -100,31 +98,32 @@ class LeftOut:
         """What AdaGrad moves, at its start."""
         of, w0 = weights_of(tables, params, self._seed)
         ridge = ridge_of(of, params["alpha"], params["penalty"])
-        size, pull, center = len(used) + 2, None, None
-        places, rows = np.append(np.arange(len(used)), size - 1), np.append(used, len(tables.seen))
+        pull, center, rows = None, None, np.append(used, len(tables.seen))
         if ridge is not None:
-            visits = np.bincount(self._cells[: self._learned].ravel(), minlength=size).astype(float)
+            visits = np.bincount(self._keys[:, : self._learned].ravel(), minlength=len(rows))[: len(rows)].astype(float)
             visits[-1] = self._learned
-            pull = ridge[rows] / np.maximum(1.0, visits[places])[:, None]
+            pull = ridge[rows] / np.maximum(1.0, visits)[:, None]
             center = of.weights_of(params["center"])[rows]
-        return step_table(size, self._padded, places, of.scale[rows], w0[rows], pull, center)
+        return step_table(len(used), self._padded, np.arange(len(rows)), of.scale[rows], w0[rows], pull, center)
 
     def _fitted(self, left_out: int | None, eta: float, judged: slice) -> float:
         """The log loss per judged row of a model without a tuple."""
-        table, cells = self._start.copy(), self._cells
+        table, keys = self._start.copy(), self._keys
         if left_out is not None:
-            cells = cells.copy()
-            cells[:, left_out] = self._none
+            keys = keys.copy()
+            keys[left_out] = self._none
         order = np.random.default_rng((self._seed, 1))
         for _ in range(PASSES):
             self._stop.check()
             rows = order.permutation(self._learned)
-            self._visit(cells[rows], self._y[rows], table, eta)
-        return self._visit(cells[judged], self._y[judged], table, 0.0) / max(1, len(self._y[judged]))
+            self._visit(np.take(keys, rows, axis=1), self._y[rows], table, eta)
+        held = np.ascontiguousarray(keys[:, judged])
+        return self._visit(held, self._y[judged], table, 0.0) / max(1, len(self._y[judged]))
 
-    def _visit(self, cells: NDArray[np.int32], y: NDArray[np.int32], table: NDArray[np.float32], eta: float) -> float:
+    def _visit(
+        self, keys: NDArray[np.unsignedinteger], y: NDArray[np.int32], table: NDArray[np.float32], eta: float
+    ) -> float:
         """The sum of -log p(y), each as its row was met; steps of length 0 leave the weights as they are."""
         with np.errstate(invalid="ignore", over="ignore"):
-            found = adagrad(cells, y, table, self._classes, np.float32(eta), self._width, parts_beyond(table))
-            value = float(found)
+            value = visited(keys, self._first, y, table, self._classes, eta)
         return value if math.isfinite(value) else math.inf

@@ -185,7 +185,7 @@ class StreamObjective(CellWeights, Objective):
         if self._q is not None:
             visits = np.append(self.parameterisation.tables.counts.sum(axis=1), self.total)[:, None]
             pull = self._q / np.maximum(1.0, visits)
-        table = step_table(self.passes.cells.n_rows + 1, self.passes.padded, self._step_rows, self.scale, w, pull,
+        table = step_table(self.passes.cells.n_rows, self.passes.padded, self._step_rows, self.scale, w, pull,
                            self.center)  # fmt: skip
         if squares is not None:
             table[self._step_rows, SQUARES, : self.n_classes] = squares

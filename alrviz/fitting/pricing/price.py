@@ -294,7 +294,8 @@ def price_stream(streamed: "Streamed", allowed: int, solver: str, sample: int) -
     vector, sums = 8 * (cells + 1) * classes, wide * (1 + full)
     at_once = 1 if sums > LARGE else passes.n_jobs
     tree = (ceil(log(max(2, passes.n_chunks), FANOUT)) + at_once) * vector * (1 + full)
-    needed = sums + max(at_once * sums + tree, 5 * wide * steps // 2)
+    moved = steps * 5 * 4 * passes.cells.n_rows * (passes.padded + (passes.padded == 3))  # as single_table pads
+    needed = sums + max(at_once * sums + tree, moved)
     needed += (11 + 24 * full) * vector
     needed += full * sample * (2 * tables.space.n_tuples + 8 * 5 * passes.padded)
     refused, lighter = "", "solver='averaged', " if full else ""
