@@ -147,6 +147,18 @@ def test_a_changed_control_marks_the_picture_outdated(explorer: Explorer):
     explorer.wait(lambda: not explorer.says("^outdated"), "a new race")
 
 
+def test_run_stays_where_it_is_when_the_price_of_other_settings_comes(explorer: Explorer):
+    explorer.open("?data=wine&q=start")  # five racers, whose names leave little room for their price
+    explorer.race()
+    explorer.wait(lambda: explorer.says("^ended"), "the end of the race")
+    before = explorer.run.bounding_box()["y"]
+    explorer.order(1)
+    explorer.wait_says("^outdated")
+    assert explorer.run.bounding_box()["y"] == before
+    explorer.wait_says(r"108 parameters")
+    assert explorer.run.bounding_box()["y"] == before
+
+
 @pytest.mark.slow(reason="a visitor's minutes in a real browser")
 def test_what_has_no_effect_is_hidden(explorer: Explorer):
     explorer.open("?data=led&rows=500")

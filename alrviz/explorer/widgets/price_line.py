@@ -30,6 +30,7 @@ _SAID = "as the recipe says"
 _SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
 VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`bench stream`)
+_ONE_LINE = ".quiet {display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right}"
 AT_ONCE = 6.0  # seconds: a race priced below them starts by itself when a page opens or an example is chosen
 
 
@@ -56,7 +57,14 @@ class PriceLine:
         self._for_press = False  # whether it was asked because Run was pressed, which then takes what is found
         self.found: list[tuple[str, Price]] = []
         self.refused = ""  # why a racer cannot be paid for
-        self.pane = pn.pane.HTML("", stylesheets=[PANE_CSS], align="center", margin=(0, 8))
+        # One line in the room that is left: where its words change by themselves, no button under them may move.
+        self.pane = pn.pane.HTML(
+            "",
+            stylesheets=[PANE_CSS, _ONE_LINE],
+            align="center",
+            margin=(0, 8),
+            styles={"flex": "1 1 0", "min-width": "0"},
+        )
 
     @property
     def known(self) -> bool:
@@ -240,9 +248,6 @@ def passes_text(runs: "Sequence[RunLike]") -> str:
     return f"pass {max(run.trace[-1].passes for run in begun):.0f} · {count_text(round(speed))} rows/s{in_all}"
 
 
-FEW = 4  # racers whose whole price has room
-
-
 def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
     """The price line, and whether a racer is refused."""
     refused = [(name, price.refused) for name, price in priced if price.refused]
@@ -257,7 +262,5 @@ def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
     every = ", all racers" if len(passes) > 1 else ""
     spent = f"{seconds_text(sum(passes))} per iteration{every}" if passes else "not timed"
     memory = bytes_text(sum(price.bytes for _, price in priced))
-    size = f"{words} parameters · {memory}"
-    if len(priced) > FEW:  # beside so many racers there is room for the time alone
-        return f"<span class='quiet'><abbr title='{safe(size)}'>{spent}</abbr></span>", False
-    return f"<span class='quiet'>{size} · {spent}</span>", False
+    told = f"{spent} · {words} parameters · {memory}"
+    return f"<span class='quiet' title='{safe(told)}'>{told}</span>", False

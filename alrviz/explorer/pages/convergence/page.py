@@ -137,7 +137,7 @@ class ConvergencePage:
     def _layout(self) -> Viewable:
         python = text_button("Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.racers, __version__))
         share = text_button("Share", "share", _SHARE, self._share)
-        told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"margin-left": "auto"})
+        told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"flex": "1 1 330px", "min-width": "0"})
         second = pn.FlexBox(
             self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width",
