@@ -1,21 +1,24 @@
-"""README's picture of speed, drawn as SVG from what `peers --csv FILE` saved.
+"""Pictures of the documentation, drawn as SVG from what a bench saved by `--csv FILE`.
 
     python -m alrviz.bench._picture FILE ... OUT
 
-Bars on a logarithmic axis, a group a table, shorter is faster; above seconds per iteration, below seconds to the
-target. An arrow at the end of a bar: it was given up there.
+Of `peers`: bars on a logarithmic axis, a group a table, shorter is faster; above seconds an iteration, below seconds to
+the target. An arrow at the end of a bar: it was given up there. Of `quality`: mean ranks, the best above; those within
+the band are not told apart from the best (critical difference).
 """
 
 import argparse
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf, isfinite, log10
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+import pandas as pd
+
 from alrviz.bench._each import OURS, PLAIN, THEIRS, THEIRS_ALONE
-from alrviz.reproduce.svg import page
+from alrviz.bench.quality import critical_difference, is_ours, ranking
+from alrviz.reproduce.svg import line, page, text
 
 WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 760, 250, 110, 13, 12, 46
 COLORS = {"ours": "#0072b2", "auto": "#56b4e9", "theirs": "#d55e00", "others": "#999999"}
@@ -84,6 +87,32 @@ def _panel(panel: Panel, top: int) -> list[str]:
     return parts
 
 
+def ranks_svg(ranks: Mapping[str, float], difference: float, n_sets: int, ours: Collection[str]) -> str:
+    """Return mean ranks, the best above: a point a method, ours in colour, and what lies within `difference` of it."""
+    best, step, top = min(ranks.values()), 20, 52
+    height = top + step * len(ranks) + 30
+
+    def x(rank: float) -> float:
+        return 170 + (WIDTH - 230) * (rank - 1) / (len(ranks) - 1)
+
+    band = x(best + difference) - x(best)
+    parts = [
+        text(f"Mean rank in held-out log loss, {n_sets} data sets", 12, 24, kind="title"),
+        f'<rect x="{x(best):.1f}" y="{top - 16}" width="{band:.1f}" height="{height - top - 14}" fill="#56b4e9" '
+        'fill-opacity="0.25"/>',
+        text("not told apart from the best", x(best) + 4, height - 16, kind="quiet"),
+    ]
+    for place in range(1, len(ranks) + 1):
+        parts.append(line((x(place), x(place)), (top - 12, height - 30)))
+        parts.append(text(str(place), x(place), top - 14, kind="quiet", anchor="middle"))
+    for i, (name, rank) in enumerate(sorted(ranks.items(), key=lambda each: each[1])):
+        y, colour = top + step * i + 6, COLORS["ours" if name in ours else "others"]
+        parts.append(text(name, 160, y + 4, anchor="end"))
+        parts.append(f'<circle cx="{x(rank):.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>')
+        parts.append(text(f"{rank:.2f}", x(rank) + 9, y + 4))
+    return page(parts, WIDTH, height)
+
+
 def _short(seconds: float) -> str:
     if seconds >= 100.0:
         return f"{seconds:.0f} s"
@@ -133,11 +162,14 @@ def main() -> None:
     parser.add_argument("figures", type=Path, nargs="+")
     parser.add_argument("out", type=Path)
     options = parser.parse_args()
-    rows: list[dict[str, str]] = []
-    for path in options.figures:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        rows += csv.DictReader(line for line in lines if not line.startswith("#"))
-    options.out.write_text(svg(panels_of(rows)), encoding="utf-8")
+    found = pd.concat([pd.read_csv(path, comment="#") for path in options.figures], ignore_index=True)
+    if "log_loss" in found:
+        losses, ranks = ranking(found)
+        difference = critical_difference(len(ranks), len(losses))
+        picture = ranks_svg(ranks.to_dict(), difference, len(losses), [name for name in ranks.index if is_ours(name)])
+    else:
+        picture = svg(panels_of(found.astype(object).where(found.notna(), "").astype(str).to_dict("records")))
+    options.out.write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

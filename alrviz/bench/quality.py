@@ -130,6 +130,11 @@ METHODS: Mapping[str, Callable[[Sequence[int]], Any]] = {
 _OWN_TYPES = ("nb", "lr", "alr", "hlr", "halr", "auto", "a1de", "splines")  # what takes a table as it was read
 
 
+def is_ours(method: str) -> bool:
+    """Whether a method is a model of this package."""
+    return method != "splines" and method.split()[0] in _OWN_TYPES
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add sets, methods and limits."""
     known = [each.name for each in (*LITTLE_SETS, *BIG_SETS)]
@@ -257,12 +262,18 @@ def critical_difference(methods: int, sets: int) -> float:
     return float(q * np.sqrt(methods * (methods + 1) / (6.0 * sets)))
 
 
+def ranking(found: pd.DataFrame) -> tuple[pd.DataFrame, "pd.Series[float]"]:
+    """Return log losses (sets by methods; NaN where one was not fitted) and mean ranks, the best first."""
+    means = found.groupby(["set", "kind", "method"]).log_loss.mean()
+    losses = means.unstack("method")
+    return losses, pd.Series(mean_ranks(losses.fillna(np.inf)), losses.columns).sort_values()
+
+
 def report(found: pd.DataFrame) -> None:
     """Print what came of each method, the best mean rank first."""
     names = ["log_loss", "error", "auc", "brier", "ece", "over_shares", "over_shares_se", "fit_seconds"]
     means = found.groupby(["set", "kind", "method"], as_index=False)[[*names, "predict_seconds", "rows"]].mean()
-    losses = means.pivot(index=["set", "kind"], columns="method", values="log_loss")
-    ranks = pd.Series(mean_ranks(losses.fillna(np.inf)), losses.columns).sort_values()
+    losses, ranks = ranking(found)
     kinds = losses.index.get_level_values("kind")
     rival = losses[RIVAL].clip(lower=LEAST_LOSS) if RIVAL in losses else pd.Series(np.nan, losses.index)
     lines = []

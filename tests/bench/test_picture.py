@@ -1,5 +1,6 @@
 """README's picture: its bars are as long as the figures say."""
 
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -49,3 +50,13 @@ def test_the_best_of_each_is_drawn_and_what_was_given_up_says_so():
     ]
     assert "→ over 8 s" in _picture.svg([panel])
     assert "NaN" not in _picture.svg([panel])
+
+
+def test_ranks_stand_on_their_axis_and_the_band_is_as_wide_as_the_difference():
+    root = ElementTree.fromstring(_picture.ranks_svg({"ours": 1.5, "b": 3.0, "a & b": 2.0}, 1.0, 7, ["ours"]))
+    at = [float(circle.get("cx", 0)) for circle in root.iter(f"{SPACE}circle")]
+    one = (_picture.WIDTH - 230) / 2
+    assert [b - a for a, b in pairwise(at)] == pytest.approx([one / 2, one], abs=0.11)
+    band = next(r for r in root.iter(f"{SPACE}rect") if r.get("class") != "page")
+    assert float(band.get("x", 0)) == at[0]
+    assert float(band.get("width", 0)) == pytest.approx(one, abs=0.11)
