@@ -25,6 +25,7 @@ from alrviz.cli.fit import _of_pass
 from alrviz.cli.options import with_options
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
+from alrviz.data.stream.cache import READING, SUFFIX
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
@@ -536,23 +537,37 @@ def test_control_c_ends_a_fit_with_a_code_of_its_own(tmp_path, monkeypatch):
     assert cli.main(["fit", "t.csv", "-o", str(tmp_path / "m.zip")]) == 130
 
 
-@pytest.mark.parametrize("solver", ["adagrad", "averaged"])
-def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path, solver):
-    """Killed after its first pass: what was whole is gone on from, and the model is that of a fit left alone."""
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--solver", "adagrad"),
+        ("--solver", "averaged"),
+        ("--solver", "tron", "--family", "hsalr", "--keep", ".5"),
+    ],
+)
+def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path, more):
+    """Killed while it codes, as soon as codes are there, and after its first pass: what was whole is gone on from, and
+    the model is that of a fit left alone.
+    """
     rows = alrviz.load_demo("led", rows=3000)
     rows.frame.to_csv(tmp_path / "led.csv", index=False)
-    given = ["fit", str(tmp_path / "led.csv"), "--order", "2", "--passes", "40", "--cache", str(tmp_path / "codes")]
-    given += ["--solver", solver]
-    assert run(*given, "-o", str(tmp_path / "whole.zip")).returncode == 0
-    out = tmp_path / "killed.zip"
-    process = subprocess.Popen([*COMMAND, *given, "-o", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until((tmp_path / "killed.zip.resume").exists, 60, "a first pass that is kept", 0.001)
-    process.kill()
-    process.wait()
-    assert not out.exists()
-    found = run(*given, "-o", str(out), "--resume")
+    given = ["fit", str(tmp_path / "led.csv"), "--order", "2", "--passes", "40", *more]
+    whole, out, codes = tmp_path / "whole.zip", tmp_path / "killed.zip", tmp_path / "codes"
+    assert run(*given, "--cache", str(tmp_path / "other codes"), "-o", str(whole)).returncode == 0
+    given += ["--cache", str(codes), "-o", str(out), "--resume"]
+    for moment in (
+        lambda: any(codes.glob(f"{READING}*")),
+        lambda: any(codes.glob(f"*{SUFFIX}")),
+        (tmp_path / "killed.zip.resume").exists,
+    ):
+        process = subprocess.Popen([*COMMAND, *given], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(moment, 60, "a moment to kill it", 0.001)
+        process.kill()
+        process.wait()
+        assert not out.exists()
+    found = run(*given)
     assert found.returncode == 0, found.stderr
-    models = [alrviz.load_model(tmp_path / f"{name}.zip") for name in ("whole", "killed")]
+    models = [alrviz.load_model(path) for path in (whole, out)]
     first, second = (model.predict_proba(rows.X) for model in models)
     assert (first == second).all()
 

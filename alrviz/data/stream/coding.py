@@ -243,10 +243,11 @@ def _encoded(
             values = spool.column(j, begin, end)
             codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
         drawn = row_hash(begin, end - begin, coding.seed + SHUFFLED)
-        drawn[last[(last >= begin) & (last < end)] - begin] = np.uint64(2**64 - 1)
+        put_last = np.flatnonzero((last >= begin) & (last < end))
+        drawn[last[put_last] - begin] = np.uint64(2**64 - 1 - len(last)) + put_last.astype(np.uint64)
         for name, rows in parts.items():
-            chosen = rows[begin:end]
-            shuffled[name].add(codes[:, chosen], y[begin:end][chosen], drawn[chosen])
+            chosen = np.flatnonzero(rows[begin:end])
+            shuffled[name].add(np.take(codes, chosen, axis=1), y[begin:end][chosen], drawn[chosen])
         progress("encoding", end)
     writer = CacheWriter(path, len(columns), (kinds[0].name, kinds[1].name))
     try:
@@ -283,10 +284,10 @@ class _Shuffled:
     def add(self, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer], drawn: NDArray[np.uint64]) -> None:
         """Deal out rows: codes (a, m), classes (m,) and their hashes (m,)."""
         self._columns = len(codes)
-        goal = _goal(drawn, len(self._pieces)).astype(np.uint32)
+        goal = _goal(drawn, len(self._pieces)).astype(np.min_scalar_type(len(self._pieces)))
         order = np.argsort(goal, kind="stable")
         ends = np.cumsum(np.bincount(goal, minlength=len(self._pieces)))
-        codes, y, drawn = codes[:, order], y[order].astype(self._kinds[1]), drawn[order]
+        codes, y, drawn = np.take(codes, order, axis=1), y[order].astype(self._kinds[1]), drawn[order]
         for k, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
             if end > begin:
                 own = slice(begin, end)
@@ -310,9 +311,9 @@ class _Shuffled:
                     drawn = np.frombuffer(file.read(8 * m), np.uint64)
                     found.append((own.reshape(self._columns, m), y, drawn))
             self._file(k).unlink()
-            order = np.argsort(np.concatenate([drawn for _, _, drawn in found]), kind="stable")
+            order = np.argsort(np.concatenate([drawn for _, _, drawn in found]))  # no two are alike
             yield (
-                np.concatenate([own for own, _, _ in found], axis=1)[:, order],
+                np.take(np.concatenate([own for own, _, _ in found], axis=1), order, axis=1),
                 np.concatenate([y for _, y, _ in found])[order],
             )
 
