@@ -80,6 +80,7 @@ from .views import (
     DensityRatioView as DensityRatioView,
     EvaluationView as EvaluationView,
     GramMatrixView as GramMatrixView,
+    InteractionsView as InteractionsView,
     LearningCurveView as LearningCurveView,
     OrderStudyView as OrderStudyView,
     PathView as PathView,

@@ -30,6 +30,7 @@ def preload() -> None:
     import alrviz.explorer.pages.compare.page
     import alrviz.explorer.pages.convergence.page
     import alrviz.explorer.pages.data.page
+    import alrviz.explorer.pages.interactions.page
     import alrviz.explorer.pages.order.page
     import alrviz.explorer.pages.path.page
     import alrviz.explorer.pages.selection.page
@@ -54,6 +55,7 @@ def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path 
     from alrviz.explorer.pages.compare.page import ComparePage
     from alrviz.explorer.pages.convergence.page import ConvergencePage
     from alrviz.explorer.pages.data.page import DataPage
+    from alrviz.explorer.pages.interactions.page import InteractionsPage
     from alrviz.explorer.pages.order.page import OrderPage
     from alrviz.explorer.pages.path.page import PathPage
     from alrviz.explorer.pages.selection.page import SelectionPage
@@ -64,7 +66,10 @@ def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path 
     if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):
         return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
     page_server.same_for_all(pn.state.curdoc)
-    pages = [ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, DataPage, SelectionPage]
+    pages = [
+        ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, InteractionsPage, DataPage,
+        SelectionPage,
+    ]  # fmt: skip
     try:
         return build(pages, dataset, "" if path is None else str(path)).root
     except Exception:  # else the browser would wait for a page that never comes

@@ -9,6 +9,7 @@ from alrviz.views.race.race_view import RaceView
 from alrviz.views.studies.bias_variance import BiasVarianceView
 from alrviz.views.studies.compare import CompareView
 from alrviz.views.studies.evaluation import EvaluationView
+from alrviz.views.studies.interactions import InteractionsView
 from alrviz.views.studies.learning_curve import LearningCurveView
 from alrviz.views.studies.order import OrderStudyView
 from alrviz.views.studies.path import PathView
@@ -23,6 +24,7 @@ __all__ = [
     "DensityRatioView",
     "EvaluationView",
     "GramMatrixView",
+    "InteractionsView",
     "LearningCurveView",
     "OrderStudyView",
     "PathView",

@@ -11,6 +11,7 @@ import pytest
 
 from alrviz.explorer.pages.bias.page import BiasPage
 from alrviz.explorer.pages.compare.page import ComparePage
+from alrviz.explorer.pages.interactions.page import InteractionsPage
 from alrviz.explorer.pages.order.page import OrderPage
 from alrviz.explorer.pages.path.page import PathPage
 from alrviz.explorer.pages.selection.page import SelectionPage
@@ -61,6 +62,10 @@ def kept_shown(said: str, mine: Any, made: Any) -> bool:
     fits = mine.frame()[["racer", "repeat", "fold", "log_loss"]].itertuples(index=False)
     lines = {f"{racer} {repeat} {fold} {loss:.6f}" for racer, repeat, fold, loss in fits}
     return len(lines) > 4 and lines <= set(said.splitlines()) and mine.verdict().sentence in said
+
+
+def effects_shown(said: str, mine: Any, made: Any) -> bool:
+    return mine.interactions.sentence() in said and mine.importance().index[0] in said
 
 
 def path_shown(said: str, mine: Any, made: Any) -> bool:
@@ -126,6 +131,18 @@ CASES = {
                 "recipes": (Recipe("salr", order=3),), "folds": "10", "keep": 20,
             },
             "?page=selection&of=lr&keep=700": {"recipes": (Recipe("hsalr"),), "keep": 100},
+        },
+    ),
+    "interactions": Case(
+        InteractionsPage, "?page=interactions&data=monks-1&of=anje", ("refits", "10"), {"quantity": "rows", "row": 3},
+        "interactions on monks-1", effects_shown,
+        {
+            "?page=interactions&of=lr_o2_a1&refits=10&view=subset.3~row.7": {
+                "recipes": (Recipe("lr", order=2, alpha=1.0),), "refits": "10", "subset": 3, "row": 7,
+            },
+            "?page=interactions&of=tan~salr&refits=7": {
+                "recipes": (Recipe("hlr", order=2, alpha=1.0),), "refits": "30",
+            },
         },
     ),
     "compare": Case(

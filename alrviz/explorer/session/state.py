@@ -30,6 +30,7 @@ FIRST_DEMO, FIRST_ROWS = "led", 3_000
 FIRST_DEMOS = {
     "convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "monks-1", "path": "balance-scale",
     "bias": "skewed", "compare": "monks-1", "selection": "hidden-pair",
+    "interactions": "hidden-pair",
 }  # fmt: skip
 MOST_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
@@ -195,6 +196,7 @@ class State:
         write_recipes, key="of", of=STUDY, parts="~",
     )  # fmt: skip
     folds: str = link("", 'Slug of its rounds and folds ("2x5"), "" for its page\'s own.', of=STUDY)
+    refits: str = link("", 'Slug of how many refits its bands are of, "" for its page\'s own.', of=STUDY)
     sizes: str = link("", 'Slug of its training sizes in % ("25-50-100"), "" for its page\'s own.', of=STUDY)
     theta: str = link("", 'Slug of where learners row by row take log theta from, "" for its page\'s own.', of=STUDY)
     measure: str = link("", 'What held-out rows are judged by ("rmse"), "" for the page\'s own.', _measure, of=PAGE)

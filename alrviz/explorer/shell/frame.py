@@ -27,7 +27,7 @@ from alrviz.views.core.style import safe
 if TYPE_CHECKING:
     from alrviz.explorer.page import Page
 
-GROUPS = ("Explore", "Evaluate", "Data")
+GROUPS = ("Explore", "Evaluate", "Understand", "Data")
 COPIED = "The link to what you see is copied."
 
 

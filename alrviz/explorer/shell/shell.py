@@ -1,9 +1,9 @@
 """One visitor's page: which of the pages is shown, the pump that brings what threads have done, the link.
 
-A page is a class with `title`, `icon`, `group` ("Explore", "Evaluate" or "Data") and `slug`, made with the session. It
-has `view()`, called once, on its first visit, `drawer()` (may return None), called once, when it is first opened,
-`on_shown()`, `on_hidden()`, `pump()`, called every 100 ms while something runs, which returns whether the page still
-needs it, and `close()`, called when the visitor has gone.
+A page is a class with `title`, `icon`, `group` ("Explore", "Evaluate", "Understand" or "Data") and `slug`, made with
+the session. It has `view()`, called once, on its first visit, `drawer()` (may return None), called once, when it is
+first opened, `on_shown()`, `on_hidden()`, `pump()`, called every 100 ms while something runs, which returns whether
+the page still needs it, and `close()`, called when the visitor has gone.
 """
 
 import time

@@ -156,6 +156,8 @@ class Interactions:
         Raises:
             RecipeError: no such column, or no such tuple in the model.
         """
+        if not isinstance(columns, str) and len(columns) == 1:
+            columns = columns[0]
         if isinstance(columns, str):
             columns = [columns] if columns in self.columns else columns.split(JOIN)
         for name in columns:
@@ -172,6 +174,40 @@ class Interactions:
     def labels(self, column: int) -> list[str]:
         """Return what the levels of a column are called, and last what none of them is."""
         return [*map(str, self.encoder.columns_[column].labels), NO_LEVEL]
+
+    def level(self, column: int, row: int) -> str:
+        """Return what the level of a column in a row of the data is called."""
+        labels = self.labels(column)
+        return labels[min(int(self.encoded.codes[column, row]), len(labels) - 1)]
+
+    def quantity(self, t: int, name: str, of: int, against: int) -> Floats:
+        """Return a number for each cell of tuple t, (S_t,): "pure" and "phi" are log-odds of class `of` against
+        another, "rows" the weight of its rows, "p" the share of the class among them, "theta" the logarithm of the
+        share of the class's rows that lie there (-inf where none does).
+        """
+        cells = self.pure.cells_of(t)
+        if name in ("pure", "phi"):
+            values = (self.pure.f if name == "pure" else self.pure.raw)[cells]
+            return values[:, of] - values[:, against]
+        if name == "rows":
+            return self.pure.rows[cells]
+        members = self.pure.space.members[t]
+        codes = self.pure.space.codes_of(self.pure.index.seen[cells])[:, : len(members)]
+        own = self.encoded.codes[members].astype(np.int64)
+        levels = self.pure.space.levels[members]
+        key = np.ravel_multi_index(tuple(codes.T), tuple(levels))
+        place = np.searchsorted(key, np.ravel_multi_index(tuple(own), tuple(levels)))
+        counts = np.bincount(place, self.encoded.weights * (self.encoded.y == of), len(key))
+        whole = self.pure.rows[cells] if name == "p" else counts.sum()
+        share: Floats = np.divide(counts, whole, out=np.full(len(key), np.nan), where=np.asarray(whole) > 0)
+        with np.errstate(divide="ignore"):
+            return share if name == "p" else np.log(share)
+
+    def worst(self, most: int = 10) -> list[int]:
+        """Return the numbers of the rows of the data whose class is least probable, the worst first."""
+        log_p = log_softmax(self.pure.scores(self.encoded.codes, None, self._n_jobs))
+        own = log_p[np.arange(self.encoded.n_rows), self.encoded.y]
+        return [int(row) for row in np.argsort(own, kind="stable")[:most]]
 
     def effects(self, *columns: Any) -> pd.DataFrame:
         """Return a line per cell and class of the tuple of these columns, or of all tuples.

@@ -21,8 +21,23 @@ def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
             text += f"; without any one of the {tuples_text(size)} {where} log loss rises by no two standard errors"
             continue
         top = good["loss"].idxmax()
+        are = "is" if len(good) == 1 else "are"
         text += (
-            f"; {len(good):,} of the {tuples_text(size)} are worth more than two standard errors of {where} log loss, "
-            f"most {top}: {loss_text(own.loc[top, 'loss'])} ± {loss_text(own.loc[top, 'loss_error'])} nats"
+            f"; {len(good):,} of the {tuples_text(size)} {are} worth more than two standard errors of {where} log "
+            f"loss, most {top}: {loss_text(own.loc[top, 'loss'])} ± {loss_text(own.loc[top, 'loss_error'])} nats"
         )
     return text + "."
+
+
+def lacking_sentence(lacking: pd.DataFrame, order: int, least: float = 0.05) -> str:
+    """Return in words what tuples of an order, a table of `Interactions.lacking`, would gain; by chance one table in
+    twenty is said to have some (Bonferroni's correction).
+    """
+    own = lacking[(lacking["p"] * len(lacking) < least) & (lacking["gain"] > 0)]
+    if own.empty:
+        return f"No {tuples_text(order)} are worth adding: none would gain more than chance gives."
+    named = ", ".join(
+        f"{name} {loss_text(line.gain)} ± {loss_text(line.gain_error)}" for name, line in own.head(3).iterrows()
+    )
+    more = f" and {len(own) - 3:,} more" if len(own) > 3 else ""
+    return f"Not in the model, and predicted to lower held-out log loss (nats a row): {named}{more}."

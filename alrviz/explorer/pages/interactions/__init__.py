@@ -1,0 +1,1 @@
+"""Interactions: what a model says, taken apart."""
