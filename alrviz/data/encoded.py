@@ -80,6 +80,11 @@ class Encoded:
         """Classes, C."""
         return len(self.classes)
 
+    @property
+    def smooth_levels(self) -> np.ndarray:
+        """(a,) how many levels, from the first on, are a chain of two or more that are smooth; 0 where none are."""
+        return np.zeros(self.n_columns, np.int64) if self.chains is None else np.where(self.chains > 1, self.chains, 0)
+
     @cached_property
     def total(self) -> float:
         """Sum of the weights: the N of every formula."""

@@ -15,7 +15,7 @@ from math import comb
 from typing import Any
 
 from alrviz.errors import MemoryLimitError
-from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds
+from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds, by_rows
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_words, most_kept
@@ -30,6 +30,7 @@ HIGHEST = 12
 # Seconds of a pass over the folds, on one thread of the reference machine, beyond which an order is not tried: so many
 # a row, but for about half a minute of one thread at least and five at most.
 LEAST_WORK, ROW_WORK, MOST_WORK = 7.5e-3, 1.5e-6, 7.5e-2
+BY_ROWS = 10  # times as much where folds do not go over cells (see solvers/row_space.py), and only the last fit does
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,8 @@ def _affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: St
     encoded, order = rows.encoded, recipe.params["order"]
     price = price_of(encoded, _judged(recipe), max_memory=max_memory, stop=stop)
     require_memory(price)
-    budget = min(max(ROW_WORK * encoded.n_rows, LEAST_WORK), MOST_WORK)
+    times = BY_ROWS if recipe.params.get("alpha") == AUTO and by_rows(recipe, encoded) else 1
+    budget = times * min(max(ROW_WORK * encoded.n_rows, LEAST_WORK), MOST_WORK)
     share = budget / (price.work * (1 if encoded.n_rows > MANY else FOLDS))
     n_tuples = comb(encoded.n_columns, order)
     keep = int(share * n_tuples)

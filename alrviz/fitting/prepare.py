@@ -134,6 +134,12 @@ class Prepared:
             rows = [rows.n_rows for _, rows in self._rows(stop)]
             return rows[0], sum(rows[1:])
 
+    def learned(self, stop: StopToken = NEVER) -> Encoded:
+        """Return the training rows as passes go over them: once their repeats are merged."""
+        with _turn(self._lock, stop):
+            codes, rows = self._rows(stop)[0]
+        return replace(self.encoded, codes=codes, y=rows.y, weights=rows.weights, numbers=None)
+
     def seen(self, tuples: Tuples, count: Callable[[], int], stop: StopToken = NEVER) -> int:
         """Return how many cells of tuples the training rows have, as `count` says where it was not asked before."""
         with _turn(self._lock, stop):

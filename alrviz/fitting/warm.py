@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.data.encoded import code_dtype
+from alrviz.data.encoded import Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
+from alrviz.fitting.solvers.row_space import shared, times
 from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
 from alrviz.models.averages import AverageModel
 from alrviz.models.cell_space import CellSpace
@@ -182,5 +183,7 @@ def warm_covers(wide: bool = False) -> float:
         index, cells = cover.index, np.zeros((cover.index.n_rows, 2))
         ScoreTable(index, cells, cover.plan.blocks).scores(codes, model.bias, 1, NEVER)
         model.contributions(codes)
+        few = Encoded(codes[:, :2], np.arange(2), np.ones(2), space.levels, np.arange(2), ("", ""))
+        times(shared(few, few, 2, True)[0], np.zeros((2, 2)), 1)
         _covers.add(wide)
         return time.perf_counter() - start

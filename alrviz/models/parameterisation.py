@@ -32,7 +32,7 @@ A center or a start names a model, that is a phi; in w it is phi / scale:
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,9 @@ from alrviz.models.cell_space import TupleSpace
 from alrviz.models.tables import Tables
 from alrviz.passes import vectors
 from alrviz.passes.rows import Floats
+
+if TYPE_CHECKING:
+    from alrviz.data.encoded import Encoded
 
 _MODEL_OF = {0: "zero", 1: "one", "zero": "zero", "one": "one", "anje": "anje", "shares": "shares"}
 # The least share of its value at the class shares that the curvature of "adaptive" falls to: where rows are fitted
@@ -106,26 +109,46 @@ def step_variances(tables: Tables, chains: NDArray[np.int64]) -> Floats:
 
     The walk is filtered from level to level (Kalman), by the normal law that counts nearly have.
     """
-    space, found, classes = tables.space, np.zeros(len(chains)), tables.n_classes
-    shares = (tables.class_counts + 1.0) / (tables.class_counts.sum() + classes)
+    space, found = tables.space, np.zeros(len(chains))
     alone = np.flatnonzero((space.strides > 0).sum(axis=1) == 1)
     for t, column in zip(alone, space.tuples[alone, 0], strict=True):
         begin, end = np.searchsorted(tables.seen, (space.first[t], space.first[t] + chains[column]))
-        if end - begin < 3:
-            continue
-        counts = tables.counts[begin:end] + shares
-        rest = counts.sum(axis=1, keepdims=True) - counts
-        odds, noise = np.log(counts / rest), 1.0 / counts + 1.0 / rest
-        walks = 2.0 / (chains[column] - 1) * _WALKS[:, None]
-        mean, variance, lack = odds[0], np.tile(noise[0], (len(walks), 1)), 0.0
-        for level in range(1, end - begin):
-            variance = variance + walks
-            total, error = variance + noise[level], odds[level] - mean
-            lack = lack + np.log(total) + error**2 / total
-            mean = mean + variance / total * error
-            variance = variance * noise[level] / total
-        found[column] = walks[np.argmin(np.sum(lack, axis=1)), 0] * (classes - 1) / classes
+        found[column] = _walk(tables.counts[begin:end], tables.class_counts, chains[column])
     return found
+
+
+def _walk(counts: NDArray[Any], class_counts: NDArray[Any], levels: int) -> float:
+    """The variance of a step of the likeliest walk over levels of so many rows (L, C)."""
+    if len(counts) < 3:
+        return 0.0
+    classes = len(class_counts)
+    counts = counts + (class_counts + 1.0) / (class_counts.sum() + classes)
+    rest = counts.sum(axis=1, keepdims=True) - counts
+    odds, noise = np.log(counts / rest), 1.0 / counts + 1.0 / rest
+    walks = 2.0 / (levels - 1) * _WALKS[:, None]
+    mean, variance, lack = odds[0], np.tile(noise[0], (len(walks), 1)), 0.0
+    for level in range(1, len(counts)):
+        variance = variance + walks
+        total, error = variance + noise[level], odds[level] - mean
+        lack = lack + np.log(total) + error**2 / total
+        mean = mean + variance / total * error
+        variance = variance * noise[level] / total
+    return float(walks[np.argmin(np.sum(lack, axis=1)), 0] * (classes - 1) / classes)
+
+
+def chain_steps(encoded: "Encoded") -> tuple[Floats, Floats]:
+    """Return (a,) the squares of the sizes of steps between levels of smooth columns, in tuples of one column and of
+    several, as `Steps` has them where these rows have all cells; 0 of other columns.
+    """
+    single, several = np.zeros(encoded.n_columns), np.zeros(encoded.n_columns)
+    class_counts = np.bincount(encoded.y, encoded.weights, encoded.n_classes)
+    for j in np.flatnonzero(encoded.smooth_levels):
+        levels, several[j] = int(encoded.smooth_levels[j]), 2.0 / (encoded.smooth_levels[j] - 1)
+        inside = encoded.codes[j] < levels
+        place = encoded.codes[j][inside].astype(np.int64) * encoded.n_classes + encoded.y[inside]
+        counts = np.bincount(place, encoded.weights[inside], levels * encoded.n_classes).reshape(levels, -1)
+        single[j] = max(LEAST_STEP * several[j], _walk(counts, class_counts, levels))
+    return single, several
 
 
 def steps_along(tables: Tables, chains: NDArray[np.int64], parts: bool) -> Steps | None:

@@ -1,20 +1,28 @@
 """The folds by which "auto" is chosen: training rows that judge fits of the others."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.family import BuiltFit, FitRequest
 from alrviz.fitting.folds import FOLDS, MANY, split_folds
 from alrviz.fitting.objectives.linear import LinearObjective
+from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of, require_memory
-from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTrial, AlphaTuned, judged_on, row_losses
+from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTrial, AlphaTuned, Fold, RowFold, judged_on, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
+from alrviz.fitting.solvers.row_space import SharedRows, shared
 from alrviz.fitting.solvers.tron import Tron
+from alrviz.models.cell_space import MOST_GRID, count_cells, have_grids, sizes_of, space_of
+from alrviz.models.parameterisation import Alpha
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
 from alrviz.stop import StopToken
@@ -25,6 +33,11 @@ if TYPE_CHECKING:
 AUTO = "auto"
 # The alpha of all orders before any is known, and where rows are too few to hold some out.
 BEFORE = 1.0
+# Rows up to which fits by what they share are thought of (each fold keeps numbers by pairs of rows), and how many such
+# pairs take the time of a cell.
+MOST_SHARED, CHEAPER = 3000, 50.0
+# By which share of F a step would lower it where passes go on.
+NEARLY = 1e-9
 
 
 def with_number(params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -36,7 +49,10 @@ def tuned(made: BuiltFit, request: FitRequest) -> BuiltFit:
     """Return the fit with a solver that finds its alphas first, where they are to be found."""
     if request.params.get("alpha") != AUTO:
         return made
-    solver = AlphaTuned(made.fit.solver, _n_alphas(request.recipe), lambda: _to_tune(request), BEFORE, request.stop)
+    solver = AlphaTuned(
+        made.fit.solver, _n_alphas(request.recipe), lambda: _to_tune(request), BEFORE, request.stop,
+        partial(first_weights, made.fit.objective, request),
+    )  # fmt: skip
     return replace(made, fit=replace(made.fit, solver=solver))
 
 
@@ -77,8 +93,61 @@ def _n_alphas(recipe: "Recipe") -> int:
     return recipe.params["order"] if recipe.definition.params["alpha"].each else 1
 
 
-def _to_tune(request: FitRequest, merge: bool = True) -> Sequence[AlphaFold]:
-    return [_fold(made, made.fit.w0) for made in _folds(request, merge)]
+def _to_tune(request: FitRequest, merge: bool = True) -> Sequence[Fold]:
+    if not by_rows(request.recipe, request.prepared.encoded):
+        return [_fold(made, made.fit.w0) for made in _folds(request, merge)]
+    order, whole, jobs = request.params["order"], _n_alphas(request.recipe) > 1, request.prepared.n_jobs
+    found = list[Fold]()
+    for train, test in _splits(request):
+        learned, judging = request.prepared.encoded.take(train), request.prepared.encoded.take(test)
+        request.stop.check()
+        fit = _shared_rows(learned, request, whole)
+        found.append(RowFold(fit, shared(judging, learned, order, whole, jobs), judging.y, judging.weights))
+    return found
+
+
+def first_weights(objective: ObjectiveProtocol, request: FitRequest, alpha: Alpha) -> Floats | None:
+    """Return the weights of the minimum at these alphas, by what rows share; None where that is not how it is found."""
+    prepared, stop = request.prepared, request.stop
+    if not isinstance(objective, LinearObjective) or not by_rows(request.recipe, prepared.encoded):
+        return None
+    fit = _shared_rows(prepared.learned(stop), request, _n_alphas(request.recipe) > 1)
+    fit.fit(alpha if isinstance(alpha, tuple) else (alpha,), NEARLY)
+    residual = objective.rows.scores()
+    residual[:, : objective.n_classes] = fit.residual.T
+    w: Floats = objective.center - objective.slopes(residual) / objective.ridge
+    return w
+
+
+def _shared_rows(encoded: Encoded, request: FitRequest, whole: bool) -> SharedRows:
+    offset, params = np.zeros(encoded.n_classes), request.params
+    if params["center"] == "shares":
+        own = np.bincount(encoded.y, encoded.weights, encoded.n_classes) + params["smoothing"] / encoded.n_classes
+        offset = np.log(own / own.sum())
+    by_order = shared(encoded, encoded, params["order"], whole, request.prepared.n_jobs)
+    return SharedRows(by_order, encoded.y, encoded.weights, offset, request.prepared.n_jobs, request.stop)
+
+
+def by_rows(recipe: "Recipe", encoded: Encoded) -> bool:
+    """Return whether fits by what rows share are fits of this recipe, and take less than passes over its cells."""
+    params, order, n, a = recipe.params, recipe.params["order"], encoded.n_rows, encoded.n_columns
+    plain = all(params.get(name, only[0]) in only for name, only in _PLAIN.items())
+    if recipe.family not in ("lr", "hlr") or not plain or order > a or n > MOST_SHARED:
+        return False
+    tuples = recipe.definition.counted(params, a)[-1]
+    cells = sum(min(count_cells(encoded.levels, size), comb(a, size) * max(n, MOST_GRID)) for size in sizes_of(tuples))
+    if n * n > CHEAPER * cells:
+        return False
+    space = space_of(encoded.levels, tuples)
+    smooth = (encoded.smooth_levels[space.tuples] > 0).any(axis=1)
+    return not smooth.any() or bool(have_grids(space, encoded.chains)[smooth].all())
+
+
+# What a fit by what rows share is a fit of; the first is what a family without the parameter has.
+_PLAIN: Mapping[str, tuple[Any, ...]] = {
+    "scale": ("none",), "share": ("cell-class",), "objective": ("nll",), "bounds": (None,), "unseen": ("neutral",),
+    "keep": (1.0,), "class_weight": (None,), "center": (0, "shares"),
+}  # fmt: skip
 
 
 def _fold(made: BuiltFit, w: Floats) -> AlphaFold:
@@ -86,18 +155,24 @@ def _fold(made: BuiltFit, w: Floats) -> AlphaFold:
     return AlphaFold(made.fit.objective, made.heldout, w)
 
 
+def _splits(request: FitRequest) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """The rows of each fold to learn from and to judge by, those that can."""
+    encoded = request.prepared.encoded
+    try:
+        splits = split_folds(encoded.y, FOLDS, request.recipe.seed, request.prepared.splitting)
+    except RecipeError:  # fewer rows, groups or times than folds
+        return
+    for train, test in splits[: 1 if encoded.n_rows > MANY else FOLDS]:
+        test = test[np.isin(encoded.y[test], encoded.y[train])]  # others say nothing about alpha
+        if len(test) and len(np.unique(encoded.y[train])) > 1:
+            yield train, test
+
+
 def _folds(request: FitRequest, merge: bool) -> Sequence[BuiltFit]:
     prepared, recipe = request.prepared, request.recipe
     encoded, found = prepared.encoded, list[BuiltFit]()
-    try:
-        splits = split_folds(encoded.y, FOLDS, recipe.seed, prepared.splitting)
-    except RecipeError:  # fewer rows, groups or times than folds
-        return []
     plain = recipe.replace(**with_number(recipe.params))
-    for train, test in splits[: 1 if encoded.n_rows > MANY else FOLDS]:
-        test = test[np.isin(encoded.y[test], encoded.y[train])]  # others say nothing about alpha
-        if not len(test) or len(np.unique(encoded.y[train])) < 2:
-            continue
+    for train, test in _splits(request):
         part = Prepared(encoded.take(train), encoded.take(test), prepared.encoder, prepared.n_jobs, merge)
         require_memory(price_of(part.encoded, plain, part.holdout, request.max_memory, request.stop, prepared=part))
         made = recipe.definition.make(

@@ -30,7 +30,7 @@ from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
 from alrviz.fitting.best_keep import Build, best_keep
 from alrviz.fitting.best_order import best_order
 from alrviz.fitting.families import RUNS, observers, require_streams
-from alrviz.fitting.families.alpha_folds import AUTO
+from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.counted import SAMPLE, first_rows
 from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
@@ -166,6 +166,7 @@ class Run(RunAttributes, Driven):
         self._settled: list[str] = []
         self.tried: list[Mapping[str, float]] = []
         self._encode: Callable[[Recipe], Prepared] | None = None
+        self._tuned = False  # whether its alpha was chosen: then the fit begins where the search has ended, if it may
         self._chosen_in = 0  # passes
         self._state: SolverState | None = None
         self._seconds = 0.0
@@ -264,7 +265,7 @@ class Run(RunAttributes, Driven):
         """Take what the solver has chosen into the recipe, and say so."""
         chosen = {} if self._fit is None else self._fit.solver.chosen(state)
         if any(self.recipe.params[name] != value for name, value in chosen.items()):
-            self.recipe = self.recipe.replace(**chosen)
+            self.recipe, self._tuned = self.recipe.replace(**chosen), True
             listed = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen.items())
             tried = sum(step.kind == "search" for step in self.trace.since(0))
             self._settled = [*self._settled, f"{listed} was chosen by held-out log loss of folds, in {tried} trials"]
@@ -280,6 +281,7 @@ class Run(RunAttributes, Driven):
             other = Run(self.dataset, self.recipe, scheduler=self._scheduler, **limits)
         # its recipe has what was chosen
         other._settled, other.tried, other._chosen_in = [*self._settled], [*self.tried], self._chosen_in
+        other._tuned = self._tuned
         while (not len(other.trace) or other.trace[-1].index < index) and other.advance() is not None:
             pass
         return other
@@ -441,7 +443,9 @@ class Run(RunAttributes, Driven):
         require_memory(self.price)
         params = _chosen(recipe, self.price)
         of = FitRequest(prepared, recipe, params, self._tell, stop, self._levels.append, self._max_memory)
-        return recipe.definition.make(of)
+        made = recipe.definition.make(of)
+        w0 = first_weights(made.fit.objective, of, recipe.params["alpha"]) if self._tuned else None
+        return made if w0 is None else replace(made, fit=replace(made.fit, w0=w0))
 
     def _of_stream(self, stream: Stream) -> BuiltFit:
         """What the recipe makes of a table that is read in batches."""
@@ -505,6 +509,7 @@ class Run(RunAttributes, Driven):
             sentence += f"; on {prepared.encoded.n_rows:,} rows drawn from the table"
         self.recipe = asked.replace(**{name: chosen[name] for name in ("order", "alpha", "keep") if name in chosen})
         self._settled = [*self._settled, sentence]
+        self._tuned = asked.params.get("alpha") == AUTO
         return found.prepared
 
     def _choose_keep(self, build: Build) -> None:

@@ -9,6 +9,7 @@
 
     dL/da_g = - sum over the weights of order g of  u * ridge * (w - center),        H u = dL/dw
 
+Fits go over cells, or, of few rows, over what these share (row_space.py).
 H is the Hessian of the fit's F at its minimum, and u takes one run of conjugate gradients a fold, whatever the number
 of alphas. The intercepts go with the smallest. Each trial of alphas is a step of kind "search"; it has "alpha_1", ...,
 "alpha_n" and "search_log_loss" in `extra`. Later steps have the alphas that were chosen.
@@ -19,12 +20,14 @@ or with traces by random probes it gave orders up that pairs could say as well, 
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
+from alrviz.fitting.solvers.row_space import Shared, SharedRows, combined, times
 from alrviz.fitting.solvers.state import Solver, SolverState
 from alrviz.fitting.solvers.tron import Tron, inverted, newton_step
 from alrviz.passes.aligned_buffers import Floats
@@ -40,16 +43,85 @@ LOWEST, HIGHEST, FIRST = 1e-4, 1e5, 1e3
 MOST, GAIN = 12, 2e-3
 # Fits are only compared: differences between alphas are larger than what is left to fall.
 TOL, STEPS, SOLVED = 1e-3, 60, 0.1
+ENOUGH = 1e-4  # of a fit by what rows share: by which share of F a step must lower it
 _DECADE = float(np.log(10.0))
+
+
+class Fold(Protocol):
+    """A fit to some rows, which goes on from where it has come to, and rows that judge it; these count `weights`."""
+
+    @property
+    def weights(self) -> Floats:
+        """(m,) how often each row that judges counts."""
+
+    def tried(self, alpha: Floats, sloped: bool, stop: StopToken) -> tuple[Floats, Floats, float]:
+        """Fit at these alphas; return -log p of the rows that judge (m,), the slopes (G,) of their sum by log alpha
+        where these are asked for, else 0, and how many passes over all rows it took.
+        """
 
 
 @dataclass(eq=False)
 class AlphaFold:
-    """A fit to some rows, at the weights w that it has come to, and the rows that judge it."""
+    """A fit by passes over rows and cells, at the weights w that it has come to."""
 
     objective: "LinearObjective"
     heldout: Rows
     w: Floats
+
+    @property
+    def weights(self) -> Floats:
+        """(m,) how often each row that judges counts."""
+        return self.heldout.weights
+
+    def tried(self, alpha: Floats, sloped: bool, stop: StopToken) -> tuple[Floats, Floats, float]:
+        """As `Fold` says."""
+        objective = self.objective
+        objective.penalise(tuple(alpha.tolist()) if len(alpha) > 1 else float(alpha[0]))
+        solver, judge = Tron(), ConvergenceTest(objective, STEPS, TOL)
+        state = solver.init(objective, self.w)
+        while judge.verdict(state) is None:
+            stop.check()
+            state = solver.advance(objective, state)
+        share = objective.rows.n_rows / max(1, objective.rows.n_rows + self.heldout.n_rows)
+        self.w, spent, slope = state.point.w, state.passes, np.zeros(len(alpha))
+        losses = row_losses(objective, self.w, self.heldout)
+        if sloped:
+            down = objective.slopes_on(self.w, self.heldout)
+            inverse = inverted(objective.hessian_diagonal(state.point))
+            step, products = newton_step(objective, replace(state.point, gradient=down), inverse, np.inf, SOLVED)
+            spent += products  # the step is -u
+            slope = _by_order(step * objective.ridge * (self.w - objective.center), objective, alpha)
+        return losses, slope, share * spent
+
+
+@dataclass(eq=False)
+class RowFold:
+    """A fit by what rows share (see row_space.py): `fit` of those that are learned from, and what each of those that
+    judge, (orders, m, n), shares with them; y and weights (m,) are of these.
+    """
+
+    fit: SharedRows
+    by_order: Shared
+    y: NDArray[np.integer]
+    weights: Floats
+
+    def tried(self, alpha: Floats, sloped: bool, stop: StopToken) -> tuple[Floats, Floats, float]:
+        """As `Fold` says."""
+        fit, rows = self.fit, np.arange(len(self.y))
+        _, taken = fit.fit(alpha.tolist(), ENOUGH)
+        matrix = combined(self.by_order, alpha.tolist())
+        z = fit.offset[:, None] + times(matrix, fit.a, fit.n_jobs)
+        top, slope = logsumexp(z, axis=0), np.zeros(len(alpha))
+        if sloped:
+            down = np.exp(z - top)
+            down[self.y, rows] -= 1.0
+            down *= self.weights
+            for g in range(len(alpha)):
+                least = 0.5 / alpha[g] * (g == alpha.argmin())  # the intercepts'
+                share, each = np.float32(-0.5 / alpha[g]), np.float32(-least)
+                own, judged = (of[g] * share + each for of in (fit.by_order, self.by_order))
+                slope[g] = np.vdot(down, times(judged, fit.a, fit.n_jobs) + times(matrix, fit.slope(own), fit.n_jobs))
+        return top - z[self.y, rows], slope, taken / (1.0 + len(rows) / len(fit.y))
 
 
 @dataclass(frozen=True)
@@ -117,13 +189,15 @@ class AlphaTuned(Solver):
         make: the folds; none where there are too few rows to hold some out.
         fallback: the alpha of all orders where nothing can be held out.
         stop: ends it.
+        first: the weights from which the fit at the alphas that were chosen begins; None for those of its start.
     """
 
     solver: Solver
     n_alphas: int
-    make: Callable[[], Sequence[AlphaFold]]
+    make: Callable[[], Sequence[Fold]]
     fallback: float
     stop: StopToken = NEVER
+    first: Callable[[Sequence[float]], Floats | None] = lambda alpha: None
 
     def init(self, objective: "LinearObjective", w0: Floats) -> SolverState:
         """Return the state at the start point."""
@@ -156,7 +230,8 @@ class AlphaTuned(Solver):
 
     def _begun(self, objective: "LinearObjective", state: SolverState, alpha: tuple[float, ...]) -> SolverState:
         objective.penalise(alpha if self.n_alphas > 1 else alpha[0])
-        first = self.solver.init(objective, state.point.w)
+        w = self.first(alpha)
+        first = self.solver.init(objective, state.point.w if w is None else w)
         spent = replace(
             first, index=state.index, evaluations=state.evaluations + 1, passes=state.passes + 1.0,
             carry=ChosenAlpha(alpha, first.carry),
@@ -180,7 +255,7 @@ class AlphaTuned(Solver):
         told = is_above((center.rows, center.weights), (best.rows, best.weights))
         return best if told else center
 
-    def _descent(self, folds: Sequence[AlphaFold], start: Floats) -> Generator[AlphaTrial, None, AlphaTrial]:
+    def _descent(self, folds: Sequence[Fold], start: Floats) -> Generator[AlphaTrial, None, AlphaTrial]:
         """BFGS between bounds; a step is at most a decade, and half of one at first."""
         here = self._tried(folds, start, sloped=True)
         yield here
@@ -215,38 +290,20 @@ class AlphaTuned(Solver):
                 break
         return here
 
-    def _tried(self, folds: Sequence[AlphaFold], log_alpha: Floats, sloped: bool = False) -> AlphaTrial:
+    def _tried(self, folds: Sequence[Fold], log_alpha: Floats, sloped: bool = False) -> AlphaTrial:
         """Fit each fold at these alphas, from its weights on, and judge it."""
-        alpha, passes, slope = np.exp(log_alpha), 0.0, np.zeros(self.n_alphas)
-        rows = list[Floats]()
-        for fold in folds:
-            objective = fold.objective
-            objective.penalise(tuple(alpha.tolist()) if self.n_alphas > 1 else float(alpha[0]))
-            solver, judge = Tron(), ConvergenceTest(objective, STEPS, TOL)
-            state = solver.init(objective, fold.w)
-            while judge.verdict(state) is None:
-                self.stop.check()
-                state = solver.advance(objective, state)
-            share = objective.rows.n_rows / max(1, objective.rows.n_rows + fold.heldout.n_rows)
-            fold.w, spent = state.point.w, state.passes
-            rows.append(row_losses(objective, fold.w, fold.heldout))
-            if sloped:
-                down = objective.slopes_on(fold.w, fold.heldout)
-                inverse = inverted(objective.hessian_diagonal(state.point))
-                step, products = newton_step(objective, replace(state.point, gradient=down), inverse, np.inf, SOLVED)
-                spent += products  # the step is -u
-                slope += _by_order(step * objective.ridge * (fold.w - objective.center), objective, alpha)
-            passes += share * spent
-        trial = judged_on(folds, rows, log_alpha, passes)
-        return replace(trial, slope=slope / trial.weights.sum()) if sloped else trial
+        tried = [fold.tried(np.exp(log_alpha), sloped, self.stop) for fold in folds]
+        losses, slopes, passes = zip(*tried, strict=True)
+        trial = judged_on(folds, losses, log_alpha, sum(passes))
+        return replace(trial, slope=np.sum(slopes, axis=0) / trial.weights.sum()) if sloped else trial
 
 
 def judged_on(
-    folds: Sequence[AlphaFold], rows: Sequence[Floats], log_alpha: Floats | None = None, passes: float = 0.0
+    folds: Sequence[Fold], rows: Sequence[Floats], log_alpha: Floats | None = None, passes: float = 0.0
 ) -> AlphaTrial:
     """Return what became of folds whose held-out rows have these losses; None for alphas that were given."""
     log_alpha = np.empty(0) if log_alpha is None else log_alpha
-    each, weights = np.concatenate(rows), np.concatenate([fold.heldout.weights for fold in folds])
+    each, weights = np.concatenate(rows), np.concatenate([fold.weights for fold in folds])
     return AlphaTrial(log_alpha, float(np.average(each, weights=weights)), None, passes, each, weights)
 
 
