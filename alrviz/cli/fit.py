@@ -44,7 +44,7 @@ def add_to(commands: Commands) -> None:
     add("--solver", metavar="NAME", help="what learns: auto, averaged, adagrad, tron or lbfgs (default: "
         "auto, which a sample chooses)")  # fmt: skip
     add("--alpha", type=_alpha, metavar="A", help="strength of the penalty, for hlr and halr also one for each "
-        "order: 0.1,3 (default: the family's)")  # fmt: skip
+        "order: 0.1,3; auto: as log loss on rows held out says (default: the family's)")  # fmt: skip
     add("--penalty", metavar="ON", help="what it is on: phi or w (default: the family's)")
     add("--center", type=_center, metavar="MODEL", help="what it shrinks toward: 0, 1, anje or shares (default: "
         "0)")  # fmt: skip
@@ -84,12 +84,14 @@ def _number_or_auto(kind: Callable[[str], float]) -> Callable[[str], float | str
     return read
 
 
-def _alpha(text: str) -> float | tuple[float, ...]:
+def _alpha(text: str) -> str | float | tuple[float, ...]:
+    if text == "auto":
+        return text
     try:
         first, *more = map(float, text.split(","))
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not known; expected a number, or one for each order: 0.1,3"
+            f"{text!r} is not known; expected a number, one for each order: 0.1,3, or auto"
         ) from error
     return (first, *more) if more else first
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.data.dataset import Dataset
 from alrviz.data.stream.table import Stream
-from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.errors import TableError, nearest
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.linear import LinearClassifier
 from alrviz.fitting.recipe import Recipe
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from alrviz.estimators.recipes import FitProgress
+
+PASSES = 5  # over a table read in batches, at most
 
 
 @documented
@@ -28,6 +30,9 @@ class AutoClassifier(LinearClassifier):
     n and a penalty for each order are those of the lowest log loss on rows held out in turn; numbers are cut into many
     levels, whose weights are smooth as far as the penalty says. What cannot be told from the rows stays with the class
     shares. `chosen_` says in words what was chosen, `to_frame` and `explain` what the model says.
+
+    Of a table read in batches (`open_table`) some of its rows choose, numbers are cut by MDL, and all rows are learned
+    from in 5 passes at most.
 
     {parameters}
 
@@ -48,12 +53,11 @@ class AutoClassifier(LinearClassifier):
     _family: ClassVar[str] = "hlr"
 
     def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
-        if "auto" in (recipe.params["alpha"], recipe.params["order"]) or recipe.cuts == "smooth":
-            raise RecipeError(
-                "AutoClassifier goes over its rows again and again, and a table read in batches is not in memory; "
-                "expected read_table, which reads it whole, or HLRClassifier(order=2, alpha=1.0, max_iter=5)"
-            )
-        super()._learn_stream(stream, recipe, progress)
+        passes = min(recipe.params["max_iter"], PASSES)
+        levels = "mdl" if recipe.cuts == "smooth" else recipe.discretize
+        super()._learn_stream(stream, recipe.replace(max_iter=passes, discretize=levels), progress)
+        if levels != recipe.discretize:
+            self.chosen_ += "; numbers are cut by MDL, for smooth levels are there for tables in memory alone"
 
     @property
     def order_(self) -> int:

@@ -11,6 +11,7 @@ from alrviz.estimators.alpha import choose_alpha
 from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
+from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.passes.rows import Floats
@@ -44,8 +45,6 @@ class LinearClassifier(CellClassifier):
         stop: StopToken = NEVER,
         splitting: Splitting = AT_RANDOM,
     ) -> Recipe:
-        for name in ("alpha_", "alphas_", "chosen_"):  # of a fit before
-            self.__dict__.pop(name, None)
         if recipe.params["alpha"] != "cv":
             return recipe
         self.alpha_, self.alphas_ = choose_alpha(
@@ -59,6 +58,7 @@ class LinearClassifier(CellClassifier):
             max_memory=self.max_memory,
             stop=stop,
         )
+        self.chosen_ = f"alpha={in_digits(self.alpha_)} was chosen by held-out log loss, of {len(self.alphas_)} tried"
         return recipe.replace(alpha=self.alpha_)
 
     def _keep(self, run: Run) -> None:
@@ -70,8 +70,11 @@ class LinearClassifier(CellClassifier):
         elif self.alpha == "auto":
             steps = [step.extra for step in run.trace.since(0) if step.kind == "search"]
             self.alphas_ = pd.DataFrame(steps).rename(columns={"search_log_loss": "log_loss"})
+        of = run.recipe.params
         if run.choices:
             self.chosen_ = "; ".join(run.choices)
+        elif "chosen_" not in vars(self):
+            self.chosen_ = f"order={of['order']} and alpha={in_digits(of['alpha'])}, as given"
 
 
 @documented

@@ -70,6 +70,7 @@ def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
         "probabilities": hasattr(model, "predict_proba"),
         "outcome": [model.outcome_.code, model.outcome_.sentence] if isinstance(model, RunClassifier) else None,
         "n_iter": getattr(model, "n_iter_", None),
+        "chosen": getattr(model, "chosen_", None),
     }
     reading = reading_of(dataset, model.encoder_) if dataset is not None else getattr(model, "reading_", None)
     about["reading"] = None if reading is None else reading.to_dict()
@@ -94,6 +95,8 @@ def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Recip
     if issubclass(cls, RunClassifier):
         model.n_iter_, model.choice_ = int(about["n_iter"]), None
         model.outcome_ = Outcome(*map(str, about["outcome"]))
+    if about.get("chosen") is not None:
+        model.chosen_, model.alpha_ = str(about["chosen"]), recipe.params.get("alpha")
     form.restore(model, about, tables)
     if about.get("reading") is not None:
         model.reading_ = _reading(about["reading"], encoder)

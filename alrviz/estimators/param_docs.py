@@ -162,7 +162,7 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "log_theta_": ("ndarray (S, C)", "Logarithm of the smoothed estimate of P(cell | class) of each seen cell."),
     "alpha_": ("float or tuple", 'The penalty of alpha="cv" or "auto"; of "auto" one for each order where it may be.'),
     "alphas_": ("DataFrame", "What was tried: alphas, or orders and alphas, and their held-out log loss."),
-    "chosen_": ("str", 'What alpha="auto", and order="auto" beside it, took and why, in words.'),
+    "chosen_": ("str", 'Order and penalties in words: what "auto" or "cv" took and why, or that they were given.'),
     "n_iter_": ("int", "Steps taken."),
     "trace_": ("Trace", "One `Step` per iteration; `trace_.frame()` is a DataFrame."),
     "outcome_": ("Outcome", "Why the fit ended: a code and a sentence."),

@@ -125,6 +125,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         LostColumnsWarning
             Numeric columns that no cut divides: the model cannot see them. Said once of the same columns.
         """
+        self._forget()
         learn = self._fit_stream if isinstance(X, Stream) else self._fit  # apart: a decorated method has no type
         learn(X, y, sample_weight, on_step)
         self._tell()
@@ -185,6 +186,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         if prepared.encoder is None:
             raise AlrvizError("rows to be learned from need the encoder they were made with, and these have none")
+        self._forget()
         asked = self.to_recipe()
         check_max_memory(self.max_memory)
         check_table(self, X, reset=True)
@@ -199,6 +201,11 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         self._remember(*self._learn(encode, recipe, stop))
         return self
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has said of settings that this one may not choose."""
+        for name in ("alpha_", "alphas_", "chosen_"):
+            self.__dict__.pop(name, None)
 
     def _encoding(
         self, X: Any, y: NDArray[Any], weights: Floats, splitting: Splitting = AT_RANDOM

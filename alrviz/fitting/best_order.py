@@ -57,10 +57,10 @@ def best_order(
     stop: StopToken = NEVER,
     hear: Callable[[Mapping[str, float]], None] = lambda trial: None,
 ) -> BestOrder:
-    """Choose the order of a recipe, and with alpha="auto" its alphas.
+    """Choose what a recipe leaves open of its order and its alphas.
 
     Args:
-        recipe: with order="auto".
+        recipe: with order="auto", alpha="auto" or both.
         prepared: the training rows in some encoding.
         encoded_as: the same rows, encoded as a recipe of some order says.
         max_memory: bytes that a fit may take; None for half of what is free.
@@ -72,27 +72,28 @@ def best_order(
         Stopped: once `stop` is pulled.
     """
     found: list[tuple[Recipe, Prepared, AlphaTrial]] = []
-    tunes, n_columns = recipe.params.get("alpha") == AUTO, prepared.encoded.n_columns
+    tunes, given, n_columns = recipe.params.get("alpha") == AUTO, recipe.params["order"], prepared.encoded.n_columns
     plural = "s" * (n_columns > 1)
     why = f"the table has {n_columns} column{plural}" if n_columns <= HIGHEST else f"{HIGHEST} is the highest order"
-    for order in range(1, min(n_columns, HIGHEST) + 1):
+    orders = range(1, min(n_columns, HIGHEST) + 1) if given == AUTO else (given,)
+    for order in orders:
         of = recipe.replace(order=order)
         try:
             rows = encoded_as(of)
-            of, share = _affordable(of, rows, max_memory, stop)
+            of, share = _affordable(of, rows, max_memory, stop) if given == AUTO else (of, 1.0)
             if order > 1 and share < 1.0:
                 why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
                 break
             request = FitRequest(rows, judged := _judged(of), judged.params, _silent, stop, max_memory=max_memory)
             best = best_on_folds(request, partial(_told, hear, order))
         except MemoryLimitError:
-            if order == 1:
+            if not found:
                 raise
             why = f"order {order} needs more memory than may be used"
             break
         if best is None:
             fallback = of.replace(alpha=BEFORE) if tunes else of
-            return BestOrder(fallback, rows, f"too few rows to hold some out: order=1{', alpha=1' * tunes}")
+            return BestOrder(fallback, rows, f"too few rows to hold some out: order={order}{', alpha=1' * tunes}")
         if found and not is_above(found[-1][-1].judged, best.judged):
             why = f"at {order}, {best.loss:.4f}, it is not lower by one standard error"
             break
@@ -100,6 +101,8 @@ def best_order(
     of, rows, best = found[-1]
     kept = of.params.get("keep", 1.0) if recipe.params.get("keep") != of.params.get("keep") else 1.0
     some = f" of single columns and the best {kept_words(kept)} of each higher order" if kept != 1.0 else ""
+    if given != AUTO:
+        why = "the order is as given"
     alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.alpha)}) were" if tunes else " was"
     folds = "a third of the rows" if rows.encoded.n_rows > MANY else f"{FOLDS} folds"
     losses = ", ".join(f"{trial.loss:.4f} at {one.params['order']}" for one, _, trial in found)

@@ -133,9 +133,36 @@ def test_fit_says_what_it_takes():
 
 
 @pytest.mark.filterwarnings("ignore:.*max_iter")
-def test_a_table_read_in_batches_is_refused_with_what_takes_it(tmp_path):
-    alrviz.load_demo("led", 300).frame.to_parquet(tmp_path / "led.parquet")
-    stream = alrviz.open_table(tmp_path / "led.parquet", "class", cache=tmp_path)
-    with pytest.raises(alrviz.RecipeError, match="HLRClassifier"):
-        AutoClassifier().fit(stream)
-    assert alrviz.HLRClassifier(order=2, alpha=1.0, max_iter=5).fit(stream).cells_.n_tuples == 28
+def test_of_a_table_read_in_batches_some_rows_choose_and_all_are_learned_from(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 3, (900, 4)).astype(str), columns=list("abcd"))
+    X["class"] = np.where((X["a"] == X["b"]) ^ (rng.random(900) < 0.1), "same", "other")
+    X.to_parquet(tmp_path / "t.parquet")
+    stream = alrviz.open_table(tmp_path / "t.parquet", "class", cache=tmp_path)
+    model = AutoClassifier().fit(stream)
+    assert (model.order_, len(model.alpha_)) == (2, 2)
+    assert model.chosen_.startswith("order=2 and alpha=(")
+    assert "; on 900 rows drawn from the table; numbers are cut by MDL" in model.chosen_
+    assert list(model.alphas_)[:2] == ["order", "alpha_1"]
+    whole = AutoClassifier(discretize="mdl").fit(X[list("abcd")], X["class"])
+    assert np.abs(model.predict_proba(X[list("abcd")]) - whole.predict_proba(X[list("abcd")])).max() < 0.1
+    given = alrviz.HLRClassifier(order=2, alpha="auto", max_iter=5).fit(stream)
+    assert given.chosen_.startswith("order=2 and alpha=(")
+    assert "the order is as given" in given.chosen_
+
+
+def test_what_was_chosen_is_always_said_and_kept_in_files(tmp_path):
+    data = alrviz.load_demo("led", 300)
+    for model, words in [
+        (AutoClassifier(order=1), "alpha="),
+        (AutoClassifier(order=1, alpha=2.0), "order=1 and alpha=2, as given"),
+        (AutoClassifier(alpha=2.0), " was chosen by held-out log loss of 3 folds"),
+        (alrviz.LRClassifier(order=1, alpha="cv"), "of 1"),
+    ]:
+        model.fit(data.X, data.y)
+        assert words in model.chosen_
+        alrviz.save_model(model, tmp_path / "m.zip")
+        read = alrviz.load_model(tmp_path / "m.zip")
+        assert (read.chosen_, read.alpha_) == (model.chosen_, getattr(model, "alpha_", 2.0))
+    model = AutoClassifier().fit(data.X, data.y).set_params(order=1, alpha=1.0).fit(data.X, data.y)
+    assert (model.chosen_, hasattr(model, "alphas_")) == ("order=1 and alpha=1, as given", False)

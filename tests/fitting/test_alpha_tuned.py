@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import alrviz
-from alrviz.data.stream.table import open_table
 from alrviz.errors import RecipeError
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.families import alpha_folds
@@ -107,7 +106,7 @@ def test_it_ends_where_it_is_stopped_and_takes_one_fold_of_many_rows(monkeypatch
     assert (run.outcome.code, run.recipe.params["alpha"]) == ("stopped", "auto")
 
 
-def test_what_it_does_not_go_with_is_said(tmp_path):
+def test_what_it_does_not_go_with_is_said():
     for recipe, words in [
         ({"objective": "hinge"}, "objective='hinge' does not go with"),
         ({"bounds": (0, 1)}, r"bounds=\(0, 1\) does not go with"),
@@ -116,11 +115,6 @@ def test_what_it_does_not_go_with_is_said(tmp_path):
             alrviz.Recipe("alr", alpha="auto", **recipe)
     with pytest.raises(alrviz.AlrvizError, match=r"expected a number from 0 to 1000000000000, or 'cv'$"):
         alrviz.Recipe("salr", alpha="auto")
-    X, y = planted(60)
-    X.assign(y=y).to_parquet(tmp_path / "t.parquet", index=False)
-    stream = open_table(tmp_path / "t.parquet", "y", cache=tmp_path / "codes")
-    with pytest.raises(alrviz.AlrvizError, match="is not in memory; expected a number, or read_table"):
-        alrviz.Run(stream, alrviz.Recipe("hlr", alpha="auto"))
 
 
 def log_losses(p, y):

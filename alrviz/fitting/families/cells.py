@@ -152,11 +152,6 @@ class CellFamily(Family):
         """The order, and what fits over chunks have: a `RecipeError` else."""
         if params["order"] != "auto":
             check_order(n_columns, params["order"])
-        if params.get("alpha") == AUTO:
-            raise RecipeError(
-                "alpha='auto' goes over folds again and again, and a table read in batches is not in memory; expected "
-                "a number, or read_table, which reads it whole"
-            )
         check_stream(params)
 
     def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, Price]:

@@ -476,7 +476,7 @@ class Run(RunAttributes, Driven):
             spent=self._chosen_in,
         )  # fmt: skip
         trial = replace(request, hear=lambda level: None, choosing=True)
-        if self.recipe.params.get("order") == AUTO:
+        if AUTO in (self.recipe.params.get("order"), self.recipe.params.get("alpha")):
             rows = first_rows(self._coded)
             rows = rows.take(np.arange(min(rows.n_rows, SAMPLE)))
             self._choose_order(Prepared(rows, None, None, self._n_jobs), drawn=True)
@@ -509,7 +509,7 @@ class Run(RunAttributes, Driven):
             sentence += f"; on {prepared.encoded.n_rows:,} rows drawn from the table"
         self.recipe = asked.replace(**{name: chosen[name] for name in ("order", "alpha", "keep") if name in chosen})
         self._settled = [*self._settled, sentence]
-        self._tuned = asked.params.get("alpha") == AUTO
+        self._tuned = asked.params.get("alpha") == AUTO and not drawn
         return found.prepared
 
     def _choose_keep(self, build: Build) -> None:
