@@ -88,5 +88,6 @@ from .views import (
     SelectionView as SelectionView,
 )
 from .views.replay.export_html import save_replay as save_replay
+from .views.report.save_report import save_report as save_report
 
 __version__: str

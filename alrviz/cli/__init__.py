@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from alrviz import __version__
-from alrviz.cli import explore, export, fit, predict, reproduce
+from alrviz.cli import explore, export, fit, predict, report, reproduce
 from alrviz.cli.options import Refused, with_options
 from alrviz.errors import AlrvizError
 
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     explore.add_to(commands)
     warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
     warm.set_defaults(command=_warm)
-    for command in (predict, fit, export, reproduce):
+    for command in (predict, fit, report, export, reproduce):
         command.add_to(commands)
     return found
 

@@ -15,6 +15,7 @@ from alrviz.cli.options import (
     Refused,
     add_read_options,
     from_one,
+    kind_of,
     read_options,
     with_options,
 )
@@ -126,7 +127,7 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
             f"{', '.join(map(repr, STREAMS))}"
         )
     began, said = time.monotonic(), Progress()
-    kinds = dict(_kind(text) for text in options.kind)
+    kinds = dict(kind_of(text) for text in options.kind)
     said_of = {name: getattr(options, name) for name in _SETTINGS}
     params = FAMILIES[options.family].params
     if foreign := next((name for name, value in said_of.items() if value is not None and name not in params), None):
@@ -172,13 +173,6 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     kept.unlink(missing_ok=True)
     said.line(f"the model is {options.out}, after {time.monotonic() - began:,.0f} s; alrviz predict {options.out} ROWS")
     return 0
-
-
-def _kind(text: str) -> tuple[str, str]:
-    name, found, kind = text.rpartition("=")
-    if not found:
-        raise Refused(f"--kind {text!r} names no kind; expected COLUMN=KIND, such as {text}=categorical")
-    return name, kind
 
 
 def _of_pass(run: Run, step: Step, passes: int) -> str:

@@ -101,6 +101,14 @@ def from_one(what: str) -> Callable[[str], int]:
     return read
 
 
+def kind_of(text: str) -> tuple[str, str]:
+    """Read what a column is said to be."""
+    name, found, kind = text.rpartition("=")
+    if not found:
+        raise Refused(f"--kind {text!r} names no kind; expected COLUMN=KIND, such as {text}=categorical")
+    return name, kind
+
+
 def require_file(file: Path) -> None:
     """Refuse what is no file, naming the nearest that is."""
     if not os.path.isfile(file):  # a name that no system allows is none too: pathlib would raise what is wrong with it

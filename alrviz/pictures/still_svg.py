@@ -39,6 +39,10 @@ class SvgPen(Pen):
         super().__init__(ImageDraw.Draw(probe), probe, 1.0)
         self.parts: list[str] = []
 
+    def width(self, words: str, size: float) -> float:
+        """Return how wide words are at most, about: the reader's letters may be wider than those measured with."""
+        return 1.15 * super().width(words, size)
+
     def within(self, box: tuple[float, float, float, float]) -> "SvgPen":
         """Return a pen for a part of its own; `laid` puts it in its place."""
         part = SvgPen()

@@ -1,5 +1,8 @@
 """Evaluation where models are judged: nothing before it is unfolded, the same numbers as `evaluate`, a file's rows."""
 
+import base64
+import json
+
 import pytest
 
 import alrviz
@@ -134,3 +137,18 @@ def test_what_cannot_be_evaluated_says_why(race):
     until(race, lambda: "It cannot be evaluated: no such &lt;rows&gt;" in part.view.sentence.object)
     part.offer("other", {})
     assert not part.part.visible
+
+
+def test_a_report_is_made_when_it_is_asked_for_and_saved_when_it_is_there(race):
+    part = race.model.evaluation
+    part.folded.open = True
+    part.choice.value = next(iter(part.choice.options))
+    evaluated(race, part)
+    assert part.report.visible
+    part.report.press()
+    assert part.report.disabled, "it is being made"
+    until(race, lambda: json.loads(part.report.job).get("kind") == "file")
+    assert not part.report.disabled
+    page = base64.b64decode(json.loads(part.report.job)["data"]).decode()
+    assert "<h1>Predicting class on three-classes</h1>" in page
+    assert "others, which it had never seen" in page

@@ -3,6 +3,7 @@
 What takes fits of its own is begun by a press, and says before what it will take.
 """
 
+import base64
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,14 +23,17 @@ from alrviz.pictures.formatting import seconds_text
 from alrviz.stop import StopToken
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import Updating
+from alrviz.views.core.saving import SaveButton
 from alrviz.views.core.style import safe
 from alrviz.views.studies.evaluation import EvaluationView
 
 if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
     from alrviz.studies.core.study import Study
+    from alrviz.studies.protocols.report_facts import ReportFacts
     from alrviz.studies.statistics.evaluation import Evaluation
 
-TASK = "evaluation"
+TASK, REPORT = "evaluation", "report"
 ABOUT = r"""
 How good is the model on rows that it has not learned from? Choose the class you care about and how it
 is predicted: the most probable class, a [[threshold]] on its probability, the one that reaches a [[specificity]] or
@@ -44,12 +48,14 @@ class Judged:
         work: evaluates it on a thread; calls its second argument with what it is at.
         about, recipes: where its numbers come from, for files.
         cost: what it takes, where that is more than predicting: then it waits for a press.
+        report: makes the facts of a report, as `work` evaluates; None where there is none to be had.
     """
 
     work: "Callable[[StopToken, Callable[[str], None]], Evaluation]"
     about: Mapping[str, Any] = field(default_factory=dict)
     recipes: Sequence[Recipe] = ()
     cost: str = ""
+    report: "Callable[[StopToken, Callable[[str], None]], ReportFacts] | None" = None
 
 
 class EvaluationPart:
@@ -62,6 +68,7 @@ class EvaluationPart:
         self._chosen = ""  # of what is offered
         self._shown: Hashable = None  # what the view shows
         self._at = ""  # what the thread is doing
+        self._page: str | None = None  # the report of what is chosen
         self._setting = Updating()
         self.view: Any = None
         self.folded: Collapsible | None = None
@@ -100,8 +107,13 @@ class EvaluationPart:
         self.choice = pmui.Select(label="Evaluate", options=[], width=320, size="small", margin=(0, 12, 0, 0))
         self.choice.param.watch(lambda event: self._turn(event.new), "value")
         self.start = button("Evaluate", self._work, icon="fact_check", variant="contained", visible=False)
+        self.report = SaveButton(
+            self._report_job, label="Report (HTML)", filename="alrviz-report.html", icon="description", visible=False,
+            description="Report (HTML): save one page that says which model, what matters, how good it is, for "
+            "others to read; it needs no network. It shows the rows that were predicted worst",
+        )  # fmt: skip
         about = html(text=rich(ABOUT))
-        first = pn.FlexBox(self.choice, self.start, align_items="center", gap="8px", margin=(8, 0, 8, 0))
+        first = pn.FlexBox(self.choice, self.start, self.report, align_items="center", gap="8px", margin=(8, 0, 8, 0))
         self._inside[:] = [about, first, self.view]
         self._show_choice()
 
@@ -128,6 +140,9 @@ class EvaluationPart:
         """Evaluate what is chosen, at once where that only predicts."""
         judged = self._offered[self._chosen]
         self._tasks.cancel(TASK)
+        self._tasks.cancel(REPORT)
+        self._page, self._at = None, ""
+        self.report.param.update(visible=judged.report is not None, disabled=False, label="Report (HTML)")
         self.start.visible = bool(judged.cost)
         if judged.cost:
             self.view.tell(f"<span class='quiet'>It takes {safe(judged.cost, 120)}.</span>")
@@ -147,6 +162,34 @@ class EvaluationPart:
 
         self._tasks.start(TASK, lambda stop: judged.work(stop, told), done, self._failed, self._look)
         self._look()
+
+    # -- the report ------------------------------------------------------------------------------------------------
+
+    def _report_job(self) -> dict[str, Any] | None:
+        """Save the report that is there, or begin one: it is saved when it is done."""
+        if self._page is not None:
+            data = base64.b64encode(self._page.encode()).decode("ascii")
+            return {"kind": "file", "type": "text/html", "data": data}
+        made = self._offered[self._chosen].report
+        assert made is not None
+
+        def work(stop: StopToken) -> str:
+            from alrviz.views.report.page import report_html
+
+            return report_html(made(stop, lambda _: None))
+
+        self.report.param.update(disabled=True, label="Report: being made …")
+        self._tasks.start(REPORT, work, self._reported, self._not_reported)
+        return None
+
+    def _reported(self, page: str) -> None:
+        self._page = page
+        self.report.param.update(disabled=False, label="Report (HTML)")
+        self.report.press()
+
+    def _not_reported(self, error: Exception) -> None:
+        self.report.param.update(disabled=False, label="Report (HTML)")
+        self._tasks.failed(REPORT, error)
 
     def _look(self) -> None:
         text = f"<span class='quiet'>{safe(self._at, 120)} &hellip;</span>"
@@ -173,7 +216,8 @@ def judged_folds(study: "Study") -> dict[str, Judged]:
         work = partial(_out_of_fold, study, racer, data_hash)
         about = {"data": dataset.name, "data hash": data_hash}
         cost = f"{folds} fits, about {seconds_text(folds * median(took))}"
-        offered[name] = Judged(work, about, [study.recipes[racer]], cost)
+        report = partial(_report, dataset, study.recipes[racer], 1 / folds)
+        offered[name] = Judged(work, about, [study.recipes[racer]], cost, report)
     return offered
 
 
@@ -183,3 +227,12 @@ def _out_of_fold(
     from alrviz.studies.protocols.evaluate import out_of_fold
 
     return out_of_fold(study, racer, data_hash, stop=stop, tell=tell)
+
+
+def _report(
+    dataset: "Dataset", recipe: Recipe, holdout: float, stop: StopToken, tell: Callable[[str], None]
+) -> "ReportFacts":
+    from alrviz.estimators.make import make_estimator
+    from alrviz.studies.protocols.report_facts import report_facts
+
+    return report_facts(dataset, make_estimator(recipe), holdout=holdout, stop=stop, tell=tell)

@@ -180,6 +180,7 @@ class ExportModel:
         """How a model is judged: on the rows held out for it."""
         from alrviz.data.dataset import Dataset
         from alrviz.studies.protocols.evaluate import evaluate, evaluate_heldout
+        from alrviz.studies.protocols.report_facts import report_of_run
 
         dataset = run.dataset
         if not isinstance(dataset, Dataset):  # rows that are read in batches are not at hand
@@ -190,7 +191,11 @@ class ExportModel:
                 lambda stop, tell: evaluate_heldout(run.classifier, dataset, run.holdout, run.seed),
                 about | {"model": run.name, "seed": run.seed},
             )
-        return Judged(lambda stop, tell: evaluate(run), about | {"seed": run.recipe.seed}, [run.recipe])
+        about |= {"seed": run.recipe.seed}
+        return Judged(
+            lambda stop, tell: evaluate(run), about, [run.recipe],
+            report=lambda stop, tell: report_of_run(run, stop, tell),
+        )  # fmt: skip
 
     @property
     def _run(self) -> Any:

@@ -1,0 +1,72 @@
+"""`alrviz report`: a file goes in, one HTML page comes out: which model, what matters, how good it is."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from alrviz.cli.options import Commands, Refused, add_read_options, kind_of, read_options, require_file, with_options
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "report", help="fit a model to a file and write a report of one HTML page",
+        description="Fit the classifier that chooses order, penalties and levels by itself on a part of the rows, "
+        "judge it on the others, and write one HTML file that needs no server and no network.",
+    )  # fmt: skip
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, ARFF, xlsx ...")
+    add("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
+    add("-o", "--out", type=Path, required=True, metavar="FILE", help="the HTML file to write")
+    add("--order", type=int, metavar="N", help="columns looked at together (default: chosen)")
+    add("--holdout", type=float, default=0.25, metavar="SHARE", help="of rows that judge (default: .25)")
+    add("--seed", type=int, default=0, metavar="N", help="of the split into rows that learn and rows that judge")
+    add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
+        "or ignore; may be given several times")  # fmt: skip
+    add("--card", metavar="FIELD=TEXT", action="append", default=[], help="of the model card: intended_use, "
+        "out_of_scope, owner, licence, data_source, ethics or caveats; may be given several times")  # fmt: skip
+    add("--no-rows", dest="rows", action="store_false", help="show no rows of the table")
+    add_read_options(parser)
+    parser.set_defaults(command=report, broken_off=130)
+
+
+def report(options: argparse.Namespace) -> int:
+    """Fit, judge and write."""
+    require_file(options.file)
+    if not options.out.parent.is_dir() or options.out.is_dir():
+        raise Refused(f"{str(options.out)!r} cannot be written; expected a file in a folder that is there")
+    from alrviz.data.read import read_table
+    from alrviz.errors import LostColumnsWarning, UnseenLevelWarning
+    from alrviz.estimators.auto import AutoClassifier
+    from alrviz.views.report.save_report import save_report
+
+    card = {}
+    for text in options.card:
+        field, found, words = text.partition("=")
+        if not found:
+            raise Refused(f"--card {text!r} says no text; expected FIELD=TEXT, such as {text}='...'")
+        card[field] = words
+    began = time.monotonic()
+
+    def tell(doing: str) -> None:
+        print(f"{time.monotonic() - began:6.1f} s  {doing}", file=sys.stderr, flush=True)
+
+    tell(f"reading {options.file.name}")
+    kinds = dict(kind_of(text) for text in options.kind)
+    dataset = read_table(options.file, options.target, options=read_options(options))
+    dataset = dataset.with_kinds(**kinds) if kinds else dataset
+    for note in dataset.notes:
+        print(with_options(note))
+    for noise in (LostColumnsWarning, UnseenLevelWarning):  # the report tells of columns and of rows
+        warnings.simplefilter("ignore", noise)
+    model = AutoClassifier() if options.order is None else AutoClassifier(order=options.order)
+    save_report(
+        dataset, options.out, model, holdout=options.holdout, seed=options.seed, card=card, rows=options.rows, tell=tell
+    )
+    size = options.out.stat().st_size
+    print(f"the report is {options.out}, {size / 1000:,.0f} kB, after {time.monotonic() - began:,.0f} s")
+    return 0

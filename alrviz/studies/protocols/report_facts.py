@@ -1,0 +1,127 @@
+"""All that a report says: a model fitted on some rows of a table, judged on the others, and taken apart.
+
+Nothing here is words: `views.report` makes the page of it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sklearn.base import clone
+
+from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.errors import RecipeError, TableError
+from alrviz.estimators.auto import AutoClassifier
+from alrviz.fitting.prepare import split
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.run import Run
+from alrviz.stop import NEVER, StopToken
+from alrviz.studies.effects.interactions import Interactions, interactions
+from alrviz.studies.protocols.evaluate import evaluate
+from alrviz.studies.statistics.evaluation import Evaluation
+
+HOLDOUT = 0.25  # of the rows, where nobody says otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class ReportFacts:
+    """What a report is made of.
+
+    Attributes:
+        dataset: the table; rows of it were trained on, the others judge.
+        model: the fitted classifier. recipe: its recipe; None of a classifier of others.
+        evaluation: on the rows that judge. rows_trained: the number of the others.
+        effects: the model taken apart; None where its score is no sum over cells, `no_effects` says why.
+        chosen: how order and penalties were chosen, in words; "" where somebody set them.
+        holdout, seed: of the split.
+        code: Python that makes the same report, of what it calls dataset.
+    """
+
+    dataset: Dataset
+    model: Any
+    recipe: Recipe | None
+    evaluation: Evaluation
+    rows_trained: int
+    effects: Interactions | None
+    no_effects: str
+    chosen: str
+    holdout: float
+    seed: int
+    code: str
+
+
+def report_facts(
+    dataset: Dataset,
+    model: Any = None,
+    *,
+    holdout: float = HOLDOUT,
+    seed: int = 0,
+    stop: StopToken = NEVER,
+    tell: Callable[[str], None] = lambda _: None,
+) -> ReportFacts:
+    """Fit a classifier on a part of a table, judge it on the rest, and take it apart.
+
+    Args:
+        dataset: the table.
+        model: a classifier with its settings, fitted or not: it is fitted anew; None for `AutoClassifier()`.
+        holdout: share of the rows that judge. seed: of the split.
+        stop: ends it between its parts. tell: called with what it is at.
+
+    Raises:
+        TableError: no data set, or a share that leaves no rows on one side.
+    """
+    require_dataset(dataset)
+    fitted = AutoClassifier() if model is None else clone(model)
+    train, test = split(dataset.y, holdout, seed, dataset.splitting) if 0 < holdout < 1 else ((), ())
+    if not len(train) or not len(test):
+        raise TableError(f"holdout={holdout:g} of {dataset.n_rows:,} rows does not fit; expected rows on both sides")
+    tell(f"fitting {type(fitted).__name__} on {len(train):,} rows")
+    fitted.fit(dataset.X.iloc[train], dataset.y[train])
+    stop.check()
+    tell(f"judging on {len(test):,} other rows")
+    found = evaluate(fitted, dataset.X.iloc[test], dataset.y[test], what="held-out rows")
+    recipe = fitted.to_recipe() if hasattr(fitted, "to_recipe") else None
+    own = type(fitted).__module__.startswith("alrviz")
+    made = f"{'alrviz.' if own else ''}{' '.join(repr(fitted).split())}"
+    code = f'alrviz.save_report(dataset, "report.html", {made}, holdout={holdout}, seed={seed})'
+    stop.check()
+    tell("taking the model apart")
+    effects, why = _taken_apart(lambda: interactions(fitted, _rows(dataset, train), _rows(dataset, test), stop=stop))
+    chosen = str(getattr(fitted, "chosen_", ""))
+    return ReportFacts(dataset, fitted, recipe, found, len(train), effects, why, chosen, holdout, seed, code)
+
+
+def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None] = lambda _: None) -> ReportFacts:
+    """Return the facts of a run that was fitted, judged on the rows that it held out.
+
+    Raises:
+        RecipeError: of a table that is read in batches, or a loss without probabilities.
+    """
+    tell("judging")
+    found = replace(evaluate(run), what="held-out rows" if run.recipe.holdout else "training rows")
+    stop.check()
+    tell("taking the model apart")
+    effects, why = _taken_apart(lambda: interactions(run, stop=stop))
+    dataset, recipe = run.dataset, run.recipe
+    assert isinstance(dataset, Dataset)
+    code = (
+        f"run = alrviz.Run(dataset, alrviz.Recipe.from_json({recipe.to_json()!r}))\nrun.start()\nrun.join()\n"
+        'alrviz.save_report(run, "report.html")'
+    )
+    trained = dataset.n_rows - (len(found.y) if recipe.holdout else 0)
+    return ReportFacts(
+        dataset, run.estimator(), recipe, found, trained, effects, why, "", recipe.holdout, recipe.seed, code
+    )
+
+
+def _taken_apart(made: Callable[[], Interactions]) -> tuple[Interactions | None, str]:
+    try:
+        return made(), ""
+    except (RecipeError, MemoryError) as error:
+        return None, str(error)
+
+
+def _rows(dataset: Dataset, rows: Any) -> Dataset:
+    """Some rows of a data set."""
+    frame, labels = dataset.frame.iloc[rows].reset_index(drop=True), dataset.labels.iloc[rows].reset_index(drop=True)
+    return replace(dataset, frame=frame, labels=labels)
