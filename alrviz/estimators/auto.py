@@ -4,6 +4,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sklearn.utils.validation import check_is_fitted
+
 from alrviz.data.dataset import Dataset
 from alrviz.data.stream.table import Stream
 from alrviz.errors import TableError, nearest
@@ -59,9 +61,16 @@ class AutoClassifier(LinearClassifier):
         if levels != recipe.discretize:
             self.chosen_ += "; numbers are cut by MDL, for smooth levels are there for tables in memory alone"
 
+    def explain(self, X: Any, centered: bool = True) -> "pd.DataFrame":
+        """Return what each tuple of columns adds to each class score of each row, as other classifiers do; centered,
+        strongest first.
+        """
+        return super().explain(X, centered)
+
     @property
     def order_(self) -> int:
         """The order that was chosen."""
+        check_is_fitted(self)
         return int(self.cells_.order)
 
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.estimators.checks import check_table, threads
-from alrviz.estimators.frames import cell_frame, contribution_frame, shares_of_columns, tuple_variances
+from alrviz.estimators.frames import cell_frame, contribution_frame, shares_of_columns, tuple_means, tuple_variances
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -34,24 +34,29 @@ class CellClassifier(RunClassifier):
 
     _has_weights: ClassVar[bool] = True
 
-    def explain(self, X: Any) -> "pd.DataFrame":
+    def explain(self, X: Any, centered: bool = False) -> "pd.DataFrame":
         """Return what each tuple of columns adds to each class score of each row.
 
         One line per row and tuple, first the intercepts ("class weights"); a column per class. The sums
-        over a row's lines are its scores. It takes N x tuples x C numbers: meant for some rows, refused with a
-        `MemoryLimitError` for too many.
+        over a row's lines are its scores; of two classes the second's less the first's is `decision_function`.
+        `centered`: of each tuple less its mean over the training rows, which is in the class weights then, so that a
+        column that is the same in every row says nothing; the strongest lines of a row first. It takes N x tuples x C
+        numbers: meant for some rows, refused with a `MemoryLimitError` for too many.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
         rows = getattr(table, "index", None)
         codes = self.encoder_.transform(table)
-        return contribution_frame(self._model, codes, self.encoder_, rows, self.max_memory)
+        of = self.tables_
+        means = tuple_means(of.space, of.seen, of.counts, self.phi_, of.class_counts.sum()) if centered else None
+        return contribution_frame(self._model, codes, self.encoder_, rows, self.max_memory, means)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell seen in training, indexed by its columns and their levels.
 
         The columns are pairs of a quantity ("count", "log_theta", "w" where there are weights, "phi") and a class:
-        `frame["phi"]` is cells x classes.
+        `frame["phi"]` is cells x classes: what a cell adds to the scores. Of smooth levels w are steps, differences of
+        phi from one level to the next in units of their own, and cells that no row has (count 0) are there too.
         """
         check_is_fitted(self)
         quantities = {"count": self.tables_.counts, "log_theta": self.log_theta_}

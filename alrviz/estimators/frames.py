@@ -25,9 +25,12 @@ def contribution_frame(
     encoder: Encoder,
     rows: Any,
     max_memory: int | None,
+    means: Floats | None = None,
 ) -> pd.DataFrame:
     """Return contributions to the scores, a line per (row, tuple), a column per class; rows None: numbered.
 
+    `means` (T, C) of what tuples add are taken away from their lines and added to the intercepts; the lines of a row
+    are then in order, strongest first.
     Of an `AverageModel` the lines are its networks' own scores, and there are no intercepts.
 
     Raises:
@@ -54,6 +57,13 @@ def contribution_frame(
         values[:, 0] = model.bias
         values[:, 1:] = model.contributions(codes)
     index = pd.MultiIndex.from_product([range(n) if rows is None else rows, tuples], names=["row", "tuple"])
+    if means is not None:
+        values[:, 0] += means.sum(axis=0)
+        values[:, 1:] -= means
+        moves = np.abs(values - values.mean(axis=2, keepdims=True)).max(axis=2)
+        moves[:, 0] = np.inf  # the intercepts stay first
+        order = np.argsort(-moves, axis=1, kind="stable") + parts * np.arange(n)[:, None]
+        values, index = values.reshape(-1, classes)[order.ravel()], index[order.ravel()]
     return pd.DataFrame(values.reshape(-1, classes), index, _class_index(encoder))
 
 
@@ -70,6 +80,13 @@ def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantiti
     index = pd.MultiIndex.from_arrays([where[of], levels], names=["columns", "levels"])
     columns = pd.MultiIndex.from_product([list(quantities), _class_index(encoder)], names=["quantity", "class"])
     return pd.DataFrame(np.concatenate(list(quantities.values()), axis=1), index, columns)
+
+
+def tuple_means(space: Space, seen: NDArray[np.int64], counts: Floats, phi: Floats, total: float) -> Floats:
+    """Return (T, C) the mean over `total` training rows of what each tuple adds to the scores."""
+    found = np.zeros((space.n_tuples, phi.shape[1]))
+    np.add.at(found, space.tuple_of(seen), counts.sum(axis=1)[:, None] * phi / total)
+    return found
 
 
 def tuple_variances(space: Space, seen: NDArray[np.int64], counts: Floats, phi: Floats, total: float) -> Floats:
