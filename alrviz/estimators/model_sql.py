@@ -124,7 +124,7 @@ def save_sql(
     >>> _ = data.X.astype(str).to_sql("rows", database, index=False)
     >>> _ = database.executescript(file.getvalue().decode())
     >>> [found] = database.execute('SELECT "p(7)" FROM model_predictions WHERE line = 1').fetchone()
-    >>> abs(found - model.predict_proba(data.X)[0, 7]) < 1e-9
+    >>> bool(abs(found - model.predict_proba(data.X)[0, 7]) < 1e-9)
     True
     """
     if dialect not in DIALECTS:
