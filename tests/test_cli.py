@@ -259,7 +259,7 @@ def test_reproduce_saves_figures_tables_and_pictures(tmp_path, capsys, monkeypat
     ]  # fmt: skip
     table = pd.read_csv(out / "dlr-t1.csv", comment="#")
     assert table[table["method"] == "lr"]["paper"].tolist() == [84.5, 93.9]
-    assert table["verdict"].tolist()[:2] == ["no data", "no data"]
+    assert table["verdict"].tolist()[:2] == ["undecided", "undecided"]
     assert len(pd.read_csv(out / "dlr-numeric.csv", comment="#")) == 1 + 2
     again, page = tmp_path / "again", tmp_path / "docs" / "page.md"
     assert cli.main([*asked, "--out", str(again), "--kept", "--report", str(page)]) == 0

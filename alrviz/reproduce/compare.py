@@ -1,17 +1,17 @@
-"""Ours beside the paper's: the mean over splits, how far it may stray, and the verdict.
+"""Ours beside the paper's, a set and a method a line: the mean over splits, how far it may stray, and the verdict.
 
-    agrees    |ours - paper| <= 2 SD / sqrt(splits) + half a unit of the last printed digit
-    differs   it is further away; the reason is told as far as it was found
-    no data   the set is missing, or no fit came to an end
-
-SD is the standard deviation of ours over the splits. Times are medians over splits, and their SD is the interquartile
-range over that of a standard normal variable: one disturbance moves a mean and a standard deviation.
+SD is the standard deviation of ours over the splits; `judge.judge_mean` says what it allows. Milliseconds of another
+machine are not comparable; the order of a set's methods by them is (`order_lines`). Times are
+medians over splits, and their SD is the interquartile range over that of a standard normal variable: one disturbance
+moves a mean and a standard deviation. Without a figure a line is undecided.
 """
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
+
+from alrviz.reproduce.judge import DIFFERS, NOT_COMPARABLE, UNDECIDED, judge_mean, judge_order
 
 COLUMNS = (
     "item", "set", "method", "quantity", "paper", "source", "ours", "sd", "splits", "sets", "verdict", "reason",
@@ -22,16 +22,6 @@ _NORMAL_RANGE = 1.349
 
 Paper = Mapping[tuple[str, str], float]  # by (the paper's name of the set, method)
 Reason = Callable[[str, str, str], str]  # of (quantity, set, method)
-
-
-def verdict(paper: float, ours: float, sd: float, splits: int, half_digit: float) -> str:
-    """Return "agrees" or "differs".
-
-    >>> verdict(96.5, 96.9, sd=1.5, splits=100, half_digit=0.05), verdict(96.5, 96.9, 1.5, 10, 0.05)
-    ('differs', 'agrees')
-    """
-    spread = 2.0 * sd / np.sqrt(splits) if splits > 1 else 0.0
-    return "agrees" if abs(ours - paper) <= spread + half_digit else "differs"
 
 
 def compared(
@@ -49,7 +39,7 @@ def compared(
             advice = of_set["missing"].iloc[0]
             printed = {method: value for (its_set, method), value in paper.items() if its_set == paper_set}
             lines += [
-                _line(item, name, method, quantity, value, source(method, quantity), verdict="no data", reason=advice)
+                _line(item, name, method, quantity, value, source(method, quantity), verdict=UNDECIDED, reason=advice)
                 for method, value in printed.items()
             ]
             continue
@@ -60,6 +50,19 @@ def compared(
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
+def order_lines(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a line a set (`COLUMNS`) of what `compared` gave: the order of its methods, ours beside the paper's."""
+    lines = []
+    for (item, name, quantity), own in table.groupby(["item", "set", "quantity"], sort=False):
+        both = own[["ours", "paper"]].astype(float).dropna()
+        if len(both):
+            said, tau, p = judge_order(both["ours"].to_numpy(), both["paper"].to_numpy())
+            words, told = f"order of {len(both)} methods", f"Kendall's tau {tau:.2f}, p {p:.3f}"
+            line = _line(item, name, words, quantity, np.nan, "printed", ours=told, splits=1, verdict=said)
+            lines.append(line | {"paper": "theirs"})
+    return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
 def _measured(
     item: str, name: str, method: str, quantity: str, value: float, source: str, rows: pd.DataFrame, reason: Reason
 ) -> dict[str, object]:
@@ -67,10 +70,15 @@ def _measured(
     if found.empty:
         failed = [] if "failed" not in rows else rows["failed"].dropna().tolist()
         why = failed[0] if failed else "no split gave a figure"
-        return _line(item, name, method, quantity, value, source, verdict="no data", reason=why)
+        return _line(item, name, method, quantity, value, source, verdict=UNDECIDED, reason=why)
     ours, sd = _middle_and_spread(found, robust=quantity.endswith("_ms"))
-    said = verdict(value, ours, sd, len(found), HALF_DIGIT[quantity]) if np.isfinite(value) else ""
-    why = reason(quantity, name, method) if said == "differs" else ""
+    if not np.isfinite(value):
+        said = ""
+    elif quantity.endswith("_ms"):
+        said = NOT_COMPARABLE
+    else:
+        said = judge_mean(value, ours, sd, len(found), HALF_DIGIT[quantity])
+    why = reason(quantity, name, method) if said in (DIFFERS, NOT_COMPARABLE) else ""
     return _line(
         item, name, method, quantity, value, source, ours=ours, sd=sd, splits=len(found), verdict=said, reason=why
     )

@@ -6,9 +6,8 @@ import pandas as pd
 
 from alrviz.reproduce import derived
 from alrviz.reproduce.item import Frames, Item
-from alrviz.reproduce.limits import limit_lines, limit_points, limit_seen
+from alrviz.reproduce.limits import drawn_lines, limit_lines, limit_points, limit_seen
 from alrviz.reproduce.pairs import Found, Pair, likely, pair_lines, points, seen
-from alrviz.reproduce.races import to_goals
 from alrviz.reproduce.reasons import reason_of
 
 Shows = tuple[str, Frames]  # kind of picture, from rows to what it shows
@@ -70,13 +69,22 @@ def both(item: Item) -> Item:
     return replace(item, table=table)
 
 
+def drawn(item: Item) -> Item:
+    """Return an item of limits whose rows are a draw of a random table each: most must keep to the limit."""
+
+    def table(figures: pd.DataFrame) -> pd.DataFrame:
+        return drawn_lines(item.name, figures if "limit" in figures else figures.iloc[:0], reason_of(item.name))
+
+    return replace(item, table=table)
+
+
 _CURVES: Shows = ("curves", derived.curve_points)
 _RACES: Shows = ("curves", derived.race_points)
 
 
 def raced_item(name: str, title: str, said: str, study: str, pairs: tuple[Pair, ...]) -> Item:
-    """Return the item of a claim on iterations to a goal (`races.to_goals`)."""
-    return paired(Claim(name, title, said, study, pairs), to_goals, _RACES)
+    """Return the item of a claim on iterations to a goal (`derived.with_gains`)."""
+    return paired(Claim(name, title, said, study, pairs), derived.with_gains, _RACES)
 
 
 def curved_item(name: str, title: str, said: str, study: str, pairs: tuple[Pair, ...]) -> Item:

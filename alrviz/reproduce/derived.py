@@ -10,6 +10,7 @@ from alrviz.reproduce.racers import PULLED, STRENGTHS, pulled
 from alrviz.reproduce.races import to_goals
 
 EARLY = 0.02  # share of the rows after which a curve is looked at early
+COSTS = {"error": "0-1 loss", "rmse2": "squared RMSE"}
 FEW = 20  # rows whose mean cost is chance, and would fill a picture
 UNPENALISED = {"lr1 to 0": "lr1 paper", "alr1 to 0": "alr1 paper", "alr1 to 1": "alr1 paper"}
 
@@ -35,7 +36,8 @@ def curve_points(figures: pd.DataFrame) -> pd.DataFrame:
         cost = own["rmse2" if "rmse2" in own and own["rmse2"].notna().any() else "error"]
         panel = f"{name} ({theta})" if theta == "single-pass" else name
         panel = f"{panel}, {method.rstrip('0123456789')}" if many else panel
-        parts.append(pd.DataFrame({"panel": panel, "method": method, "x": own["seen"], "y": cost})[own["seen"] > FEW])
+        about = {"panel": panel, "method": method, "x_name": "rows learned from", "y_name": COSTS[str(cost.name)]}
+        parts.append(pd.DataFrame(about | {"x": own["seen"], "y": cost})[own["seen"] > FEW])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
@@ -47,13 +49,29 @@ def _curves(figures: pd.DataFrame):  # type: ignore[no-untyped-def]
     return told.assign(theta=theta.fillna("two-pass")).groupby(["set", "theta", "method"], sort=False)
 
 
+def with_gains(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return `to_goals`, and a method more for each order: "alr2 over lr2", whose to_goal is that share of lr's."""
+    goals = to_goals(figures)
+    if not len(goals):
+        return goals
+    wide = goals.pivot_table(index="set", columns="method", values="to_goal", sort=False)
+    pairs = [(f"alr{n}", f"lr{n}") for n in (1, 2, 3) if {f"alr{n}", f"lr{n}"} <= set(wide)]
+    gains = [
+        {"set": name, "method": f"{a} over {b}", "to_goal": ratio}
+        for a, b in pairs
+        for name, ratio in (wide[a] / wide[b]).dropna().items()
+    ]
+    return pd.concat([goals, pd.DataFrame(gains)], ignore_index=True) if gains else goals
+
+
 def race_points(figures: pd.DataFrame) -> pd.DataFrame:
     """Return what a picture of races shows: panel, method, x (iteration), y (NLL a row, less log C)."""
     if not len(figures) or "nll" not in figures:
         return pd.DataFrame()
     own = figures[figures["nll"].notna()]
     nll = own["nll"].round(9) + 0.0  # at zero it is 0, not the rounding of a sum
-    return pd.DataFrame({"panel": own["set"], "method": own["method"], "x": own["seen"] + 1, "y": nll})
+    names = {"x_name": "iterations + 1", "y_name": "NLL a row less log C, nats"}
+    return pd.DataFrame(names | {"panel": own["set"], "method": own["method"], "x": own["seen"] + 1, "y": nll})
 
 
 def along_pulls(figures: pd.DataFrame) -> pd.DataFrame:
@@ -90,7 +108,7 @@ def pull_points(figures: pd.DataFrame) -> pd.DataFrame:
         else:
             ends = (STRENGTHS[0], STRENGTHS[-1])
             lines += [{"panel": row["set"], "method": kind, "x": end, "y": row["rmse"]} for end in ends]
-    return pd.DataFrame(lines)
+    return pd.DataFrame(lines).assign(x_name="alpha", y_name="RMSE") if lines else pd.DataFrame()
 
 
 def zipf_lines(item: str, figures: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Ours beside a paper's, to be saved: a panel a set with a line a method, or lines over rows; SVG text.
 
-Filled: ours, with a bar of one standard deviation over the splits, green where it agrees with the paper, red where it
-differs, blue where the paper has no number. Hollow: the paper's.
+Filled: ours, with a bar of one standard deviation over the splits, green where it agrees with the paper, pale blue
+where it is compatible, red where it differs, blue where there is no verdict. Hollow: the paper's.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 
 from alrviz.pictures.palette import FAMILY_COLOURS, GREY
+from alrviz.reproduce import judge
 from alrviz.reproduce.svg import line, page, text
 
 WIDTH, LABEL, VALUES, ROW, HEAD, GAP = 1080, 230, 118, 16, 46, 14
 ACROSS = 2  # panels side by side
-AGREES, DIFFERS, ALONE, PAPER = "#009e73", "#d55e00", "#0072b2", "#8a6d00"
+AGREES, COMPATIBLE, DIFFERS, ALONE, PAPER = "#009e73", "#56b4e9", "#d55e00", "#0072b2", "#8a6d00"
+_COLOURS = {judge.AGREES: AGREES, judge.COMPATIBLE: COMPATIBLE, judge.DIFFERS: DIFFERS}
 HEIGHT, MARGIN = 420, 70  # of the picture of lines
 _LINE_COLOURS = (FAMILY_COLOURS["lr"], FAMILY_COLOURS["alr"], FAMILY_COLOURS["adaptive"], FAMILY_COLOURS["alrj"], GREY)
 
@@ -49,9 +51,14 @@ def dots(
 
 def _legend(x: float, y: float) -> list[str]:
     parts = []
-    for words, colour in (("ours, agrees", AGREES), ("ours, differs", DIFFERS), ("ours alone", ALONE)):
+    for words, colour in (
+        ("ours, agrees", AGREES),
+        ("ours, compatible", COMPATIBLE),
+        ("ours, differs", DIFFERS),
+        ("ours alone", ALONE),
+    ):
         parts += [_dot(x + 5, y - 4, colour), text(words, x + 14, y, kind="quiet")]
-        x += 105
+        x += 125
     return [*parts, _diamond(x + 5, y - 4), text("paper", x + 14, y, kind="quiet")]
 
 
@@ -83,7 +90,7 @@ def _marks(row: Mapping[str, object], y: float, place: Scale, log: bool) -> list
     ours, paper, sd = (float(str(row[name])) for name in ("ours", "paper", "sd"))
     parts = []
     if np.isfinite(ours):
-        colour = {"agrees": AGREES, "differs": DIFFERS}.get(str(row["verdict"]), ALONE)
+        colour = _COLOURS.get(str(row["verdict"]), ALONE)
         if np.isfinite(sd) and not log:
             parts.append(line((place(ours - sd), place(ours + sd)), (y, y), colour, 1.5))
         parts.append(_dot(place(ours), y, colour))

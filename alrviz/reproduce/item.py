@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from alrviz.reproduce.judge import AGREES, DIFFERS, VERDICTS
+
 Frames = Callable[[pd.DataFrame], pd.DataFrame]
 
 
@@ -33,7 +35,7 @@ class Item:
 
 
 def verdicts(table: pd.DataFrame) -> str:
-    """Return how many lines agree, differ, have no data, in words."""
+    """Return how many lines there are of each verdict, in words."""
     counts = table["verdict"].value_counts() if "verdict" in table else {}
-    words = {"agrees": "agree", "differs": "differ", "no data": "no data"}
-    return ", ".join(f"{counts.get(word, 0)} {shown}" for word, shown in words.items())
+    words = {AGREES: "agree", DIFFERS: "differ"}
+    return ", ".join(f"{counts[word]} {words.get(word, word)}" for word in VERDICTS if counts.get(word)) or "no verdict"

@@ -11,13 +11,14 @@ import pandas as pd
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.recipe import Recipe
 from alrviz.reproduce.claim_items import CLAIMS, CURVES, ELR_ITEM, PULLS, RACES, TOY
-from alrviz.reproduce.compare import COLUMNS, verdict
+from alrviz.reproduce.compare import COLUMNS
 from alrviz.reproduce.curves import Curves, curve_rows, share_rows, stepwise
 from alrviz.reproduce.decided import both, paired
 from alrviz.reproduce.dlr_items import DLR_TABLES
 from alrviz.reproduce.elr_trace import elr_rows
 from alrviz.reproduce.growth import SIZES, growth_rows
 from alrviz.reproduce.item import Item
+from alrviz.reproduce.judge import DIFFERS, UNDECIDED, judge_mean
 from alrviz.reproduce.kept import Progress
 from alrviz.reproduce.limit_studies import LIMIT_STUDIES, limit_rows
 from alrviz.reproduce.methods import METHODS
@@ -72,15 +73,15 @@ def _parted(name: str, method: str, paper: float, own: pd.DataFrame) -> dict[str
             "sd": np.nan,
             "splits": 0,
             "sets": 0,
-            "verdict": "no data",
+            "verdict": UNDECIDED,
             "reason": "not computed yet",
         }
     row = own.iloc[0]
     line |= {"ours": float(row["error"]), "sd": float(row["error_sd"]), "splits": int(row["fits"])}
     if not np.isfinite(paper):
         return line | {"verdict": ""}
-    said = verdict(paper, float(row["error"]), float(row["error_sd"]), int(row["fits"]), 0.00005)
-    return line | {"verdict": said, "reason": reason_of("alr-7.3") if said == "differs" else ""}
+    said = judge_mean(paper, float(row["error"]), float(row["error_sd"]), int(row["fits"]), 0.00005)
+    return line | {"verdict": said, "reason": reason_of("alr-7.3") if said == DIFFERS else ""}
 
 
 def parted_seen(table: pd.DataFrame) -> str:

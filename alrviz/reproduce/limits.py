@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.reproduce.compare import COLUMNS
+from alrviz.reproduce.judge import AGREES, DIFFERS, UNDECIDED, judge_claim
 from alrviz.reproduce.kept import Row
 
 
@@ -17,7 +18,7 @@ def limit_row(name: str, method: str, quantity: str, ours: float, limit: float, 
 
 
 def limit_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFrame:
-    """Return a line a row (`COLUMNS`): it agrees where it keeps to its side of the limit; NaN is no data."""
+    """Return a line a row (`COLUMNS`): it agrees where it keeps to its side of the limit; NaN is undecided."""
     lines = []
     for row in figures.to_dict("records"):
         keeps = row["ours"] > row["limit"] if row["above"] else row["ours"] <= row["limit"]
@@ -35,11 +36,28 @@ def limit_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFr
                 "sd": np.nan,
                 "splits": 1,
                 "sets": int(known),
-                "verdict": ("agrees" if keeps else "differs") if known else "no data",
+                "verdict": (AGREES if keeps else DIFFERS) if known else UNDECIDED,
                 "reason": "" if keeps else why,
             }
         )
     return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def drawn_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFrame:
+    """Return a line a method and quantity of rows that are draws of a random table each, of which most must keep to
+    the limit: one draw, or few, tell nothing.
+    """
+    lines = limit_lines(item, figures, reason)
+    merged = []
+    for _, own in lines.groupby(["method", "quantity", "paper"], sort=False):
+        known = own[own["verdict"] != UNDECIDED]
+        kept = int((known["verdict"] == AGREES).sum())
+        said = judge_claim(kept, len(known) - kept)
+        told = f"{kept} of {len(known)} draws, median {known['ours'].astype(float).median():.3g}" if len(known) else ""
+        about = {"set": f"{len(own)} draws", "paper": f"most {own['paper'].iloc[0]}", "ours": told, "sets": len(known)}
+        why = {DIFFERS: reason, UNDECIDED: "beyond chance neither way" if len(known) else "not computed yet"}
+        merged.append(own.iloc[0].to_dict() | about | {"verdict": said, "reason": why.get(said, "")})
+    return pd.DataFrame(merged, columns=list(COLUMNS))
 
 
 def limit_points(table: pd.DataFrame) -> pd.DataFrame:
@@ -57,12 +75,16 @@ def limit_points(table: pd.DataFrame) -> pd.DataFrame:
 
 def limit_seen(table: pd.DataFrame) -> str:
     """Return how many keep to each limit of a quantity, and the figure that is nearest to it or furthest beyond."""
-    parts = []
-    for (quantity, limit), own in table[table["ours"].notna()].groupby(["quantity", "paper"], sort=False):
+    numbers = pd.to_numeric(table["ours"], errors="coerce").notna()
+    counted = table[~numbers & table["ours"].notna() & (table["ours"] != "")]
+    parts = [
+        f"{row['quantity']} of {row['method']}: {row['ours']}" for row in counted.to_dict("records") if row["ours"]
+    ]
+    for (quantity, limit), own in table[numbers].groupby(["quantity", "paper"], sort=False):
         values = own["ours"].astype(float)
         above = str(limit).startswith(">")
         worst = values.min() if above else values.max()
-        kept = int((own["verdict"] == "agrees").sum())
+        kept = int((own["verdict"] == AGREES).sum())
         parts.append(f"{quantity}: {kept} of {len(own)} within {limit}, mean {values.mean():.3g}, "
                      f"worst {worst:.3g}")  # fmt: skip
     return "; ".join(parts) or "no figures"

@@ -15,7 +15,7 @@ Counts = tuple[int, int, int]
 _WRONG = {
     ("alr3 paper", "a2de", "rmse", None): "the printed p is .035, the exact one .0018",
     ("alr2", "a1de", "rmse", "big"): "the printed p is .073, the exact one .0078",
-    ("alr2 paper", "rf", "variance", None): "the printed p is .556, the exact one .0071",
+    ("alr2 paper", "rf", "variance_unbiased", None): "the printed p is .556, the exact one .0071",
     ("alr2", "rf", "rmse", "big"): "the printed p is 1.273, the exact one 1",
 }
 
@@ -92,7 +92,7 @@ _FIGURES = (
         3,
         "bias of lr as n grows",
         "on most sets bias is the lower the higher n",
-        (Pair("bias", "lr2 paper", "lr1 paper"), Pair("bias", "lr3 paper", "lr2 paper")),
+        (Pair("bias_unbiased", "lr2 paper", "lr1 paper"), Pair("bias_unbiased", "lr3 paper", "lr2 paper")),
     ),
     _figure(
         4,
@@ -214,8 +214,8 @@ _RISES = tuple(
     for low, high in ((1, 2), (2, 3))
     for mode in ((" paper",) if family == "anje" else (" paper", ""))
     for pair in (
-        Pair("bias", f"{family}{high}{mode}", f"{family}{low}{mode}", group="little"),
-        Pair("variance", f"{family}{low}{mode}", f"{family}{high}{mode}", group="little"),
+        Pair("bias_unbiased", f"{family}{high}{mode}", f"{family}{low}{mode}", group="little"),
+        Pair("variance_unbiased", f"{family}{low}{mode}", f"{family}{high}{mode}", group="little"),
     )
 )
 _CLAIMS = (

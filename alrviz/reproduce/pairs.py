@@ -2,14 +2,10 @@
 
 A *pair* says which measure of which two methods is compared, on which sets, and what was said of it:
 
-    printed W-D-L    agrees when more wins than losses (or fewer, or as many) and the side of p = .05 are the same
-    "less"           agrees when the first is smaller on more sets than it is larger
-    "mean less"      agrees when the geometric mean of first over second is below 1
-    "like"           agrees when the sign test has p > .05, or that mean is within 5 % of 1
-    "surely"         agrees when the first is below `factor` times the second on more sets than above it and the sign
-                     test has p <= .05, differs when it is so the other way round; else it cannot be told
-
-On fewer than ENOUGH sets the sign test tells nothing, so that what it would decide is "no data".
+    printed W-D-L    ours is set against it (`judge.judge_record`)
+    "less"           the first is smaller than `factor` times the second on more sets than larger (`judge.judge_claim`)
+    "mean less"      the same, and the geometric mean of first over second must be on the same side to agree or differ
+    "like"           within a twentieth of each other (`judge.judge_like`)
 
 Figures are rows with set, group, method and measures; a set counts where both methods have the measure.
 """
@@ -22,17 +18,27 @@ import pandas as pd
 
 from alrviz.reproduce.compare import COLUMNS
 from alrviz.reproduce.item import verdicts
+from alrviz.reproduce.judge import (
+    AGREES,
+    COMPATIBLE,
+    DIFFERS,
+    ENOUGH,
+    SURE,
+    UNDECIDED,
+    judge_claim,
+    judge_like,
+    judge_record,
+    same_coin,
+)
 from alrviz.reproduce.sets import BIG_SETS
 from alrviz.studies.statistics.significance import WinDrawLoss, geometric_mean_ratio, sign_test, win_draw_loss
 
 DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are equal
 DRAW = 0.5 * 10.0**-DIGITS
-LIKE = 1.05
-PRINTED = ("bias", "variance", "error", "rmse")  # measures of the printed counts, in the papers' order
+# Measures of the printed counts, in the papers' order: they print the unbiased form of Kohavi and Wolpert's parts.
+PRINTED = ("bias_unbiased", "variance_unbiased", "error", "rmse")
 LARGE = 400  # rows from which a set is told apart where few sets were reached: the cheapest are the smallest
-SURE = 0.05
 FEW = 3  # sets: with fewer they are told by name
-ENOUGH = 6  # sets: with fewer the sign test is never beyond chance, whichever way all of them point
 _COUNTED = ("n_iter", "parameters", "train_seconds", "classify_seconds", "to_goal")
 
 
@@ -113,32 +119,23 @@ def _sizes(values: pd.DataFrame, figures: pd.DataFrame, digits: int | None) -> s
 
 
 def verdict(pair: Pair, what: Found) -> str:
-    """Return "agrees", "differs", "no data" or "cannot be told"; nothing for a pair that stands beside.
+    """Return the verdict (`judge.VERDICTS`); nothing for a pair that stands beside.
 
     >>> ours = Found(["one"], np.array([1.0]), np.array([2.0]), WinDrawLoss(1, 0, 0, 1.0), 0.5)
     >>> verdict(Pair("error", "alr2", "lr2"), ours), verdict(Pair("error", "alr2", "lr2", printed=(62, 3, 11)), ours)
-    ('agrees', 'no data')
+    ('undecided', 'undecided')
     """
     if pair.beside:
         return ""
-    few, close = len(what.sets) < ENOUGH, 1 / LIKE <= what.ratio <= LIKE
-    if what.sets and pair.expect == "surely":
-        decided = what.wins.p <= SURE
-        return ("agrees" if what.wins.wins > what.wins.losses else "differs") if decided else "cannot be told"
-    if not what.sets or (few and (pair.printed is not None or (pair.expect == "like" and not close))):
-        return "no data"
-    ours = what.wins
+    record = what.wins.wins, what.wins.losses
     if pair.printed is not None:
-        wins, _, losses = pair.printed
-        same = np.sign(ours.wins - ours.losses) == np.sign(wins - losses)
-        holds = same and (ours.p <= SURE) == (sign_test(wins, losses) <= SURE)
-    elif pair.expect == "like":
-        holds = ours.p > SURE or close
-    elif pair.expect == "mean less":
-        holds = what.ratio < 1.0
-    else:
-        holds = ours.wins > ours.losses
-    return "agrees" if holds else "differs"
+        return judge_record(record, pair.printed[::2])
+    if pair.expect == "like":
+        return judge_like(what.a, what.b, 0.0 if pair.measure in _COUNTED else DRAW)
+    said = judge_claim(*record)
+    if pair.expect == "mean less" and said in (AGREES, COMPATIBLE, DIFFERS):
+        return said if (what.ratio < 1.0) == (said != DIFFERS) else UNDECIDED
+    return said
 
 
 def pair_lines(
@@ -149,9 +146,9 @@ def pair_lines(
     for pair in pairs:
         what = found(pair, figures)
         said = verdict(pair, what)
-        why = (reason or likely)(pair, what) if said == "differs" else ""
-        if said == "no data":
-            why = _lacking(pair, what, figures)
+        why = (reason or likely)(pair, what) if said == DIFFERS else ""
+        if said == UNDECIDED:
+            why = "; ".join(part for part in (_lacking(pair, what, figures), likely(pair, what)) if part)
         lines.append(
             {
                 "item": item,
@@ -175,7 +172,9 @@ def _lacking(pair: Pair, what: Found, figures: pd.DataFrame) -> str:
     """What a pair without a verdict waits for."""
     own = figures[figures["group"] == pair.group] if pair.group and "group" in figures else figures
     left = own[own["left_out"].notna() & own["method"].isin((pair.a, pair.b))] if "left_out" in own else own.iloc[:0]
-    parts = [f"a sign test needs {ENOUGH} sets"] if what.sets else []
+    counted = what.wins.wins + what.wins.losses
+    few = f"a sign test needs {ENOUGH} sets that are no draws"
+    parts = [few if counted < ENOUGH else "beyond chance neither way"] if what.sets else []
     if pair.group == "big":
         parts.append(f"there are {len(BIG_SETS)} big ones")
     if len(left):
@@ -190,8 +189,8 @@ def _told(pair: Pair) -> str:
         return ""
     if pair.printed is None:
         times = "" if pair.factor == 1 else f" than {pair.factor:g} times the second"
-        said = {"less": "first is less", "mean less": "first is less in the mean", "like": "about the same"}
-        return (said | {"surely": f"first is less{times}, p <= {SURE:g}"})[pair.expect]
+        said = {"less": f"first is less{times}", "mean less": "first is less in the mean", "like": "about the same"}
+        return said[pair.expect]
     wins, draws, losses = pair.printed
     return f"{wins}/{draws}/{losses}, p {_p(sign_test(wins, losses))}"
 
@@ -208,15 +207,12 @@ def _p(p: float) -> str:
 def likely(pair: Pair, what: Found) -> str:
     """Return what numbers alone can say of a pair that differs."""
     ours, parts = what.wins, []
+    if not what.sets:
+        return ""
     if pair.printed is not None:
-        wins, draws, losses = pair.printed
-        same = np.sign(ours.wins - ours.losses) == np.sign(wins - losses)
-        if sign_test(wins, losses) > SURE and ours.p > SURE:
-            parts.append("beyond chance neither there nor here")
-        elif same and ours.p > SURE:
-            parts.append(
-                f"the same side, but not beyond chance on {len(what.sets)} sets ({wins + draws + losses} there)"
-            )
+        record, printed = (ours.wins, ours.losses), pair.printed[::2]
+        if ours.p > SURE or sign_test(*printed) > SURE:
+            parts.append(f"one share of wins would give both with p {_p(same_coin(record, printed))}")
     if len(what.sets) < FEW:
         parts.append(f"on {' and '.join(what.sets)} alone")
     if "rf" in (pair.a, pair.b) and pair.measure not in _COUNTED:

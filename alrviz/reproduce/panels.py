@@ -77,11 +77,13 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 
 
 def curves(points: pd.DataFrame, title: str) -> str:
-    """Return the picture of points with columns panel, method, x, y: a panel for each `panel`, a line a method."""
+    """Return the picture of points with columns panel, method, x, y, x_name, y_name: a panel for each `panel`, a line a
+    method.
+    """
     panels = list(dict.fromkeys(points["panel"])) if len(points) else []
     methods = list(dict.fromkeys(points["method"])) if len(points) else []
     colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(methods)}
-    width = LEFT + CURVES_ACROSS * (WIDTH + _CURVE_GAP_X)
+    width = LEFT + min(max(1, len(panels)), CURVES_ACROSS) * (WIDTH + _CURVE_GAP_X)
     parts = [text(title, 12, 22, kind="title")]
     if not panels:
         parts.append(text("no data yet", 12, 42, kind="quiet"))
@@ -95,7 +97,11 @@ def curves(points: pd.DataFrame, title: str) -> str:
             TOP + 14 + (k // CURVES_ACROSS) * (HEIGHT + _CURVE_GAP_Y),
         )
         parts += _curve_panel(points[points["panel"] == panel], str(panel), colours, corner)
-    return page(parts, max(width, at), TOP + max(1, ceil(len(panels) / CURVES_ACROSS)) * (HEIGHT + _CURVE_GAP_Y))
+    return page(
+        parts,
+        max(width, at, 24 + 7.5 * len(title)),
+        TOP + max(1, ceil(len(panels) / CURVES_ACROSS)) * (HEIGHT + _CURVE_GAP_Y),
+    )
 
 
 def _curve_panel(points: pd.DataFrame, name: str, colours: dict[str, str], corner: tuple[float, float]) -> list[str]:
@@ -119,6 +125,9 @@ def _curve_panel(points: pd.DataFrame, name: str, colours: dict[str, str], corne
         parts.append(text(f"{10**value:.3g}", at, bottom + 14, kind="quiet", anchor=anchor))
     parts.append(text(f"{ends_y[1]:.3g}", left - 4, top + 9, kind="quiet", anchor="end"))
     parts.append(text(f"{ends_y[0]:.3g}", left - 4, bottom, kind="quiet", anchor="end"))
+    x_name, y_name = points["x_name"].iloc[0], points["y_name"].iloc[0]
+    parts.append(text(f"{x_name} →", left + WIDTH / 2, bottom + 14, kind="quiet", anchor="middle"))
+    parts.append(text(f"↑ {y_name}", right, top - 6, kind="quiet", anchor="end"))
     return parts
 
 

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from alrviz.reproduce.item import Item, verdicts
+from alrviz.reproduce.judge import DIFFERS, VERDICTS
 
-# Of tables with many methods the page has these; the CSV has all.
+MOST = 24  # lines of a table that are shown, beside those that differ
+# Of tables with many methods these are shown first; the CSV has all.
 _SHOWN = ("lr", "dlr", "dlr-h")
 _SOURCES = {
     "alr": "[ALR] ALR^n: accelerated higher-order logistic regression (Machine Learning 104, 2016)",
@@ -31,10 +33,9 @@ class Reproduced:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many lines agree, differ, have no data."""
+        """How many lines have each verdict."""
         found = self.table["verdict"].value_counts() if len(self.table) else {}
-        told = {word: int(found.get(word, 0)) for word in ("agrees", "differs", "no data")}
-        return told | {"no data": told["no data"] + int(found.get("cannot be told", 0))}
+        return {word: int(found.get(word, 0)) for word in VERDICTS}
 
 
 def report(
@@ -53,8 +54,8 @@ def report(
     if quick:
         lines += ["This is the quick report: small sets, few splits.", ""]
     if kept:
-        lines += ["Written by `--kept`: what earlier sittings measured. What they have not reached is *no data*.", ""]
-    lines += ["| item | what | agrees | differs | no data | sets |", "|---|---|---|---|---|---|"]
+        lines += ["Written by `--kept`: what earlier sittings measured. What they have not reached is *undecided*.", ""]
+    lines += [f"| item | what | {' | '.join(VERDICTS)} | sets |", "|---" * (3 + len(VERDICTS)) + "|"]
     rows, sections = _parts(before)
     for one in found:
         counts, name = one.counts, one.item.name
@@ -88,13 +89,19 @@ _HEAD = """# The papers' tables, figures and claims, reproduced
 items, `NAME ...` takes some of them and leaves the others of the page as they are, ctrl-C ends it and the same command
 goes on (`--kept` writes what there is). Each item is also a CSV and a picture in `--out`.
 
-Verdicts: a win-draw-loss *agrees* where the same side wins as in the paper and both are, or both are not, beyond p =
-.05 of the exact two-tailed sign test; a printed mean where ours is within two standard errors and a rounding; a claim
-in words where what it says holds on most sets, or in the geometric mean. Of a claim with "p <= .05" the sign test over
-sets decides: it agrees or differs beyond chance, else it *cannot be told* (with *no data* in the list below). A set
-counts when every fit on it is done, and a sign test with six sets: else there is *no data*. Figures of ours alone are
-*not in the paper*. "paper" behind a method's name is paper mode (from zero, no penalty, L-BFGS-B to 10,000 iterations,
-unseen cells by the m-estimate); without it our defaults; salr, hsalr and adagrad learn as in [sALR], in five passes of
+Verdicts. A win-draw-loss *agrees* where ours and the paper's are both beyond chance (p <= .05 of the exact two-tailed
+sign test) on the same side, and *differs* where on opposite ones. Where one of them is not, Fisher's exact test of the
+two records decides: it *differs* at p <= .05, else it is *compatible*, or *undecided* where no record over so few sets
+could have differed. A claim in words *agrees* where it holds on more sets than chance gives, *differs* where on fewer;
+by chance it is *compatible* if it leans the claimed way, else *undecided*, and always so below six sets; one that two
+methods are alike needs each within a twentieth of the other on more sets than chance gives. A printed mean *agrees*
+within two standard errors of ours and a rounding, and is *compatible* within two of the difference. A limit is kept or
+not. *Not comparable*: milliseconds of another machine; the order of methods by them is compared instead (Kendall's
+tau). What is not computed yet is *undecided*. A set counts when every fit on it is done. Figures of ours alone are
+*not in the paper*. Bias and variance are the unbiased estimates, which the papers print.
+
+"paper" behind a method's name is paper mode (from zero, no penalty, L-BFGS-B to 10,000 iterations, unseen cells by the
+m-estimate); without it our defaults; salr, hsalr and adagrad learn as in [sALR], in five passes of
 AdaGrad. W-D-L counts sets on which the first method has the lower figure, equal to four digits, the higher; *ratio* is
 the geometric mean of first over second. Sets are taken the cheapest first, 5 x 2-fold (2 x 2-fold for variants and
 [sALR], once 2-fold for big sets): the column *sets* says how many were reached.
@@ -105,20 +112,28 @@ def _section(one: Reproduced, pictures: str) -> list[str]:
     item, table = one.item, one.table
     lines = [f"## {item.name}", f"**{item.title}**", ""]
     lines += [f"*Said:* {item.said}. *We see:* {item.seen(table)}.", "", f"![{item.title}]({pictures}/{item.name}.svg)"]
-    shown = table
-    if len(table) > 24 and "method" in table:
-        told = table["verdict"].astype(bool)
-        shown = table[told & table["method"].isin(_SHOWN)] if table["method"].isin(_SHOWN).any() else table[told]
+    shown = _worth_showing(table)
     if not len(shown):
         return lines
     lines += ["", "| on | what | said | ours | sets | verdict | why |", "|---|---|---|---|---|---|---|"]
-    for row in shown.head(24).to_dict("records"):
+    for row in shown.to_dict("records"):
         cells = [row["set"], f"{row['quantity']}, {row['method']}", _number(row["paper"]), _number(row["ours"])]
         cells += [_sets(row), row["verdict"] or "not in the paper", row["reason"]]
         lines.append("| " + " | ".join(_cell(str(cell)) for cell in cells) + " |")
-    if len(shown) < len(table) or len(shown) > 24:
+    if len(shown) < len(table):
         lines += ["", f"{len(table)} lines in all ({verdicts(table)}): `{item.name}.csv`."]
     return lines
+
+
+def _worth_showing(table: pd.DataFrame) -> pd.DataFrame:
+    """The lines of a table that the page has: every one that differs, and of the others the first up to MOST in all,
+    verdicts before figures of ours alone.
+    """
+    if len(table) <= MOST or "verdict" not in table:
+        return table
+    rank = table["verdict"].map({DIFFERS: 0, "": 3}).fillna(1) + table["method"].isin(_SHOWN).map({True: 0, False: 0.5})
+    first = rank.sort_values(kind="stable").index[: max(MOST, int((table["verdict"] == DIFFERS).sum()))]
+    return table.loc[sorted(first)]
 
 
 def _sets(row: Mapping[Hashable, Any]) -> str:

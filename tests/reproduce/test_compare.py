@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.reproduce.compare import COLUMNS, compared, verdict
+from alrviz.reproduce.compare import COLUMNS, compared, order_lines
 from alrviz.reproduce.dlr_items import reason
+from alrviz.reproduce.judge import judge_mean
 
 
 def figures(**values):
@@ -36,13 +37,14 @@ def table(frame, paper, quantity="accuracy"):
         (90.0, 90.05, 0.0, 100, "agrees"),
         (90.0, 90.06, 0.0, 100, "differs"),
         (90.0, 90.24, 1.0, 100, "agrees"),
-        (90.0, 89.74, 1.0, 100, "differs"),
+        (90.0, 89.74, 1.0, 100, "compatible"),
+        (90.0, 89.66, 1.0, 100, "differs"),
         (90.0, 91.9, 3.0, 9, "agrees"),
-        (90.0, 95.0, 3.0, 1, "differs"),
+        (90.0, 90.0, 0.0, 1, "undecided"),
     ],
 )
 def test_two_standard_errors_and_half_a_digit(paper, ours, sd, splits, said):
-    assert verdict(paper, ours, sd, splits, 0.05) == said
+    assert judge_mean(paper, ours, sd, splits, 0.05) == said
 
 
 def test_a_line_a_method_beside_the_papers_number():
@@ -63,20 +65,31 @@ def test_of_times_one_disturbance_moves_neither_the_middle_nor_the_spread():
     )
     assert disturbed.loc["slow", "ours"] == 30.0
     assert disturbed.loc["slow", "sd"] == calm.loc["slow", "sd"] == pytest.approx(20.0 / 1.349)
-    assert disturbed.loc["slow", "verdict"] == "differs"
+    assert disturbed.loc["slow", "verdict"] == "not comparable", "another machine"
+
+
+@pytest.mark.parametrize(("ours", "said"), [(1, "agrees"), (-1, "differs"), (0, "compatible")])
+def test_of_times_the_order_of_methods_is_compared_set_by_set(ours, said):
+    names = "abcdef"
+    seconds = {1: [1, 2, 3, 4, 5, 6], -1: [6, 5, 4, 3, 2, 1], 0: [3, 5, 1, 6, 2, 4]}[ours]
+    frame = figures(**{name: [float(value)] * 3 for name, value in zip(names, seconds, strict=True)})
+    paper = {("Theirs", name): 100.0 * k for k, name in enumerate(names)}
+    table = compared("t", "train_ms", frame, paper, lambda method, quantity: "printed", lambda *about: "because")
+    (line,) = order_lines(table).to_dict("records")
+    assert (line["method"], line["verdict"]) == ("order of 6 methods", said)
 
 
 def test_a_set_that_is_missing_has_the_papers_numbers_and_directions():
     frame = pd.DataFrame([{"set": "mine", "paper_set": "Theirs", "missing": "get it from there"}])
     made = table(frame, {("Theirs", "near"): 91.5, ("Others", "near"): 1.0})
-    assert made[["paper", "verdict", "reason"]].values.tolist() == [[91.5, "no data", "get it from there"]]
+    assert made[["paper", "verdict", "reason"]].values.tolist() == [[91.5, "undecided", "get it from there"]]
 
 
 def test_a_method_that_never_ended_says_why():
     frame = pd.DataFrame([{"set": "mine", "paper_set": "Theirs", "method": "near", "failed": "ValueError: planted"}])
     made = table(frame, {("Theirs", "near"): 91.5})
     assert np.isnan(made.loc["near", "ours"])
-    assert made[["verdict", "reason"]].values.tolist() == [["no data", "ValueError: planted"]]
+    assert made[["verdict", "reason"]].values.tolist() == [["undecided", "ValueError: planted"]]
 
 
 def test_reasons():

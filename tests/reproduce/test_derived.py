@@ -58,7 +58,7 @@ def test_pulls_have_a_best_and_two_ends():
     points = derived.pull_points(pd.DataFrame(rows))
     assert len(points) == len(PULLED) * len(STRENGTHS) + 2 * 2
     table = ITEMS["c10"].table(pd.DataFrame(rows))
-    assert table["verdict"].tolist() == ["no data", "no data", "agrees", "differs"], "of one set none is like another"
+    assert table["verdict"].tolist() == ["undecided", "undecided", "", ""], "of one set nothing is told"
 
 
 def test_the_recipes_of_pulls():
@@ -79,3 +79,17 @@ def test_growth_of_dlr_alone_is_a_claim():
     rows = [{"method": name, "rows": n, "train_s": n / 100} for name in ("dlr", "lr") for n in (10, 100, 1000)]
     table = derived.growth_lines("c17", pd.DataFrame(rows))
     assert table[["method", "ours", "verdict"]].to_numpy().tolist() == [["dlr", "1", "agrees"]]
+
+
+def test_gains_are_told_apart_by_order():
+    rows = [
+        {"set": "s", "method": f"{family}{n}", "iterations": 100, "curve": [2.0] * (100 // n**power) + [1.0]}
+        for n in (1, 2, 3)
+        for family, power in (("lr", 0), ("alr", 1))
+    ]
+    found = derived.with_gains(pd.DataFrame(rows)).set_index("method")["to_goal"]
+    gains = found[[f"alr{n} over lr{n}" for n in (1, 2, 3)]]
+    assert gains.round(2).tolist() == [1.0, 0.5, 0.33]
+    table = ITEMS["alr-f20"].table(pd.DataFrame(rows))
+    assert table["ours"].str.startswith("1/0/0").all()
+    assert table["verdict"].tolist() == ["undecided"] * 2, "of one set nothing is told"

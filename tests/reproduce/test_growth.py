@@ -39,7 +39,7 @@ def test_its_table_and_sentence():
     rows.append({"set": "made", "method": "svm-rbf", "rows": 10_000, "expected_s": 100.0})
     table = growth_table(pd.DataFrame(rows))
     assert table["ours"].tolist()[:5] == [0.1, 1.0, 10.0, 0.01, 1.0]
-    assert table["verdict"].tolist() == ["", "", "", "", "", "no data"]
+    assert table["verdict"].tolist() == ["", "", "", "", "", "undecided"]
     assert table["reason"].iloc[-1] == "given up: about 100 s expected"
     assert growth_seen(table) == (
         "lr 10 s at 10,000 rows, growing as rows^1.00; svm-rbf 1 s at 1,000 rows, growing as rows^2.00"

@@ -56,10 +56,10 @@ def test_an_item_without_any_figure_says_so(name):
     if item.study.startswith("dlr-") and item.picture in ("dots", "log dots"):
         figures = figures.assign(paper_set="nobody's")
     table = item.table(figures)
-    assert set(table["verdict"]) <= {"no data", ""}
+    assert set(table["verdict"]) <= {"undecided", ""}
     assert item.seen(table)
     nothing = item.table(pd.DataFrame(columns=["set", "method"]))
-    assert set(nothing["verdict"]) <= {"no data", ""}
+    assert set(nothing["verdict"]) <= {"undecided", ""}
     assert item.seen(nothing)
 
 
@@ -82,8 +82,11 @@ def test_a_name_that_is_not_there():
 )
 def test_a_number_of_the_paper_stands_in_its_table(name, set_name, quantity, method, value):
     figures = pd.DataFrame([{"set": "mine", "paper_set": set_name, "method": method, "split": 0, quantity: value}])
-    (line,) = ITEMS[name].table(figures).to_dict("records")
-    assert (line["paper"], line["verdict"], line["quantity"]) == (value, "agrees", quantity)
+    more = [figures.assign(split=1)] if quantity != "train_ms" else []
+    *orders, line = ITEMS[name].table(pd.concat([figures, *more])).to_dict("records")
+    said = "not comparable" if quantity == "train_ms" else "agrees"
+    assert (line["paper"], line["verdict"], line["quantity"]) == (value, said, quantity)
+    assert [order["verdict"] for order in orders] == (["undecided"] if quantity == "train_ms" else [])
     sure = method in ("lr", "dlr-h", "dlr") and quantity != "train_ms"
     assert line["source"] == (paper.TOLD if sure else paper.PUT_TOGETHER)
 
@@ -102,13 +105,13 @@ def test_every_set_is_one_of_the_papers_and_every_method_of_theirs_is_measured()
 def test_who_comes_out_on_top():
     table = rows(lr=[(90, 95), (70, 70)], dlr=[(91, 94), (70, 75)], dlr_h=[(92, 90), (71, 75)])
     assert best_of(table) == (
-        "dlr best or level on 1 of 2 sets (paper 0); dlr-h best or level on 1 of 2 sets (paper 2); "
-        "0 agree, 6 differ, 0 no data"
+        "dlr best or level on 1 of 2 sets (paper 0); dlr-h best or level on 1 of 2 sets (paper 2); 6 differ"
     )
 
 
 def test_times_are_told_in_units_of_lr():
     table = rows(lr=[(10, 1), (20, 2)], dlr=[(40, 2), (20, 16)])
+    table["verdict"] = "not comparable"
     assert times_of_lr(table) == "dlr 4 times lr (paper 2)"
     assert times_of_lr(table[:0]) == "no figures"
 

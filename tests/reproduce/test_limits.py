@@ -6,6 +6,7 @@ import pytest
 
 from alrviz import load_demo
 from alrviz.reproduce import identities, limit_studies, limits
+from alrviz.reproduce.items import ITEMS
 
 
 def row(ours, limit, above=False):
@@ -28,7 +29,7 @@ def test_a_line_agrees_on_its_side_of_the_limit():
 
 def test_a_figure_that_is_not_known_is_no_data():
     table = limits.limit_lines("c0", pd.DataFrame([row(1, 2), row(np.nan, 2), row(np.nan, 2, True)]), "why not")
-    assert table["verdict"].tolist() == ["agrees", "no data", "no data"]
+    assert table["verdict"].tolist() == ["agrees", "undecided", "undecided"]
     assert table["reason"].tolist() == ["", "not computed yet", "not computed yet"]
     assert limits.limit_seen(table) == "q: 1 of 1 within <= 2, mean 1, worst 1"
     assert limits.limit_seen(table[1:]) == "no figures"
@@ -95,3 +96,12 @@ def test_every_claim_of_a_kind_says_what_it_is_about():
 def test_steps_until_bandwidths_stay(mode):
     (one,) = limit_studies.settles(mode, 0)
     assert 2 <= one["ours"] <= one["limit"] == 4.0
+
+
+@pytest.mark.parametrize(("kept", "said"), [(10, "agrees"), (0, "differs"), (7, "compatible"), (3, "undecided")])
+def test_of_random_tables_most_must_keep_to_a_limit(kept, said):
+    rows = [limits.limit_row(f"draw {k}", "dlr paper", "steps", 3.0 if k < kept else 30.0, 4.0) for k in range(10)]
+    (line,) = ITEMS["c15"].table(pd.DataFrame(rows)).to_dict("records")
+    assert (line["verdict"], line["sets"]) == (said, 10)
+    assert line["ours"].startswith(f"{kept} of 10 draws, median ")
+    assert f"{kept} of 10 draws" in ITEMS["c15"].seen(pd.DataFrame([line]))

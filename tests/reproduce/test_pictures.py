@@ -39,7 +39,9 @@ def test_curves_have_a_panel_a_set_and_a_line_a_method():
         for m in ("lr", "alr")
         for x in (0, 1, 10, 100)
     ]
-    text = curves(pd.DataFrame(lines), "falling")
+    text = curves(pd.DataFrame(lines).assign(x_name="rows", y_name="loss"), "falling")
+    words = [own.text for own in parts(text, "text")]
+    assert (words.count("rows →"), words.count("↑ loss")) == (2, 2), "every axis has a name"
     assert len(parts(text, "polyline")) == 4
     spots = [spot.split(",") for spot in parts(text, "polyline")[0].get("points").split()]
     across = [float(x) for x, _ in spots]

@@ -46,7 +46,7 @@ def test_races_are_kept_and_drawn(tmp_path):
     figures = pd.DataFrame([row for _, rows in told for row in rows])
     assert figures["iterations"].max() <= 5
     points = race_points(figures)
-    assert set(points) == {"panel", "method", "x", "y"}
+    assert set(points) == {"panel", "method", "x", "y", "x_name", "y_name"}
     assert points["x"].min() == 1
     assert next(iter(race_rows(races, settings)))[1] == told[0][1]
 
@@ -66,7 +66,7 @@ def test_claims_of_zipf_columns_take_the_mean_ratio_over_tables():
     assert zipf_lines("c5", figures)["verdict"].tolist() == ["agrees", "agrees"]
     assert zipf_lines("c5", figures)["set"][0] == "2 tables, n=1; 2, n=2"
     begun = zipf_lines("c5", figures[~figures["set"].str.contains("n=3")])
-    assert begun["verdict"].tolist() == ["agrees", "no data"]
+    assert begun["verdict"].tolist() == ["agrees", "undecided"]
     assert not len(zipf_lines("c4", pd.DataFrame()))
 
 

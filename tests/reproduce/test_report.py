@@ -4,6 +4,7 @@ import pandas as pd
 
 from alrviz.reproduce.compare import COLUMNS
 from alrviz.reproduce.items import ITEMS
+from alrviz.reproduce.judge import VERDICTS
 from alrviz.reproduce.report import Reproduced, report
 
 
@@ -17,15 +18,15 @@ def test_every_item_has_a_line_a_section_and_a_picture():
         {"set": "all sets", "ours": "2/0/1", "verdict": word, "method": "a|b"} for word in ("agrees", "differs", "")
     ]
     page = report([found("c6", *lines), found("dlr-f2")], "images/x", quick=False)
-    assert "| [c6](#c6) | bias falls and variance rises with n | 1 | 1 | 0 | 3 |" in page
+    assert "| [c6](#c6) | bias falls and variance rises with n | 1 | 0 | 1 | 0 | 0 | 3 |" in page
     assert page.count("\n## ") == 2
     assert "![Claim 6: bias falls and variance rises with n](images/x/c6.svg)" in page
     assert "| all sets | error, a\\|b |  | 2/0/1 | 3 | differs |  |" in page
     assert "| not in the paper |" in page
     assert "# Claims on data that anyone can repeat" in page
     assert "quick report" not in page
-    nothing = [{"set": "all sets", "verdict": "no data", "method": "a", "sets": 0}]
-    assert "| RMSE along alpha on satellite | 0 | 0 | 1 | 0 |" in report(
+    nothing = [{"set": "all sets", "verdict": "undecided", "method": "a", "sets": 0}]
+    assert "| RMSE along alpha on satellite | 0 | 0 | 0 | 1 | 0 | 0 |" in report(
         [found("wanbia-f7", *nothing)], "x", quick=False
     )
     assert "quick report" in report([], "images/x", quick=True)
@@ -40,10 +41,17 @@ def test_of_long_tables_the_papers_own_methods_are_shown():
         for name in ("lr", "dlr", "svm-rbf")
     ]
     page = report([found("dlr-t1", *lines)], "images/x", quick=False)
-    assert "svm-rbf" not in page
-    assert page.count("| set ") == 18
+    assert page.count(", svm-rbf |") == 24 - 18
+    assert page.count("| set ") == 24
     assert "| set 0 | error, lr |  |  | 3, 100 splits | agrees |  |" in page
-    assert "27 lines in all (27 agree, 0 differ, 0 no data): `dlr-t1.csv`" in page
+    assert "27 lines in all (27 agree): `dlr-t1.csv`" in page
+
+
+def test_every_line_that_differs_is_shown_however_long_the_table():
+    lines = [{"set": f"set {k}", "method": "svm-rbf", "verdict": "differs" if k > 30 else "agrees"} for k in range(90)]
+    page = report([found("dlr-t1", *lines)], "images/x", quick=False)
+    assert page.count("| differs |") == 59 + 1, "and the name of a column"
+    assert "90 lines in all (31 agree, 59 differ)" in page
 
 
 def test_a_page_keeps_the_items_that_are_not_drawn_anew():
@@ -59,6 +67,6 @@ def test_a_page_keeps_the_items_that_are_not_drawn_anew():
     assert "# [sALR]" in more
 
 
-def test_what_cannot_be_told_is_counted_with_no_data():
-    lines = [{"verdict": word, "method": "a"} for word in ("agrees", "cannot be told", "no data")]
-    assert found("c12", *lines).counts == {"agrees": 1, "differs": 0, "no data": 2}
+def test_every_verdict_is_counted():
+    lines = [{"verdict": word, "method": "a"} for word in ("agrees", "undecided", "undecided")]
+    assert found("c12", *lines).counts == dict.fromkeys(VERDICTS, 0) | {"agrees": 1, "undecided": 2}

@@ -1,0 +1,132 @@
+"""The verdicts: what ours says of what a paper printed or said. Each rule can come out each way, by the numbers alone.
+
+    agrees          ours alone, beyond chance, comes out as the paper says
+    compatible      ours leans that way, or cannot be told apart from the paper's, and could have been
+    differs         beyond chance ours is another
+    undecided       too few figures to tell, or they lean the other way by chance, or there are none yet
+    not comparable  they do not measure the same: seconds of another machine, a sample in the place of a set
+
+Beyond chance is p <= SURE of an exact two-tailed test: of wins and losses over sets the sign test (what a fair coin
+gives), of two such records Fisher's (what one and the same coin gives for both). Draws are in neither.
+"""
+
+import numpy as np
+
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.studies.statistics.significance import sign_test
+
+AGREES, COMPATIBLE, DIFFERS, UNDECIDED = "agrees", "compatible", "differs", "undecided"
+NOT_COMPARABLE = "not comparable"
+VERDICTS = (AGREES, COMPATIBLE, DIFFERS, UNDECIDED, NOT_COMPARABLE)
+SURE = 0.05
+ENOUGH = 6  # wins and losses: with fewer the sign test is never beyond chance, whichever way all of them point
+LIKE = 1.05  # as much above is still about the same
+
+Record = tuple[int, int]  # wins and losses
+
+
+def concludes(wins: int, losses: int) -> int:
+    """Return 1 where there are more wins than chance gives, -1 where more losses, 0 where it cannot be told.
+
+    >>> concludes(6, 0), concludes(5, 0), concludes(1, 9)
+    (1, 0, -1)
+    """
+    return 0 if sign_test(wins, losses) > SURE else 1 if wins > losses else -1
+
+
+def same_coin(a: Record, b: Record) -> float:
+    """Return Fisher's exact two-tailed p that two records have the same share of wins.
+
+    >>> round(same_coin((21, 13), (62, 11)), 3)
+    0.012
+    """
+    from scipy.stats import fisher_exact
+
+    return float(fisher_exact([a, b]).pvalue)
+
+
+def judge_record(ours: Record, paper: Record) -> str:
+    """Return the verdict on a record beside the paper's.
+
+    Where both are beyond chance their sides decide. Else Fisher's test does, if it could: one that no record over as
+    many sets as ours would have failed says nothing. A paper's record that is chance is at best compatible.
+
+    >>> judge_record((28, 5), (62, 11)), judge_record((21, 13), (62, 11)), judge_record((14, 9), (47, 25))
+    ('agrees', 'differs', 'compatible')
+    >>> judge_record((2, 0), (47, 25))
+    'undecided'
+    """
+    side, printed = concludes(*ours), concludes(*paper)
+    if side and printed:
+        return AGREES if side == printed else DIFFERS
+    n = sum(ours)
+    if same_coin(ours, paper) <= SURE:
+        return DIFFERS
+    return COMPATIBLE if min(same_coin((0, n), paper), same_coin((n, 0), paper)) <= SURE else UNDECIDED
+
+
+def judge_claim(wins: int, losses: int) -> str:
+    """Return the verdict on what is said to hold for most sets: on `wins` it does.
+
+    >>> judge_claim(9, 1), judge_claim(6, 3), judge_claim(1, 9), judge_claim(3, 6), judge_claim(5, 0)
+    ('agrees', 'compatible', 'differs', 'undecided', 'undecided')
+    """
+    if side := concludes(wins, losses):
+        return AGREES if side > 0 else DIFFERS
+    return COMPATIBLE if wins + losses >= ENOUGH and wins > losses else UNDECIDED
+
+
+def judge_like(a: Floats, b: Floats, draw: float = 0.0) -> str:
+    """Return the verdict on two methods (D,) said to be about the same on D sets, within LIKE of each other.
+
+    It agrees where each is at most LIKE times the other (or as much as `draw` above) on more sets than chance gives,
+    differs where one is above that on more sets than chance gives, and is compatible where most sets are near.
+
+    >>> ten = np.ones(10)
+    >>> judge_like(ten, 1.01 * ten), judge_like(ten, 1.2 * ten), judge_like(ten[:5], ten[:5])
+    ('agrees', 'differs', 'undecided')
+    >>> some = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.3, 1.3, 0.7])
+    >>> judge_like(some, ten[:9]), judge_like(some[3:], ten[3:9])
+    ('compatible', 'undecided')
+    """
+    sides = []
+    for x, y in ((a, b), (b, a)):
+        within = int(((x <= LIKE * y) | (np.abs(x - y) <= draw)).sum())
+        sides.append(concludes(within, len(x) - within))
+    if min(sides) == 1:
+        return AGREES
+    if min(sides) == -1:
+        return DIFFERS
+    near = (np.maximum(a, b) <= LIKE * np.minimum(a, b)) | (np.abs(a - b) <= draw)
+    return COMPATIBLE if len(a) >= ENOUGH and 2 * near.sum() > len(a) else UNDECIDED
+
+
+def judge_mean(paper: float, ours: float, sd: float, splits: int, half_digit: float) -> str:
+    """Return the verdict on a printed mean: ours is the mean of `splits` figures with standard deviation `sd`.
+
+    It agrees within two standard errors of ours and the half of the last printed digit, is compatible within two of
+    the difference of such means (the paper's has an error too), and undecided without a spread.
+
+    >>> [judge_mean(96.5, ours, 1.5, 100, 0.05) for ours in (96.7, 96.9, 97.1)]
+    ['agrees', 'compatible', 'differs']
+    """
+    if splits < 2:
+        return UNDECIDED
+    error, away = 2.0 * sd / np.sqrt(splits), abs(ours - paper) - half_digit
+    return AGREES if away <= error else COMPATIBLE if away <= np.sqrt(2.0) * error else DIFFERS
+
+
+def judge_order(ours: Floats, paper: Floats) -> tuple[str, float, float]:
+    """Return the verdict on the order of methods (K,) by a figure of each, Kendall's tau and its exact p.
+
+    >>> judge_order(np.arange(6.0), 100 * np.arange(6.0))[0], judge_order(-np.arange(6.0), np.arange(6.0))[0]
+    ('agrees', 'differs')
+    """
+    from scipy.stats import kendalltau
+
+    if len(ours) < 2:
+        return UNDECIDED, float("nan"), 1.0
+    tau, p = map(float, kendalltau(ours, paper))
+    if p <= SURE:
+        return (AGREES if tau > 0 else DIFFERS), tau, p
+    return (COMPATIBLE if len(ours) >= ENOUGH and tau > 0 else UNDECIDED), tau, p
