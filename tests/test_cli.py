@@ -486,7 +486,10 @@ def test_fit_says_which_solver_a_sample_chose_and_how_many_passes_were_made(tmp_
     ("more", "error"),
     [
         (["--kind", "size"], "--kind 'size' names no kind; expected COLUMN=KIND"),
-        (["--family", "tan"], "family 'tan' is not fitted to tables read in batches; expected 'lr', 'alr', 'hlr', "),
+        (
+            ["--family", "tan"],
+            "tan is not fitted to a table that is read in batches; expected one of 'lr', 'alr', 'hlr', ",
+        ),
         (["--out", "/nowhere/model.zip"], "there is no folder '/nowhere'"),
         (["--target", "klass"], "no column is called 'klass'; did you mean 'class'"),
         (["--family", "anje", "--keep", "0.3"], "--keep is for hlr, halr, salr, hsalr; anje has no such setting"),

@@ -117,15 +117,11 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
         folder = f"there is no folder {str(options.out.parent)!r} to write the model to"
         raise Refused(f"{str(options.out)!r} is a folder; a file was expected" if options.out.is_dir() else folder)
     from alrviz.data.stream.table import open_table
-    from alrviz.fitting.families import FAMILIES, STREAMS
+    from alrviz.fitting.families import FAMILIES, STREAMS, require_streams
     from alrviz.fitting.recipe import Recipe
     from alrviz.fitting.runs.run import Run
 
-    if options.family not in STREAMS:
-        raise Refused(
-            f"family {options.family!r} is not fitted to tables read in batches; expected "
-            f"{', '.join(map(repr, STREAMS))}"
-        )
+    require_streams(options.family)
     began, said = time.monotonic(), Progress()
     kinds = dict(kind_of(text) for text in options.kind)
     said_of = {name: getattr(options, name) for name in _SETTINGS}

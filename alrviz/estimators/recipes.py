@@ -106,7 +106,8 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y : array (N,)
             Class labels, two different ones at least. None for a table read in batches, which has its class.
         sample_weight : array (N,), optional
-            How often each row counts, in everything: cuts, counts and log loss. 2 is the row twice, 0 no row.
+            How often each row counts, in everything: cuts, counts and log loss. 2 is the row twice, 0 no row; their sum
+            is how many rows there are: weights that sum to 1 say that nothing can be told from so few.
         on_step : callable, optional
             Called with each `Step` of the fit, where the family has steps; the fit ends there if it returns True.
             scikit-learn's callbacks (`set_callbacks`) see the same steps.

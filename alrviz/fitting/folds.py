@@ -14,7 +14,7 @@ from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
 
 Rows = NDArray[np.intp]
-# Of alpha="cv": folds, and the rows beyond which one of them is enough.
+# Of alpha="cv", alpha="auto" and order="auto": folds, and the rows beyond which one of them is enough.
 FOLDS, MANY = 3, 20_000
 _GROUPS = 5000  # up to which scikit-learn shares them out evenly by size and class: it takes a millisecond for each
 

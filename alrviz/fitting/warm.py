@@ -51,7 +51,8 @@ _streams: set[tuple[np.dtype, int]] = set()
 
 def warm_fit(recipe: "Recipe", n_classes: int, wide: bool) -> float:
     """Make the passes of a fit ready, of wide keys or not; return the seconds it took (0.0 if they were)."""
-    bends = chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
+    tunes = recipe.params.get("alpha") == "auto"  # by TRON, whatever fits then
+    bends = tunes or chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
     seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")], bends)
     seconds += warm_single(wide) if recipe.solver in STOCHASTIC else 0.0
     return seconds + (warm_steps() if recipe.cuts == "smooth" else 0.0)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import rows as row_kernels
 from alrviz.kernels import score_table as kernels
+from alrviz.memory import free_memory
 from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
@@ -52,11 +53,12 @@ class ScoreTable:
         index: where cells lie.
         cells: (2T + S, C) cell table.
         blocks: a cover of the tuples; inner blocks are not used.
-        most: bytes that may be held.
+        most: bytes that may be held; None for MOST_BYTES, or a sixteenth of what is free now where that is less.
     """
 
-    def __init__(self, index: CellIndex[AnySpace], cells: Floats, blocks: Sequence[Block], most: int = MOST_BYTES):
+    def __init__(self, index: CellIndex[AnySpace], cells: Floats, blocks: Sequence[Block], most: int | None = None):
         self._index, self._cells = index, cells
+        most = min(MOST_BYTES, free_memory() // 16) if most is None else most
         lanes, self._padded = lanes_of(cells.shape[1])
         self._width = (0,) * lanes
         self._most = max(1, most // (8 * self._padded + _FOUND))

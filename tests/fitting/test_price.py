@@ -13,7 +13,9 @@ from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting import prepare
+from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.families.density import reference_seconds
+from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing import price as price_module
 from alrviz.fitting.pricing.price import PLANNED, SAMPLE, estimate_seen, price, price_of, price_stream, require_memory
@@ -350,3 +352,22 @@ def test_what_a_stream_takes_grows_with_threads_only_while_its_tables_are_small(
     assert bytes_of(500_000, 64) == bytes_of(500_000, 1)
     assert 0.5e9 < bytes_of(500_000, 1) < 0.9e9, "beside the process itself: measured 0.65"
     assert bytes_of(500_000, 1, "tron") > 2 * bytes_of(500_000, 1)
+
+
+@pytest.mark.parametrize("levels", [(3, 9, 2, 5, 4), (40, 50, 60, 30)])
+def test_the_folds_that_find_alpha_are_in_the_price(levels):
+    """Over cells, and by what few rows share: not less than the arrays that the folds hold."""
+    encoded = table(300, levels)
+    plain, auto = (price_of(encoded, Recipe("hlr", order=2, alpha=alpha)) for alpha in (1.0, "auto"))
+    request = FitRequest(
+        Prepared(encoded, None, None, 1), (of := Recipe("hlr", order=2, alpha="auto")), of.params, print
+    )
+    tracemalloc.start()
+    folds = alpha_folds._to_tune(request)
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(folds) == 3
+    assert auto.bytes - plain.bytes > held
+    tight = price_of(encoded, of, max_memory=plain.bytes + held // 2)
+    with pytest.raises(MemoryLimitError, match="alpha='auto' has 3 folds in memory beside the fit"):
+        require_memory(tight)

@@ -197,11 +197,13 @@ def priced(
 
     Of a table larger than memory: parameters and tables by its sample, the seconds of a pass by its rows.
     """
+    from alrviz.fitting.families.selected import most_kept
     from alrviz.fitting.parallel_compile import CompileProcess
     from alrviz.fitting.prepare import prepare
     from alrviz.fitting.pricing.price import of_likely_order, price_of
     from alrviz.fitting.runs.run import Run
     from alrviz.fitting.warm import warm_covers
+    from alrviz.models.cell_space import sizes_of
 
     if isinstance(dataset, Stream):
         for recipe in recipes:
@@ -209,8 +211,9 @@ def priced(
         found, columns = [], dataset.sample.X.shape[1]
         chunks = 4 * CHUNK * (2 * columns + 12)  # that are read ahead, and gone over
         for recipe, (name, price) in zip(recipes, priced(dataset.sample, recipes, stop, tell, n_jobs), strict=True):
-            order, keep = recipe.params["order"], recipe.params.get("keep", 1.0)
-            tuples = comb(columns, order if isinstance(order, int) else columns) * (keep if keep != "auto" else 1.0)
+            counted = recipe.definition.counted(of_likely_order(recipe, columns).params, columns)
+            sizes, keep = sizes_of(counted[-1]), recipe.params.get("keep", 1.0)
+            tuples = sum(most_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
             seconds = dataset.n_rows * tuples * max(2, dataset.sample.n_classes) / VISITED
             found.append((name, replace(price, seconds_per_pass=seconds, bytes=price.bytes + chunks)))
         return found

@@ -16,7 +16,7 @@ from alrviz.fitting.folds import FOLDS, MANY, split_folds
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import price_of, require_memory
+from alrviz.fitting.pricing.price import Price, PriceRequest, price_of, require_memory
 from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTrial, AlphaTuned, Fold, RowFold, judged_on, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import SharedRows, shared
@@ -43,6 +43,25 @@ NEARLY = 1e-9
 def with_number(params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the parameters of a fit whose alpha is still to be found."""
     return {**params, "alpha": BEFORE} if params.get("alpha") == AUTO else params
+
+
+def with_folds(price: Price, request: PriceRequest) -> Price:
+    """Return the price of a fit together with its folds, which are in memory beside it while alphas are searched."""
+    recipe, rows = request.recipe, request.encoded.n_rows
+    if recipe.params.get("alpha") != AUTO or price.refused:
+        return price
+    folds = 1 if rows > MANY else FOLDS
+    each = price.bytes
+    if by_rows(recipe, request.encoded):  # a third of the rows beside the others, and the others beside themselves
+        each = 4 * rows * rows * (_n_alphas(recipe) + 1)
+    needed, refused = price.bytes + folds * each, ""
+    if needed > price.allowed:
+        refused = (
+            f"alpha='auto' has {folds} fold{'s' * (folds > 1)} in memory beside the fit: about {needed / 2**20:,.0f} "
+            f"MiB here, and {price.allowed / 2**20:,.0f} MiB may be used. Choose a number for alpha, a lower order, "
+            "fewer levels or columns, or a higher max_memory"
+        )
+    return replace(price, bytes=needed, refused=refused)
 
 
 def tuned(made: BuiltFit, request: FitRequest) -> BuiltFit:

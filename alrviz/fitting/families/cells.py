@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.data.stream.coding import choosing_size
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
-from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_number
+from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_folds, with_number
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
 from alrviz.fitting.families.counted import (
     InMemory,
@@ -117,8 +117,8 @@ class CellFamily(Family):
         return order
 
     def price(self, request: PriceRequest) -> Price:
-        """By cells, counted or estimated."""
-        return price_cells(request)
+        """By cells, counted or estimated; with those of the folds that find alpha."""
+        return with_folds(price_cells(request), request)
 
     def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
         """The passes of the fit, of keys of 32 bits or not."""
