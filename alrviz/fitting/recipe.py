@@ -201,6 +201,10 @@ class Recipe:
         return Recipe.from_json, (self.to_json(),)
 
 
+# What AutoClassifier fits.
+AUTOMATIC = Recipe("hlr", order="auto", alpha="auto", center="shares", discretize="smooth")
+
+
 def require_recipe(given: object) -> None:
     """Raise `RecipeError` for what is no recipe, saying how one is made of it."""
     if not isinstance(given, Recipe):

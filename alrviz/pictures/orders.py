@@ -10,6 +10,7 @@ bars of a standard error.
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import cycle
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.statistics.measures import loss_text
 
 MUTED = 0.7  # opacity of reliability curves that are not marked
+_AUTO = family_colour("hlr")  # of AutoClassifier's model
 _ROOM = 0.45  # of an order, left of the first and right of the last
 COSTS: Mapping[str, str] = {"parameters": "parameters (log)", "train_seconds": "seconds per fit (log)"}
 
@@ -36,6 +38,7 @@ def orders(
     chosen: int | None = None,
     absent: Mapping[int, str] | None = None,
     reference: tuple[str, float] | None = None,
+    automatic: Mapping[str, float] | None = None,
     *,
     dark: bool = False,
 ) -> dict[str, Picture]:
@@ -44,7 +47,8 @@ def orders(
     rows: the study's frame (order, repeat, fold, log_loss, ...), maybe empty. lines: its summary, a line an order.
     compared: the orders. label: the family's, for the colour.
     chosen: the verdict's order. absent: a word for each order that has no fit ("refused"). reference: the name and mean
-    of a model without an order, a dashed line across.
+    of a model without an order, a dashed line across. automatic: a line as of an order (log_loss, se, ...) of the model
+    that chooses its own, {} while there is none; None where there will be none: its place is beside the orders.
     """
     rows = rows[rows.order.notna()] if len(rows) else rows
     folds = _folds(rows)
@@ -54,7 +58,9 @@ def orders(
     error = np.array([line.se for line in found.values()], dtype=float)
     spread = np.nan_to_num(error)
     level = [] if reference is None else [reference[1]]
-    low, high = _range([*folds["ys"], mean - spread, mean + spread, level])
+    own, auto = automatic or {}, max(compared) + 1
+    reach = own["log_loss"] + np.nan_to_num(own["se"]) * np.array([-1, 1]) if own else np.empty(0)
+    low, high = _range([*folds["ys"], mean - spread, mean + spread, level, reach])
     here = [k for k, order in enumerate(found) if order == chosen]
     means = {
         "x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error,
@@ -65,27 +71,44 @@ def orders(
     across: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
     if reference is not None and len(x):
         words = f"{reference[0]} {loss_text(reference[1])}"
-        ends, far = (x.min() - _ROOM, x.max() + _ROOM), int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1]))
+        ends, far = (
+            (x.min() - _ROOM, (x.max() if automatic is None else auto) + _ROOM),
+            int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1])),
+        )
         across = {
             "x": ends[:1], "right": ends[1:], "y": level, "words": [words],
             "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],  # farther from a point's number
         }  # fmt: skip
-    of: dict[str, Any] = {"x": (min(compared) - _ROOM, max(compared) + _ROOM), "key": (tuple(compared), label, dark)}
+    places = [*compared, *([] if automatic is None else [auto])]
+    of: dict[str, Any] = {
+        "x": (min(places) - _ROOM, max(places) + _ROOM),
+        "key": (tuple(compared), label, dark, automatic is None),
+    }
+    beside: dict[str, Any] = {
+        "orders": compared,
+        "auto": None if automatic is None else auto,
+        "label": label,
+        "dark": dark,
+    }
+    columns = ("x", "y", "low", "high", "error", "words")
+    values = (auto, own["log_loss"], *reach, own["se"], loss_text(own["log_loss"])) if own else ()
+    alone = {name: [values[k]] if own else [] for k, name in enumerate(columns)}
     pictures = {
         "losses": Picture(
-            draw=partial(_losses, orders=compared, label=label, dark=dark),
+            draw=partial(_losses, **beside),
             y=(low, high), labels=("", "held-out log loss (nats per row)"),
             data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": said,
-                  "reference": across}, **of,
+                  "reference": across, "automatic": alone}, **of,
         )
     }  # fmt: skip
     for name, title in COSTS.items():
-        part = _cost(name, x, found)
-        y = log_range(part["y"])
+        part = _cost(name, x, list(found.values()))
+        single = _cost(name, np.array([auto] if own else [], float), [SimpleNamespace(**own)] if own else [])
+        y = log_range(np.concatenate([part["y"], single["y"]]))
         pictures[name] = Picture(
-            draw=partial(_costs, orders=compared, label=label, dark=dark),
-            y=y, labels=("", title), data={"points": part}, parts={"ticks": {"ticks": power_ticks(*y)}},
-            axes={"y_axis_type": "log"}, **of,
+            draw=partial(_costs, **beside),
+            y=y, labels=("", title), data={"points": part, "automatic": single},
+            parts={"ticks": {"ticks": power_ticks(*y)}}, axes={"y_axis_type": "log"}, **of,
         )  # fmt: skip
     return pictures
 
@@ -104,8 +127,8 @@ def _folds(rows: pd.DataFrame) -> Data:
     }
 
 
-def _cost(name: str, x: Any, found: Mapping[int, Any]) -> Data:
-    values = np.array([getattr(line, name) for line in found.values()], dtype=float)
+def _cost(name: str, x: Any, found: Sequence[Any]) -> Data:
+    values = np.array([getattr(line, name) for line in found], dtype=float)
     known = np.isfinite(values) & (values > 0)
     texts = [short_count(value) if name == "parameters" else short_seconds(value) for value in values[known]]
     return {"x": x[known], "y": values[known], "words": texts}
@@ -152,10 +175,14 @@ def order_name(order: int) -> str:
     return f"n = {order}" if order else "class prior"
 
 
-def _losses(plot: Plot, orders: Sequence[int], label: str, dark: bool) -> None:
+def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dark: bool) -> None:
     fig, means, reference = plot.figure, plot["means"], plot["reference"]
     colour, ink, quiet = family_colour(label), readable(family_colour(label), dark), readable(GREY, dark)
-    _dress(fig, {order: order_name(order) for order in orders})
+    _dress(fig, {order: order_name(order) for order in orders} | ({} if auto is None else {auto: "AutoClassifier"}))
+    alone = plot["automatic"]
+    fig.segment("x", "low", "x", "high", source=alone, line_color=_AUTO, line_width=3)
+    single = fig.scatter("x", "y", source=alone, color=_AUTO, size=11, marker="diamond")
+    _words(fig, alone, readable(_AUTO, dark), bold=True, x_offset=10, y_offset=8)
     thin = fig.multi_line("xs", "ys", source=plot["folds"], line_color=GREY, line_alpha=0.6, line_width=1.2)
     fig.line("x", "y", source=means, line_color=colour, line_width=3)
     fig.segment("x", "low", "x", "high", source=means, line_color=colour, line_width=3)
@@ -166,12 +193,16 @@ def _losses(plot: Plot, orders: Sequence[int], label: str, dark: bool) -> None:
     _words(fig, reference, quiet, x="at", x_offset="dx", y_offset=-2, text_align="align")
     _words(fig, plot["absent"], quiet, y_offset=-4, text_align="center")
     tips = [("order", "@x"), ("mean", "@y{0.0000}"), ("standard error", "@error{0.0000}")]
-    fig.add_tools(HoverTool(renderers=[dots], tooltips=tips), HoverTool(renderers=[thin], tooltips=[("fold", "@fold")]))
+    fig.add_tools(
+        HoverTool(renderers=[dots, single], tooltips=tips), HoverTool(renderers=[thin], tooltips=[("fold", "@fold")])
+    )
 
 
-def _costs(plot: Plot, orders: Sequence[int], label: str, dark: bool) -> None:
+def _costs(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dark: bool) -> None:
     fig, points, colour = plot.figure, plot["points"], family_colour(label)
-    _dress(fig, {order: f"n = {order}" for order in orders})
+    _dress(fig, {order: f"n = {order}" for order in orders} | ({} if auto is None else {auto: "Auto"}))
+    fig.scatter("x", "y", source=plot["automatic"], color=_AUTO, size=9, marker="diamond")
+    _words(fig, plot["automatic"], readable(_AUTO, dark), y_offset=-8, text_align="center")
     plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     fig.min_height = 120
     fig.line("x", "y", source=points, line_color=colour, line_width=2.4)

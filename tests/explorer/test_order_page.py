@@ -12,7 +12,9 @@ from alrviz.explorer.session.managed_jobs import ManagedStudy
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets.study_costs import Costs, costs_html
+from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.protocols.choose_order import OrderVerdict
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until_study as until
@@ -64,7 +66,7 @@ def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page
         1,
         2,
         3,
-        None,  # boosting
+        None,  # boosting, AutoClassifier
     } - refused
     narrow.close()
 
@@ -88,9 +90,51 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     race_page.close()
 
 
+def test_autoclassifiers_model_is_used_where_it_is_better(page):
+    mine = AUTOMATIC.replace(order=2, alpha=(0.001, 0.5))
+
+    class Ahead:
+        recipe = staticmethod(lambda: Recipe("lr", order=2, alpha=0.3))
+        verdict = staticmethod(lambda: OrderVerdict(2, 2, "", automatic=mine))
+
+    assert racers_of(Ahead(), 7) == (mine.replace(seed=7), Recipe("lr", order=2, alpha=0.3, seed=7))
+    page.study_view.verdict = Ahead.verdict()
+    assert page.offer() == "all orders, n = 2"
+    page.session.offered = racers_of(Ahead(), page.session.seed)
+    race_page = ConvergencePage(page.session)
+    race_page.view()
+    race_page.on_shown()
+    assert [recipe.params["alpha"] for recipe in race_page.recipes] == [(0.001, 0.5), 0.3]
+    assert {recipe.discretize for recipe in race_page.recipes} == {"smooth", "mdl"}
+    assert read_link(page.session.link).recipes == race_page.recipes
+    race_page.close()
+
+
+def test_of_all_orders_each_has_the_middle_one_of_its_alphas():
+    class Chosen:
+        recipe = staticmethod(lambda: Recipe("hlr", order=2, alpha="auto"))
+        verdict = staticmethod(lambda: OrderVerdict(2, 2, ""))
+        frame = staticmethod(
+            lambda: pd.DataFrame({"order": [2, 2, 2, 1], "outcome": "x", "alpha_chosen": float("nan"),
+                                  "alpha_1": [0.1, 0.3, 1.0, 9.0], "alpha_2": [5.0, 7.0, 6.0, None]})
+        )  # fmt: skip
+
+    mine, beside = racers_of(Chosen(), 0)
+    assert (mine.family, mine.params["alpha"], beside.family, beside.params["alpha"]) == ("hlr", (0.3, 6.0), "lr", 6.0)
+
+
+def test_a_family_of_all_orders_finds_an_alpha_for_each_and_keeps_what_is_typed(page):
+    page._chosen("family", "hlr")
+    assert page.spec.recipe.params["alpha"] == 0.1
+    page._chosen("alpha", "cv")
+    page._chosen("family", "halr")
+    assert page.spec.recipe.params["alpha"] == "auto", "one for all orders is not what these are for"
+
+
 def test_the_class_shares_are_not_used():
     class Nothing:
         recipe = staticmethod(lambda: None)
+        verdict = staticmethod(lambda: OrderVerdict(0, 0, ""))
 
     assert racers_of(Nothing(), 0) == ()
 
@@ -98,6 +142,7 @@ def test_the_class_shares_are_not_used():
 def test_a_chosen_alpha_is_the_middle_one_of_the_folds():
     class Chosen:
         recipe = staticmethod(lambda: OrderSpec.first[0].replace(order=2))
+        verdict = staticmethod(lambda: OrderVerdict(2, 2, ""))
         frame = staticmethod(
             lambda: pd.DataFrame({"order": [2, 2, 2, 1], "outcome": "x", "alpha_chosen": [0.1, 0.3, 1.0, 9.0]})
         )

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from alrviz.pictures import orders
+from alrviz.pictures.picture import Plot
 from alrviz.views.core.live_figure import LiveFigure
 
 
@@ -132,3 +133,20 @@ def test_reliability_marks_one_line_and_its_errors():
 def test_a_rivals_words_stand_at_the_end_that_is_farther_from_a_number(level, align):
     what = made(pd.DataFrame(), lines([0.65, 0.45, 0.5]), reference=("boosting", level))
     assert what["losses"]["reference"]["align"] == [align]
+
+
+def test_the_model_that_chooses_its_order_has_a_place_beside_the_orders():
+    own = {"log_loss": 0.3, "se": 0.1, "parameters": 70.0, "train_seconds": 3.0}
+    what = made(pd.DataFrame(), lines([0.65, 0.45, 0.5]), automatic=own)
+    alone = {name: value[0] for name, value in what["losses"]["automatic"].items()}
+    assert alone == {"x": 3, "y": 0.3, "low": pytest.approx(0.2), "high": 0.4, "error": 0.1, "words": "0.300"}
+    assert what["losses"].x[1] > 3
+    assert what["losses"].y[0] < 0.2
+    assert (what["parameters"]["automatic"]["words"], what["train_seconds"]["automatic"]["words"]) == (
+        ["70"],
+        ["3.0 s"],
+    )
+    assert "AutoClassifier" in Plot(what["losses"], "x").figure.xaxis[0].major_label_overrides.values()
+    without = made(pd.DataFrame(), lines([0.65, 0.45, 0.5]))
+    assert without["losses"].x[1] < 3
+    assert without["losses"].key != what["losses"].key

@@ -12,9 +12,9 @@ from alrviz.data.demos import demo_frame, load_demo
 from alrviz.data.demos.made import skewed
 from alrviz.data.read import read_table
 from alrviz.errors import RecipeError, for_page
-from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.study_task import Result
-from alrviz.studies.protocols.choose_order import choose_order
+from alrviz.studies.protocols.choose_order import automatic_line, choose_order
 from alrviz.studies.statistics.significance import corrected_error
 from alrviz.views.studies.compare_words import sentence_html
 
@@ -208,6 +208,26 @@ def test_the_verdict_names_the_cuts_it_stands_on_and_boosting_that_is_ahead():
     assert found.clear
     assert found.notes[0] == "cuts of numeric columns: 10 quantiles"
     assert "(accuracy +" in found.sentence
+
+
+def test_the_verdict_names_what_autoclassifier_takes_and_gives_its_recipe_where_it_is_better():
+    asked = {"orders": (1, 2), "repeats": 1, "references": True, "n_jobs": 1}
+    study = choose_order(load_demo("monks-1"), Recipe("lr", alpha=1.0), **asked).run()
+    verdict, folds = study.verdict(), study.automatic()
+    assert folds.order_chosen.tolist() == [2] * 5
+    assert "; AutoClassifier takes all orders up to n = 2 (in 5 of 5 folds): 0.0" in verdict.sentence
+    assert "lower than the best of them by 0." in verdict.sentence
+    assert verdict.automatic.replace(alpha="auto", order="auto", keep=1.0) == AUTOMATIC
+    assert verdict.automatic.params["alpha"] == (
+        pytest.approx(folds.alpha_1.median(), rel=5e-3), pytest.approx(folds.alpha_2.median(), rel=5e-3)
+    )  # fmt: skip
+    assert automatic_line(study)["log_loss"] == pytest.approx(folds.log_loss.mean())
+    assert study.recipe().family == "lr"
+    assert set(study.reliability().order) == {1, 2}
+
+
+def test_what_autoclassifier_fits_is_one_recipe():
+    assert alrviz.AutoClassifier().to_recipe() == AUTOMATIC.replace(holdout=0.0)
 
 
 def test_boosting_is_no_order():

@@ -104,6 +104,7 @@ class HLR(HierarchicalFamily, LR):
     """hLR^n: weights of the cells of all orders up to n."""
 
     name = words = "hlr"
+    rival = "lr"
     about = f"""hLR^n, LR over the cells of one column, of two, ... and of n, all at once.
 
         log p(k|x) = b_k + sum over tuples t of 1 to n columns of  w[x_t, k]

@@ -90,8 +90,9 @@ def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     Columns: train_rows, test_rows, outcome, sentence, log_loss, error, rmse, brier, ece, balanced_error,
     average_precision_loss, train_log_loss, n_iter, evaluations, parameters, solver, memory, alpha_chosen,
     numeric_columns, lost_columns (those of them that no cut divides: all values are one level), lost_names (the first
-    three), train_seconds, classify_seconds; and the bins of `measures.reliability` as lists, which are in results and
-    not in frames. What a family has not is None or NaN.
+    three), train_seconds, classify_seconds; alpha_1, ... where there is one for each order, order_chosen and
+    keep_chosen where order="auto"; and the bins of `measures.reliability` as lists, which are in results and not in
+    frames. What a family has not is None or NaN.
     """
     made = predict_fold(task, table, stop)
     row = {
@@ -189,7 +190,12 @@ def _ended(estimator: RecipeClassifier) -> Row:
     if choice is not None:
         row |= {"solver": choice.solver, "memory": int(choice.memory)}
     chosen = getattr(estimator, "alpha_", getattr(estimator, "alpha", None))
-    row["alpha_chosen"] = float(chosen) if isinstance(chosen, float | int) else float("nan")  # of several none
+    row["alpha_chosen"] = float(chosen) if isinstance(chosen, float | int) else float("nan")
+    if isinstance(chosen, tuple):  # one for each order
+        row |= {f"alpha_{order}": float(alpha) for order, alpha in enumerate(chosen, 1)}
+    if getattr(estimator, "order", None) == "auto":
+        fitted = estimator._recipe.params
+        row |= {f"{name}_chosen": fitted[name] for name in ("order", "keep") if name in fitted}
     row["parameters"] = _parameters(estimator)
     return row
 

@@ -24,7 +24,7 @@ Row = dict[str, Any]
 # What a row holds that is a table of its own, {column: list}: results have it, frames do not.
 RELIABILITY = "reliability"
 # Of what tasks hold: to be raised when the same task gives other numbers or columns without another version of alrviz.
-NUMBERS = 5
+NUMBERS = 6
 PRIOR = -1  # the racer that is no recipe: the class prior, the model of order 0
 
 

@@ -5,13 +5,15 @@ loss less the best order's on fold j, and its mean may be up to the Nadeau-Bengi
 is the class prior. alpha is chosen and columns are cut inside the training rows of each fold.
 
 What is gained is weighed against its error and its cost: a gain below two of its errors, or below a hundredth of the
-loss for many times the parameters, is said to be hardly one. Boosting, which cuts numbers as it needs, is judged on the
-same folds: where it is ahead the verdict says so.
+loss for many times the parameters, is said to be hardly one. AutoClassifier's model, which has all orders at once and
+chooses how many inside the training rows of each fold, and boosting, which cuts numbers as it needs, are judged on the
+same folds: the verdict says where they are.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError, Sentence
 from alrviz.estimators.make import make_estimator
-from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
@@ -47,6 +49,8 @@ class OrderVerdict:
         sentence: for the reader.
         clear: whether what the order gains over the one below is sure and worth its parameters.
         notes: sentences on what it stands on: the cuts of numeric columns, boosting beside it.
+        automatic: AutoClassifier's model as most folds chose it, where it loses less than every order by more than an
+            error; else None.
     """
 
     order: int | None
@@ -54,6 +58,7 @@ class OrderVerdict:
     sentence: str
     clear: bool = True
     notes: tuple[str, ...] = ()
+    automatic: Recipe | None = None
 
 
 class OrderStudy(Study):
@@ -68,6 +73,11 @@ class OrderStudy(Study):
         order = self.verdict().order or -1
         return next((recipe for recipe in self.recipes if recipe.params.get("order") == order), None)
 
+    def about(self, racer: int) -> dict[str, Any]:
+        """Return the same as of any study; a model that chooses its order has none."""
+        about = super().about(racer)
+        return {**about, "order": None} if about["order"] == "auto" else about
+
     def refused(self) -> dict[int, str]:
         """Return the orders of which every fit so far has failed, each with what the first of them said."""
         return _refused(self.frame())
@@ -77,10 +87,26 @@ class OrderStudy(Study):
 
         Empty where there are none yet, or it was not asked for.
         """
+        return self._beside("hgb")
+
+    @property
+    def judges_automatic(self) -> bool:
+        """Whether AutoClassifier's model is judged too."""
+        return any(recipe.params.get("order") == "auto" for recipe in self.recipes)
+
+    def automatic(self) -> "pd.DataFrame":
+        """Return the same of AutoClassifier's model; order_chosen, keep_chosen, alpha_1, ... are each fold's choice."""
+        return self._beside("hlr")
+
+    def _beside(self, family: str) -> "pd.DataFrame":
         losses, frame = _losses(self), self.frame()
-        if not len(losses) or not (frame.label == BOOSTING.label).any():
+        racer = next(
+            (k for k, of in enumerate(self.recipes) if of.family == family and self.about(k)["order"] is None), None
+        )
+        mine = frame[(frame.racer == racer) & (frame.outcome != "failed")] if len(frame) else frame
+        if not len(losses) or not len(mine):
             return frame.iloc[:0]
-        mine = frame[(frame.label == BOOSTING.label) & (frame.outcome != "failed")].set_index(["repeat", "fold"])
+        mine = mine.set_index(["repeat", "fold"])
         best = losses[losses.mean().idxmin()]
         both = mine.loc[mine.index.intersection(losses.index)]
         return both.assign(gap=best.loc[both.index] - both.log_loss).reset_index()
@@ -116,7 +142,8 @@ def choose_order(
         recipe: of the models, whatever its order; None: Recipe("lr", alpha="cv").
         orders: to compare; 0 is the class prior. Orders above the number of columns are left out.
         repeats, folds: the cross-validation, the same for every order.
-        references: whether boosting (Recipe("hgb"), scikit-learn's) is judged on the same folds; it has no order.
+        references: whether AutoClassifier's model and boosting (Recipe("hgb"), scikit-learn's) are judged on the same
+            folds; they have no order of their own.
         seed: of the shuffles.
         run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
@@ -146,7 +173,7 @@ def choose_order(
             f"the highest order here is {highest}"
         )
     recipes = [recipe.replace(order=order) for order in chosen if order > 0]
-    recipes += [BOOSTING] if references else []
+    recipes += [AUTOMATIC, BOOSTING] if references else []
     repeats = 1 if dataset.splitting.when is not None else repeats
     splits = repeated_folds(repeats, folds, seed)
     tasks = fold_tasks(dataset.hash, recipes, splits, seed)
@@ -198,7 +225,7 @@ def summary(study: Study) -> "pd.DataFrame":
     return pd.DataFrame(lines)
 
 
-def _verdict(study: Study) -> OrderVerdict:
+def _verdict(study: OrderStudy) -> OrderVerdict:
     losses, lines = _losses(study), study.summary()
     refused = _refused(study.frame()).items()
     lost = "".join(f"; n = {order} could not be fitted: {why}" for order, why in refused)
@@ -210,7 +237,8 @@ def _verdict(study: Study) -> OrderVerdict:
     order = simplest_within_error(losses, ratio.test_rows, ratio.train_rows)
     by_order = lines.set_index("order")
     clear = _clear(by_order, int(order))
-    sentence = _sentence(by_order, int(order), int(best), clear) + lost
+    automatic, ahead = _automatic_words(study)
+    sentence = _sentence(by_order, int(order), int(best), clear) + automatic + lost
     dataset = study.dataset
     rows = f"split {dataset.splitting.words}" if dataset.splitting.when is not None else dataset.splitting.words
     notes = (
@@ -220,7 +248,8 @@ def _verdict(study: Study) -> OrderVerdict:
         cuts_note(study),
         _boosting_note(study, by_order.loc[best].log_loss),
     )
-    return OrderVerdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note))
+    own = automatic_recipe(study.automatic()) if ahead else None
+    return OrderVerdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note), own)
 
 
 def _clear(lines: "pd.DataFrame", order: int) -> bool:
@@ -236,14 +265,15 @@ def _clear(lines: "pd.DataFrame", order: int) -> bool:
 def _alpha_note(study: Study, order: int) -> str:
     """That the order's figures are those of an alpha that folds chose, and how a model is fitted that does so too."""
     recipe = next((recipe for recipe in study.recipes if recipe.params.get("order") == order), None)
-    if recipe is None or recipe.params.get("alpha") != "cv":
+    if recipe is None or recipe.params.get("alpha") not in ("cv", "auto"):
         return ""
-    frame = study.frame()
-    which = ""
-    if "alpha_chosen" in frame:
-        chosen = frame[(frame.order == order) & (frame.outcome != "failed")].alpha_chosen
-        low, middle, high = (f"{chosen.quantile(share):.3g}" for share in (0.0, 0.5, 1.0))
-        which = f" ({low})" if low == high else f" (from {low} to {high}, {middle} in the middle)"
+    frame, parts = study.frame(), list[str]()
+    mine = frame[(frame.order == order) & (frame.outcome != "failed")]
+    for name in alpha_columns(mine):
+        low, middle, high = (f"{mine[name].quantile(share):.3g}" for share in (0.0, 0.5, 1.0))
+        parts.append(low if low == high else f"from {low} to {high}, {middle} in the middle")
+        parts[-1] = parts[-1] if name == "alpha_chosen" else f"order {name.removeprefix('alpha_')}: {parts[-1]}"
+    which = f" ({'; '.join(parts)})" if parts else ""
     note = f"alpha was chosen inside each fold{which}: at another alpha n = {order} may be worse than the class prior"
     model = make_estimator(recipe)
     given, default = model.get_params(), type(model)().get_params()
@@ -253,14 +283,28 @@ def _alpha_note(study: Study, order: int) -> str:
     return Sentence(f"{note}; {call} chooses it in the same way, the default is alpha={default['alpha']!r}", note)
 
 
+def alpha_columns(folds: "pd.DataFrame") -> list[str]:
+    """Return the columns that say what alphas these folds chose: one, or one for each order."""
+    names = (name for name in folds.columns if re.fullmatch(r"alpha_(\d+|chosen)", name))
+    return [name for name in names if folds[name].notna().any()]
+
+
+def middle_alpha(folds: "pd.DataFrame") -> Any:
+    """Return the middle one of the alphas that these folds chose, or of those of each order; None where none did."""
+    alphas = tuple(float(f"{folds[name].median():.3g}") for name in alpha_columns(folds))
+    return alphas[0] if len(alphas) == 1 else alphas or None
+
+
 def cuts_note(study: Study) -> str:
     """How numeric columns were cut, and which of them no cut divides in most folds."""
     frame = study.frame()
     if "numeric_columns" not in frame or not frame.numeric_columns.max() > 0:
         return ""
-    cut = next(recipe for recipe in study.recipes if recipe.cuts != "keep")
+    racer, cut = next((k, recipe) for k, recipe in enumerate(study.recipes) if recipe.cuts != "keep")
     how = cuts_text(cut)
-    lines = frame[frame.numeric_columns > 0]
+    lines = frame[(frame.numeric_columns > 0) & (frame.racer == racer)]  # others may have cuts of their own
+    if not len(lines):
+        return ""
     typical = lines.sort_values("lost_columns").iloc[len(lines) // 2]
     lost, numeric = int(typical.lost_columns), int(typical.numeric_columns)
     if not lost:
@@ -270,10 +314,46 @@ def cuts_note(study: Study) -> str:
     return note + (", also where they tell something together; try quantiles" if cut.discretize == "mdl" else "")
 
 
-def _boosting_note(study: Study, best: float) -> str:
+def automatic_line(study: OrderStudy) -> dict[str, float]:
+    """Return the line of AutoClassifier's model as `summary` has those of orders: log_loss, se, parameters,
+    train_seconds; {} while it has no fold.
+    """
+    folds = study.automatic()
+    if not len(folds):
+        return {}
+    error = corrected_error(folds.log_loss.to_numpy(), folds.test_rows.mean(), folds.train_rows.mean())
+    names = ("log_loss", "parameters", "train_seconds")
+    return {"se": error, **{name: float(folds[name].mean()) for name in names}}
+
+
+def automatic_recipe(folds: "pd.DataFrame") -> Recipe:
+    """Return AutoClassifier's model with the order that most folds chose, and the middle ones of its alphas there.
+
+    folds: a line each, as `OrderStudy.automatic` has them.
+    """
+    order = int(folds.order_chosen.mode().iloc[0])
+    mine = folds[folds.order_chosen == order]
+    return AUTOMATIC.replace(order=order, alpha=middle_alpha(mine), keep=float(mine.keep_chosen.median()))
+
+
+def _automatic_words(study: OrderStudy) -> tuple[str, bool]:
+    """Where AutoClassifier's model is beside the best order, as the end of a sentence; whether it is clearly lower."""
+    folds = study.automatic()
+    if len(folds) < 2:
+        return "", False
+    gap, order = folds.gap.mean(), int(folds.order_chosen.mode().iloc[0])
+    error = corrected_error(folds.gap.to_numpy(), folds.test_rows.mean(), folds.train_rows.mean())
+    times = int((folds.order_chosen == order).sum())
+    name = "single columns" if order == 1 else f"all orders up to n = {order}"
+    what = f"AutoClassifier takes {name} (in {times} of {len(folds)} folds)"
+    loss, by = loss_text(folds.log_loss.mean()), f"by {loss_text(abs(gap))} ± {loss_text(error)}"
+    if abs(gap) <= error:
+        return f"; {what}: {loss}, level with the best of them", False
+    return f"; {what}: {loss}, {'lower' if gap > 0 else 'higher'} than the best of them {by}", bool(gap > 0)
+
+
+def _boosting_note(study: OrderStudy, best: float) -> str:
     """Whether boosting is ahead of the best order, on the folds that both have."""
-    if not isinstance(study, OrderStudy):
-        return ""
     folds = study.boosting()
     if len(folds) < 2:
         return ""

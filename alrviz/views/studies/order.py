@@ -14,7 +14,7 @@ from alrviz.errors import for_page
 from alrviz.pictures import orders as pictures
 from alrviz.pictures.orders import order_name, reliability
 from alrviz.pictures.palette import racer_colours
-from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict
+from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_line
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -85,7 +85,7 @@ class OrderStudyView(StudyView):
         orders, label = orders_of(study), study.recipes[0].label if study.recipes else "lr"
         drawn = pictures.orders(
             study.frame(), self.lines, orders, label, verdict.order, dict.fromkeys(study.refused(), "failed"), beside,
-            dark=self.dark,
+            automatic_line(study) if study.judges_automatic else None, dark=self.dark,
         )  # fmt: skip
         above = [n for n in orders if n]
         shades = racer_colours([label] * len(above), self.dark)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
@@ -14,17 +13,18 @@ from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
 from alrviz.fitting.families import choices
 from alrviz.fitting.families.param import in_digits
-from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import RecipePrice, by_cv, whole_seconds
-from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, choose_order
+from alrviz.studies.core.cost import RecipePrice, whole_seconds
+from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, choose_order, middle_alpha
 from alrviz.views.studies.order import OrderStudyView
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
+AUTO = "AutoClassifier"
 ORDERS = (1, 2, 3)  # and 0, the class prior, which costs nothing
-FAMILIES = {"lr": "lr", "alr": "alr", "AnJE": "anje"}
+FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
 CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE", "shares": "class shares"}
 
 _ROOM = room(360, 322)  # two lines of menus, the sentence, the row of Run
@@ -58,7 +58,9 @@ def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
     alpha = before.params.get("alpha", spec.alpha)
     recipe = Recipe(family, seed=before.seed, discretize=before.discretize, n_bins=before.n_bins)
     if "alpha" in recipe.params:
-        recipe = recipe.replace(alpha=alpha)
+        each = recipe.definition.params["alpha"].each  # one alpha for all orders is not what these are for
+        own = "auto" if each and alpha == "cv" else alpha if each or not isinstance(alpha, tuple) else alpha[-1]
+        recipe = recipe.replace(alpha=own)
     return replace(spec, recipes=(recipe,), alpha=alpha)
 
 
@@ -96,7 +98,7 @@ class OrderSpec(StudySpec):
     if row["outcome"] == "failed":
         print(row["order"], row["repeat"], row["fold"], row["sentence"])
     else:
-        name = "boosting" if row["order"] is None else row["order"]
+        name = "boosting" if row["label"] == "hgb" else "AutoClassifier" if row["order"] is None else row["order"]
         print(name, row["repeat"], row["fold"], f"{row['log_loss']:.6f}")
 print(study.summary())
 verdict = study.verdict()
@@ -119,21 +121,23 @@ for sentence in (verdict.sentence, *verdict.notes):
 
     def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
-        orders = [0, *(order for order, one in zip(ORDERS, priced, strict=True) if not one.refused)]
+        orders = [0, *(order for order, one in zip(ORDERS, priced, strict=False) if not one.refused)]
         return {"orders": orders} | super().arguments(priced) | {"references": True}
 
     def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price a fit of each order above 0."""
+        """Price a fit of each order above 0, and AutoClassifier's."""
         columns = dataset.X.shape[1]
         recipes = [self.recipe.replace(order=order) for order in ORDERS]
         high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
         priced = [*price_recipes(dataset, recipes[:columns], self.holdout, stop)]
         priced += [RecipePrice("", recipe, None, high) for recipe in recipes[columns:]]
-        return tuple(replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True))
+        named = (replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True))
+        (own,) = price_recipes(dataset, [AUTOMATIC], self.holdout, stop)
+        return (*named, replace(own, name=AUTO, lost=""))
 
     def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
         """Return the recipe, where it has an order above 0."""
-        return () if all(one.refused for one in priced) else self.recipes
+        return () if all(one.refused for one in priced[: len(ORDERS)]) else self.recipes
 
     def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
         """Return about how long it takes, boosting included."""
@@ -152,7 +156,7 @@ class OrderPage(StudyPage):
         "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"min(420px, {_ROOM} - {_BELOW}px)")
     }
     judges = True
-    use_hint = "race this order on the page Convergence"
+    use_hint = "race this model on the page Convergence"
 
     def price_line(self, known: Costs) -> str:
         """Return the time alone: the menus leave no more room, and the prices are beside the picture."""
@@ -169,8 +173,10 @@ class OrderPage(StudyPage):
             self.note.visible = False
 
     def offer(self) -> str:
-        """The verdict's order, where there is one."""
+        """The verdict's order, or AutoClassifier's, where there is one."""
         verdict = self.study_view.verdict
+        if verdict is not None and verdict.automatic is not None:
+            return f"all orders, n = {verdict.automatic.params['order']}"
         return "" if verdict is None or not verdict.order else f"n = {verdict.order}"
 
     def best(self) -> str | None:
@@ -180,22 +186,27 @@ class OrderPage(StudyPage):
         return None if chosen is None else str(study.names[study.recipes.index(chosen)])
 
     def racers(self) -> tuple[Recipe, ...]:
-        """The verdict's recipe, and lr or alr beside it."""
+        """The verdict's recipe, with AutoClassifier's before it, or lr or alr beside it."""
         return racers_of(self.study_view.study, self.session.seed)
 
 
 def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:
     """Return the racers of "use this": the verdict's recipe, and lr or alr beside it; none for the class prior.
 
-    An alpha that each fold chose is the middle one of them.
+    An alpha that each fold chose is the middle one of them. AutoClassifier's model comes first where it is better.
     """
-    chosen = study.recipe()
+    chosen, automatic = study.recipe(), study.verdict().automatic
+    ahead = () if automatic is None else (automatic.replace(seed=seed),)
     if chosen is None:
-        return ()
-    if by_cv(chosen):
+        return ahead
+    if chosen.params.get("alpha") in ("cv", "auto"):
         frame = study.frame()
-        alphas = frame[(frame.order == chosen.params["order"]) & (frame.outcome != "failed")].alpha_chosen
-        chosen = chosen.replace(alpha=float(f"{median(alphas):.3g}"))
-    mine = chosen.replace(seed=seed)
-    shared = {name: mine.params[name] for name in ("order", "alpha", "penalty") if name in mine.params}
-    return mine, Recipe(mine.definition.rival, seed=seed, **shared)
+        mine = frame[(frame.order == chosen.params["order"]) & (frame.outcome != "failed")]
+        chosen = chosen.replace(alpha=middle_alpha(mine))
+    own = chosen.replace(seed=seed)
+    if ahead:
+        return *ahead, own
+    shared = {name: own.params[name] for name in ("order", "alpha", "penalty") if name in own.params}
+    if isinstance(shared.get("alpha"), tuple):
+        shared["alpha"] = shared["alpha"][-1]  # of the order's own cells
+    return own, Recipe(own.definition.rival, seed=seed, **shared)
