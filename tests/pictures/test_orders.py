@@ -144,7 +144,7 @@ def test_the_model_that_chooses_its_order_has_a_place_beside_the_orders():
     assert what["losses"].y[0] < 0.2
     assert (what["parameters"]["automatic"]["words"], what["train_seconds"]["automatic"]["words"]) == (
         ["70"],
-        ["3.0 s"],
+        ["3 s"],
     )
     assert "AutoClassifier" in Plot(what["losses"], "x").figure.xaxis[0].major_label_overrides.values()
     without = made(pd.DataFrame(), lines([0.65, 0.45, 0.5]))

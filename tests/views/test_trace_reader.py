@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from alrviz.fitting.recipe import Recipe
@@ -124,6 +125,26 @@ def test_trials_of_alphas_are_steps_between_iterations_0_and_1():
     assert searched.lane().found == (0.5, 40.0)
     assert "trial" not in values_html(watched_at(searching((10.0, 10.0)), 3))
     assert "<td>3</td>" in ends_html(watched_at(searching((10.0, 10.0)), 4)), "iterations, not steps"
+
+
+def test_what_was_tried_for_an_order_is_played_before_the_first_iteration():
+    race = ByHand(Recipe("hlr", order="auto", alpha="auto"))
+    run = race.runs[0]
+    run.tried = [
+        {"order": 1, "alpha_1": 9.0, "log_loss": 0.4},
+        {"order": 2, "alpha_1": 9.0, "alpha_2": 7.0, "log_loss": 0.5},
+    ]
+    run.recipe = run.recipe.replace(order=1, alpha=(3.0,))
+    race.take(3)
+    (racer,) = watched_at(race, 1).racers
+    assert racer.columns["index"].tolist() == [0, 0, 0, 1, 2]
+    np.testing.assert_array_equal(racer.columns["alpha_1"], [np.nan, 9.0, 9.0, 3.0, 3.0])
+    np.testing.assert_array_equal(racer.columns["alpha_2"], [np.nan, np.nan, 7.0, np.nan, np.nan])
+    assert (racer.lane().found, racer.lane().order, racer.trials()) == ((3.0,), 1, 2)
+    assert len(racer) + racer.tried == len(run.trace)
+    race.take(2)
+    racer.pull()
+    assert racer.columns["index"].tolist() == [0, 0, 0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

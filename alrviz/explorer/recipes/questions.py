@@ -10,7 +10,7 @@ from typing import Any
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import FAMILIES
-from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.recipe import AUTOMATIC, Recipe
 
 MOST_RACERS = 6
 # Room for both racers of the first screen to converge (lr needs 673 iterations there); separable tables end by
@@ -21,6 +21,7 @@ PULL = 0.1  # alpha where a question needs a penalty and none was chosen
 
 _COLUMNS = 9  # of a table for which no order is too high
 MOST_PASSES = 10  # over a table larger than memory: [sALR]'s promise
+_BY_ITSELF: Mapping[str, Any] = {"alpha": "auto", "solver": "auto"}
 Racers = tuple[tuple[str, dict[str, Any]], ...]
 
 
@@ -130,9 +131,21 @@ QUESTIONS: Mapping[str, Question] = {
         "Every racer finds its penalties by itself, by folds of the training rows: the measure 'penalty of each order' "
         "shows them move.",
         lambda order: tuple(
-            (family, {"alpha": "auto", "solver": "auto", "penalty": FAMILIES[family].params["penalty"].default})
+            (family, {**_BY_ITSELF, "penalty": FAMILIES[family].params["penalty"].default})
             for family in ("lr", "hlr", "halr")
         ),
+    ),
+    "automatic": Question(
+        "What does AutoClassifier take?",
+        "AutoClassifier (alrviz.fit) tries orders 1, 2, ... of hlr on folds of the training rows, with a penalty for "
+        "each order and smooth levels of numbers, and takes what loses least; beside it lr of one order. The measure "
+        "'penalty of each order' shows its trials.",
+        lambda order: (
+            ("lr", {"order": 1, **_BY_ITSELF}),
+            ("lr", {"order": 2, **_BY_ITSELF}),
+            ("hlr", {**AUTOMATIC.params, "discretize": AUTOMATIC.discretize}),
+        ),
+        orders=False,
     ),
     "pull": Question(
         "Shrink toward 0, 1 or AnJE?",
@@ -174,8 +187,10 @@ def recipes_of(
     found = []
     for family, params in asked.racers(order):
         shared = {name: value for name, value in (common | {"order": order}).items() if name in FAMILIES[family].params}
-        found.append(cut_by(Recipe(family, seed=seed, **{**shared, **params}), cuts))
-    return tuple(dict.fromkeys(recipe for recipe in found if recipe.params.get("order", 1) <= columns))[:MOST_RACERS]
+        recipe = Recipe(family, seed=seed, **{**shared, **params})
+        found.append(recipe if "discretize" in params else cut_by(recipe, cuts))
+    orders = {recipe: recipe.params.get("order", 1) for recipe in found}
+    return tuple(of for of, order in orders.items() if order == "auto" or order <= columns)[:MOST_RACERS]
 
 
 def cut_by(recipe: Recipe, cuts: Mapping[str, Any]) -> Recipe:

@@ -68,7 +68,7 @@ def read_recipes(
 ) -> tuple[Recipe, ...]:
     """Return the recipes of `families` that `text` holds, leaving out what is not one.
 
-    words: whether a number may be a word ("cv"), which only studies know what to do with.
+    words: whether a number may be a word ("cv") that only studies know what to do with.
     """
     racers = [_read(part, seed, words) for part in text.split("~")[:MOST_RACERS]]
     return tuple(racer for racer in racers if racer is not None and racer.family in families)
@@ -110,9 +110,7 @@ def _read(text: str, seed: int, words: bool) -> Recipe | None:
         name = LETTERS.get(field[:1], "")
         param = _param(family, name)
         if param is not None:
-            word = (
-                field[1:] if field[1:] in param.words and (words or (name == "alpha" and field[1:] == "auto")) else None
-            )
+            word = field[1:] if field[1:] in param.words and (words or field[1:] == "auto") else None
             given[name] = word or _value(name, param, field[1:])
     try:
         return Recipe(family, seed=seed, **given)

@@ -32,10 +32,10 @@ class RacerSummary:
 
     name: how sentences call the racer. label: its family's label. frame: one row a step, or its columns by name.
     n_rows: total training weight. outcome: the code of its outcome, None while it runs. detail: the outcome's own
-    sentence. objective: equal for racers that minimise the same function. alpha: strength of the penalty. loss: the
-    other part of the objective, "nll" or another. trials, found: of alpha="auto", how many trials there were, and the
-    penalty of each order at the last step. bounded: whether the weights keep between bounds. heldout: the
-    log loss of each held-out row (nats) at the last step; None where they are not kept.
+    sentence. objective: equal for racers that minimise the same function. alpha: strength of the penalty. trials,
+    found: of alpha="auto", how many trials there were, and the penalty of each order at the last step; order: what was
+    chosen of order="auto". loss: the other part of the objective, "nll" or another. bounded: whether the weights keep
+    between bounds. heldout: the log loss of each held-out row (nats) at the last step; None where they are not kept.
     """
 
     name: str
@@ -48,6 +48,7 @@ class RacerSummary:
     alpha: float = 0.0
     trials: int = 0
     found: tuple[float, ...] = ()
+    order: int | None = None
     loss: str = "nll"
     bounded: bool = False
     heldout: np.ndarray | None = field(default=None, repr=False)

@@ -45,7 +45,11 @@ def alpha_words(lanes: Sequence[RacerSummary]) -> str:
     >>> alpha_words([lane, lane])
     ' Looking for alpha: hlr (9 trials), hlr (9 trials).'
     """
-    found = [f"{lane.name} {', '.join(f'{alpha:.2g}' for alpha in lane.found)}" for lane in lanes if lane.found]
+    found = [
+        f"{lane.name}{f' (n = {lane.order})' if lane.order else ''} {', '.join(f'{alpha:.2g}' for alpha in lane.found)}"
+        for lane in lanes
+        if lane.found
+    ]
     looking = [f"{lane.name} ({lane.trials} trial{'s' if lane.trials > 1 else ''})" for lane in lanes
                if lane.trials and not lane.found]  # fmt: skip
     each = ", one for each order" if any(len(lane.found) > 1 for lane in lanes) else ""

@@ -8,6 +8,8 @@ screen is. Nothing here touches Panel or Bokeh.
 """
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -40,7 +42,8 @@ class Racer:
     columns: views of what is kept, as long as what was read and may be shown (`limit`): a tick of a long race copies no
     more than its new steps.
     limit: the last iteration that may be shown; None where all may.
-    tried: other trial fits before the first iteration. They are steps of the trace, and in no column.
+    tried: how many steps its trace has beside those of the columns: other trial fits before the first iteration. Less
+    than 0 where the columns have trials that the trace has not (order="auto": `Run.tried`).
     lowest: the lowest objective read, shown or not: what a gap is measured from stays where it is when Stop is pressed.
     """
 
@@ -69,8 +72,15 @@ class Racer:
         """Read what the trace has added; returns how many steps that were."""
         added = self.run.trace.since(self._read)
         steps = [step for step in added if step.kind != "search" or _ALPHA in step.extra]
+        chosen = self._chosen if steps else {}
+        if chosen:  # by trials of other fits, which its trace has not
+            begins = steps[:1] if not self._count else []
+            trials = [replace(step, kind="search", extra=_named(trial)) for step in begins for trial in self.run.tried]
+            self.tried -= len(trials)
+            rest = [replace(step, extra={**step.extra, **chosen}) for step in steps[len(begins) :]]
+            steps = [*begins, *trials, *rest]
         self._read += len(added)
-        self.tried += len(added) - len(steps)
+        self.tried += sum(step.kind == "search" and _ALPHA not in step.extra for step in added)
         if steps:
             self._keep(steps)
         return len(added)
@@ -90,6 +100,14 @@ class Racer:
         self._count = after
         self.lowest = min([self.lowest, *(step.objective for step in steps if step.objective < self.lowest)])
         self.end_at(self.limit)
+
+    @property
+    def _chosen(self) -> dict[str, float]:
+        """Of order="auto", the alphas that were chosen with the order, as steps name them; {} of any other run."""
+        alpha = self.run.recipe.params.get("alpha")
+        if not getattr(self.run, "tried", ()) or _ALPHA not in self.run.tried[0] or isinstance(alpha, str):
+            return {}
+        return {f"{ALPHAS}{k}": one for k, one in enumerate(alpha if isinstance(alpha, tuple) else (alpha,), 1)}
 
     def end_at(self, limit: int | None) -> None:
         """Let nothing be seen of what comes after an iteration; None: all of it."""
@@ -153,7 +171,8 @@ class Racer:
             objective=self.key,
             alpha=self.alpha,
             trials=self.trials(upto),
-            found=tuple(map(float, found)),
+            found=tuple(float(alpha) for alpha in found if alpha == alpha),  # of higher orders there may be none
+            order=self.run.recipe.params["order"] if found and self._chosen else None,
             loss=self.loss,
             bounded=self.bounded,
             heldout=self.heldout,
@@ -167,6 +186,13 @@ _STOPPED_HERE = Outcome(STOPPED, "what was computed beyond is not shown")
 _JUDGED = ("index", "passes", "seconds", "objective", "lead", "heldout_log_loss", "heldout_error")
 _FIELDS = tuple(name for name in Step.__slots__ if name not in ("kind", "extra"))
 _KINDS = {"index": int, "evaluations": int}
+
+
+def _named(trial: Mapping[str, float]) -> dict[str, float]:
+    """What a trial of `Run.tried` has in the extra of a step."""
+    return {name: value for name, value in trial.items() if name.startswith(ALPHAS)} | {
+        "search_log_loss": trial["log_loss"]
+    }
 
 
 def _of(step: Step, name: str) -> Any:
@@ -184,9 +210,8 @@ class RaceReader:
         self.race, self.film = race, film
         self.number = next(_numbers)  # of all that were made: whoever reports from a browser says which it saw
         self._owed = 0.0  # iterations, in part: what a tick moved less than its pace
-        self.racers = [
-            Racer(run, name) for run, name in zip(race.runs, short_names([r.recipe for r in race.runs]), strict=True)
-        ]
+        asked = getattr(race, "recipes", None) or [run.recipe for run in race.runs]  # a run fills in what it chooses
+        self.racers = [Racer(run, name) for run, name in zip(race.runs, short_names(asked), strict=True)]
         self.head = 0
         self.seen = 0
         self.to_zero = False

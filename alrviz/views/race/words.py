@@ -64,7 +64,7 @@ def _search(racer: Racer, head: int) -> str:
     """How far the search of a step length, or of alphas, is, while there is no iteration yet."""
     trials = racer.trials(head)
     searching = len(racer) and not racer.columns["index"][: head + 1][-1]
-    if not searching or not (racer.tried or trials):
+    if not searching or not (racer.tried > 0 or trials):
         return ""
     count = trials or racer.tried
     what = f"{'' if trials else 'step length: '}{count} trial{'' if trials else ' fit'}{'s' if count > 1 else ''}"

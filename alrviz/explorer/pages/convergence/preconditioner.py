@@ -49,7 +49,7 @@ class PreconditionerChart:
 
     def show(self, recipe: Recipe | None = None) -> None:
         """Draw it for this racer (the last one given) on the session's table, if it is unfolded and not drawn yet."""
-        if recipe is not None and "order" in recipe.params:  # dlr has no cells
+        if recipe is not None and isinstance(recipe.params.get("order"), int):  # dlr has no cells
             self.recipe = recipe
         recipe, dataset = self.recipe, self._session.dataset
         if not self.part.open or dataset is None or recipe is None:

@@ -42,8 +42,8 @@ class RaceSettings:
 
     def _read(self) -> None:
         """Set order, alpha and question to what the racers have."""
-        params = self.recipes[0].params
-        self.order = int(params.get("order", 2))
+        orders = [order for r in self.recipes if isinstance(order := r.params.get("order"), int)]
+        self.order = orders[0] if orders else 2
         # a word, or one for each order, is that racer's alone
         alphas = [alpha for r in self.recipes if isinstance(alpha := r.params.get("alpha"), float)]
         self.alpha = alphas[0] if alphas else 0.0
@@ -83,7 +83,7 @@ class RaceSettings:
 
     def _asked(self, recipe: Recipe) -> dict[str, Any]:
         """What a racer of one's own is given; a word for alpha, or one an order, stays until another is chosen."""
-        wanted: dict[str, Any] = {"order": self.order}
+        wanted: dict[str, Any] = {"order": self.order} if isinstance(recipe.params.get("order"), int) else {}
         if self._chosen or isinstance(recipe.params.get("alpha"), float):
             wanted["alpha"] = self.alpha
         return {name: value for name, value in wanted.items() if name in recipe.params}
