@@ -13,6 +13,7 @@ from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.order.page import OrderPage
 from alrviz.explorer.pages.selection.page import SelectionPage
 from alrviz.explorer.recipes.questions import over_passes
+from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
@@ -113,6 +114,16 @@ def test_a_family_that_is_not_fitted_in_passes_is_refused_in_words(file):
 def test_a_solver_that_needs_all_rows_at_once_gives_way():
     sgd, tron = (over_passes([Recipe("lr", order=1, solver=solver)])[0] for solver in ("sgd", "tron"))
     assert (sgd.params["solver"], tron.params["solver"]) == ("auto", "tron")
+
+
+def test_what_racers_lose_over_all_rows_is_said(file):
+    racers = Recipe("lr", order=1, alpha=0.5), Recipe("hlr", order=1, alpha="auto", discretize="smooth")
+    page = opened(ConvergencePage, file, f"?racers={write_recipes(racers)}")
+    assert not page.note.visible, "the sample is in memory"
+    page.session.whole = True
+    assert page.note.visible
+    assert "Over all rows hlr has alpha 0.3 and quantiles" in page.note.object
+    page.close()
 
 
 def test_rows_a_second_are_of_the_passes_that_the_clock_has():

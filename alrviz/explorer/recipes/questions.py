@@ -10,6 +10,7 @@ from typing import Any
 
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 
 MOST_RACERS = 6
@@ -43,6 +44,22 @@ def _over_passes(recipe: Recipe) -> Recipe:
     except RecipeError:
         few = few.replace(solver="auto")
     return few
+
+
+def over_passes_words(recipes: Sequence[Recipe]) -> str:
+    """What racers lose that are fitted to a table read in batches, "" where they stay as they are.
+
+    >>> over_passes_words([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")])
+    'Over all rows hlr has alpha 0.3 and quantiles: what chooses alpha by itself, and smooth levels, take the rows of a \
+table in memory again and again. Over the sample it has both.'
+    """
+    said = []
+    for recipe, own in zip(recipes, over_passes(recipes), strict=True):
+        alpha = [f"alpha {in_digits(own.params['alpha'])}"] if recipe.params.get("alpha") == "auto" else []
+        changed = [*alpha, *(["quantiles"] if recipe.cuts != own.cuts else [])]
+        said += [f"{recipe.label} has {' and '.join(changed)}"] if changed and own != recipe else []
+    why = "what chooses alpha by itself, and smooth levels, take the rows of a table in memory again and again"
+    return f"Over all rows {', '.join(said)}: {why}. Over the sample it has both." if said else ""
 
 
 @dataclass(frozen=True, slots=True)

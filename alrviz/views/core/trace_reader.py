@@ -8,7 +8,7 @@ screen is. Nothing here touches Panel or Bokeh.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -75,7 +75,7 @@ class Racer:
         chosen = self._chosen if steps else {}
         if chosen:  # by trials of other fits, which its trace has not
             begins = steps[:1] if not self._count else []
-            trials = [replace(step, kind="search", extra=_named(trial)) for step in begins for trial in self.run.tried]
+            trials = [replace(step, kind="search", extra=_named(trial)) for step in begins for trial in self._trials]
             self.tried -= len(trials)
             rest = [replace(step, extra={**step.extra, **chosen}) for step in steps[len(begins) :]]
             steps = [*begins, *trials, *rest]
@@ -102,10 +102,16 @@ class Racer:
         self.end_at(self.limit)
 
     @property
+    def _trials(self) -> Sequence[Mapping[str, float]]:
+        """What order="auto" has tried; a race that was recorded has not kept it."""
+        tried: Sequence[Mapping[str, float]] = getattr(self.run, "tried", ())
+        return tried
+
+    @property
     def _chosen(self) -> dict[str, float]:
         """Of order="auto", the alphas that were chosen with the order, as steps name them; {} of any other run."""
         alpha = self.run.recipe.params.get("alpha")
-        if not getattr(self.run, "tried", ()) or _ALPHA not in self.run.tried[0] or isinstance(alpha, str):
+        if not self._trials or _ALPHA not in self._trials[0] or isinstance(alpha, str):
             return {}
         return {f"{ALPHAS}{k}": one for k, one in enumerate(alpha if isinstance(alpha, tuple) else (alpha,), 1)}
 

@@ -19,7 +19,7 @@ from alrviz.explorer.pages.convergence.dialogs import RaceDialogs
 from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.pages.convergence.words import ABOUT
-from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example, over_passes
+from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example, over_passes, over_passes_words
 from alrviz.explorer.server.run_registry import Entry
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.page_tasks import PageTasks
@@ -40,6 +40,7 @@ from alrviz.pictures.measures import AXES, MEASURES
 from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.recorded import read_recorded
 from alrviz.views.core.collapsible import Collapsible
+from alrviz.views.core.style import safe
 from alrviz.views.race.race_view import RaceView
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class ConvergencePage:
         self.chooser = RecipeChooser(
             session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.pricing.solvers
         )
+        self.note = html((0, 0, 4, 0))  # what racers lose over a table larger than memory
         self.why = PreconditionerChart(session, self.tasks)
         self.model = ExportModel(session, self.tasks)
         self._show_controls()
@@ -149,6 +151,7 @@ class ConvergencePage:
         parts = [
             self.controls.panel,
             second,
+            self.note,
             card,
             self.why.part,
             self.model.evaluation.part,
@@ -183,6 +186,8 @@ class ConvergencePage:
         self.controls.show(choice, self.session)
         self.chooser.show()
         self.why.show(choice.recipes[0])
+        lost = over_passes_words(self.recipes) if isinstance(self.session.raced, Stream) else ""
+        self.note.param.update(object=f"<p class='quiet'>{safe(lost, 600)}</p>", visible=bool(lost))
         self._check_outdated()
         self._ask_price()
 

@@ -22,13 +22,12 @@ from alrviz.views.studies.order import OrderStudyView
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-AUTO = "AutoClassifier"
 ORDERS = (1, 2, 3)  # and 0, the class prior, which costs nothing
 FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
 CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE", "shares": "class shares"}
 
 _ROOM = room(360, 322)  # two lines of menus, the sentence, the row of Run
-_BELOW = 152  # px of the table of prices under the reliability curve
+_BELOW = 186  # px of the table of prices under the reliability curve
 
 ABOUT = r"""
 Does it pay to look at columns together? [[order|n]] = 1 looks at single columns, 2 at all pairs, 3 at all triples;
@@ -44,9 +43,11 @@ ring marks the verdict: the *smallest* order whose mean is within one such error
 of the difference to the lowest, fold by fold (the [[one-standard-error rule]]). A gain below two of its standard
 errors, or below 1 % of the loss for many times the parameters, is *not clear*. The dashed line is scikit-learn's
 gradient boosting on the same folds, which cuts numbers as it needs: where it is better, cells of cut columns are not
-the best model of this table. Below, on log scales, what an order costs: the parameters of a fit (its training rows
-hold fewer cells than the whole table, which the price beside the picture counts), and its seconds, the choice of
-[[alpha]] included.
+the best model of this table. *AutoClassifier*, what alrviz.fit returns, has all orders up to n at once ([[hLR]]) and
+chooses n, a penalty for each order and how smooth numbers are inside the training rows of each fold, by folds of its
+own: an order is taken where it lowers the log loss by more than a standard error of the rows' differences.
+Below, on log scales, what an order costs: the parameters of a fit (its training rows hold fewer cells than the whole
+table, which the price beside the picture counts), and its seconds, the choice of [[alpha]] included.
 
 *Reliability*: held-out rows in groups of equal size, by the probability the model gave to the class it predicted,
 against its observed accuracy. On the dashed diagonal a model is [[calibration|calibrated]]; below it is
@@ -133,7 +134,7 @@ for sentence in (verdict.sentence, *verdict.notes):
         priced += [RecipePrice("", recipe, None, high) for recipe in recipes[columns:]]
         named = (replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True))
         (own,) = price_recipes(dataset, [AUTOMATIC], self.holdout, stop)
-        return (*named, replace(own, name=AUTO, lost=""))
+        return (*named, replace(own, name="Auto", lost=""))
 
     def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
         """Return the recipe, where it has an order above 0."""
