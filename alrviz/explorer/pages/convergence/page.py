@@ -19,7 +19,16 @@ from alrviz.explorer.pages.convergence.dialogs import RaceDialogs
 from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.pages.convergence.words import ABOUT
-from alrviz.explorer.recipes.questions import FIRST, MOST_RACERS, OWN, QUESTIONS, STEPS, Example, over_passes, over_passes_words
+from alrviz.explorer.recipes.questions import (
+    FIRST,
+    MOST_RACERS,
+    OWN,
+    QUESTIONS,
+    STEPS,
+    Example,
+    over_passes,
+    over_passes_words,
+)
 from alrviz.explorer.server.run_registry import Entry
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.page_tasks import PageTasks

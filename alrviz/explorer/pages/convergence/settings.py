@@ -97,10 +97,9 @@ class RaceSettings:
         """Set racers that the reader has put together; order and alpha are theirs, where they agree."""
         self.question, self.recipes = OWN, recipes
         for name in ("order", "alpha"):
-            values = {recipe.params[name] for recipe in recipes if name in recipe.params}
-            value = values.pop() if len(values) == 1 else None
-            if isinstance(value, int | float):
-                setattr(self, name, value)
+            values = {value for recipe in recipes if isinstance(value := recipe.params.get(name), int | float)}
+            if len(values) == 1:
+                setattr(self, name, values.pop())
 
     def reseed(self, seed: int) -> None:
         """Give all racers this seed."""
