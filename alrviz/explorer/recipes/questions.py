@@ -49,9 +49,8 @@ def _over_passes(recipe: Recipe) -> Recipe:
 def over_passes_words(recipes: Sequence[Recipe]) -> str:
     """What racers lose that are fitted to a table read in batches, "" where they stay as they are.
 
-    >>> over_passes_words([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")])
-    'Over all rows hlr has alpha 0.3 and quantiles: what chooses alpha by itself, and smooth levels, take the rows of a \
-table in memory again and again. Over the sample it has both.'
+    >>> over_passes_words([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
+    'Over all rows hlr has alpha 0.3 and quantiles'
     """
     said = []
     for recipe, own in zip(recipes, over_passes(recipes), strict=True):
