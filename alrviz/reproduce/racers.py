@@ -60,6 +60,8 @@ def _chosen(order: int) -> dict[str, Recipe]:
     for family, score, shares in (*kept, ("salr", "mi-mm", (0.6,)), ("salr", "gain", (0.6,))):
         for share in shares:
             found[chosen(family, order, score, share)] = _paper(family, order, selection=score, keep=share)
+    for share in GROWN_SHARES if order > 2 else ():
+        found[chosen("hsalr", order, "strong", share)] = _paper("hsalr", order, keep=share, grow="strong")
     cells = _paper("hsalr", order, keep=0.9, unseen="neutral").replace(unit="cell")
     return found | {f"hsalr{order} cells 0.9": cells}
 

@@ -287,6 +287,12 @@ SELECTED = (
         (
             *_grown("parameters", "hsalr", "salr", "less", FAR_FEWER),
             *_grown("error", "hsalr", "salr", "less", LIKE),
+            *(
+                Pair(measure, chosen("hsalr", n, "strong", share), _name("salr", n, share), beside=True)
+                for measure in ("parameters", "error")
+                for n in _HIGHER
+                for share in GROWN_SHARES
+            ),
         ),
     ),
 )
