@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import alrviz
+from alrviz.data.stream.table import open_table
 from alrviz.fitting.families import observers
 from alrviz.fitting.objectives import streamed as objectives
 from alrviz.fitting.objectives.streamed import CodedRows, StreamObjective, Trial
@@ -15,6 +17,7 @@ from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import Streamed, count_stream
 from alrviz.passes import stream
+from tests.data.stream.test_stream import messy, written
 from tests.fitting.test_streamed import chunked
 
 CLASSES = 10  # 16 lanes
@@ -92,6 +95,21 @@ def test_a_pass_of_steps_holds_what_it_moves_once_and_nothing_of_it_is_left(larg
     finally:
         tracemalloc.stop()
     assert after.carry.passes == 2
+
+
+def test_nothing_of_the_gradient_before_is_held_while_a_pass_is_reported(tmp_path, monkeypatch):
+    stream = open_table(written(tmp_path, messy(), "parquet"), "class", cache=tmp_path / "codes")
+    run = alrviz.Run(stream, alrviz.Recipe("alr", order=2, max_iter=3, solver="adagrad"))
+    held, value_grad = [], StreamObjective.value_grad
+
+    def look(self, w):
+        held.append(run.state and run.state.point.gradient.size)
+        return value_grad(self, w)
+
+    monkeypatch.setattr(StreamObjective, "value_grad", look)
+    assert [step.grad_norm > 0 for step in run.steps()] == [True] * 4
+    assert held == [None, 0, 0, 0]
+    assert run.state.point.gradient.size
 
 
 def test_scores_of_held_out_rows_are_held_a_part_at_a_time(large, rows, monkeypatch):

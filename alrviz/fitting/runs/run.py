@@ -357,7 +357,8 @@ class Run(RunAttributes, Driven):
         self._seconds += time.perf_counter() - begin
         with self._ending:
             if before is not None and before is self._state and self._coded is not None:
-                self._state = replace(before, carry=None)  # as large as the weights, and nobody goes on from it
+                # these are as large as the weights, and nobody goes on from it
+                self._state = replace(before, point=replace(before.point, gradient=np.empty(0)), carry=None)
         del before
         state = fit.solver.look(fit.objective, state)
         verdict = self._judge.verdict(state)
