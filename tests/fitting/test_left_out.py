@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import alrviz
-from alrviz.errors import RecipeError
+from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families import left_out
 from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
@@ -51,6 +51,19 @@ def test_a_score_is_what_a_model_without_the_tuple_loses(monkeypatch, alpha):
     for n_jobs in (1, 2):
         got = LeftOut(tables, apart, params, 3, n_jobs).losses(lambda what: None)
         np.testing.assert_allclose(got, want, rtol=2e-3, atol=2e-5)
+
+
+def test_memory_for_few_models_takes_fewer_threads_and_for_none_is_refused():
+    codes, y = rows(900)
+    apart, rest = CodedRows(codes[:, :400].copy(), y[:400], CLASSES), (codes[:, 400:], y[400:])
+    tables = count_stream(LEVELS, 2, chunked(*rest), CLASSES, 1.0, 2**24, 1).tables
+    params = alrviz.Recipe("salr", order=2).params
+    with pytest.raises(
+        MemoryLimitError, match=r"a model without each of 6 tuples.* 0 MiB may be used: .*'mi-mm'"
+    ) as found:
+        LeftOut(tables, apart, params, 3, 4, allowed=1000)
+    each = found.value.needed
+    assert [LeftOut(tables, apart, params, 3, 4, allowed=k * each)._n_jobs for k in (1, 3, 9)] == [1, 3, 4]
 
 
 def test_the_pair_that_tells_is_found_by_leaving_it_out():

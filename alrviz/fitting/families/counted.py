@@ -14,6 +14,7 @@ from alrviz.fitting.families.build_fit import Fit, assemble, assemble_stream
 from alrviz.fitting.families.family import FitRequest, StreamRequest
 from alrviz.fitting.families.left_out import LeftOut
 from alrviz.fitting.objectives.streamed import CodedRows, Trial
+from alrviz.memory import free_memory
 from alrviz.models.cell_space import Tuples
 from alrviz.models.streamed import Streamed
 from alrviz.models.tables import Tables
@@ -75,7 +76,8 @@ class InMemory(Counted):
             )
         chosen = CodedRows(apart.holdout.codes[:, there], apart.holdout.y[there], apart.encoded.n_classes)
         tables = apart.tables(tuples, of.params["smoothing"], of.stop)
-        return LeftOut(tables, chosen, of.params, of.recipe.seed, apart.n_jobs, of.stop).losses(of.tell)
+        allowed = free_memory() // 2 if of.max_memory is None else of.max_memory
+        return LeftOut(tables, chosen, of.params, of.recipe.seed, apart.n_jobs, of.stop, allowed).losses(of.tell)
 
 
 class OverPasses(Counted):
@@ -110,8 +112,9 @@ class OverPasses(Counted):
         """As `Counted` says; counted without D_CV, in a pass."""
         of, rest = self._request, self._count(tuples, True)
         chosen = choosing_part(of.coded.cache, rest.tables.n_classes)
-        tables, params = rest.tables, of.recipe.params
-        return LeftOut(tables, chosen, params, of.recipe.seed, rest.passes.n_jobs, of.stop).losses(of.tell)
+        jobs = rest.passes.n_jobs
+        of_each = LeftOut(rest.tables, chosen, of.recipe.params, of.recipe.seed, jobs, of.stop, of.allowed)
+        return of_each.losses(of.tell)
 
 
 def _at_rest(fit: Fit) -> Floats:

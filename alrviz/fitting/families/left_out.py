@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.errors import RecipeError
+from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.build_fit import weights_of
 from alrviz.fitting.objectives.linear import ridge_of
 from alrviz.fitting.objectives.streamed import CodedRows
@@ -60,11 +60,15 @@ class LeftOut:
         seed: of the order of rows.
         n_jobs: threads; each fits another model.
         stop: ends it.
+        allowed: bytes that may be used, None for any number: fewer threads are taken where each has too large a model.
+
+    Raises:
+        MemoryLimitError: one thread's is too large.
     """
 
     def __init__(
         self, tables: Tables, chosen: CodedRows, params: Mapping[str, Any], seed: int, n_jobs: int,
-        stop: StopToken = NEVER,
+        stop: StopToken = NEVER, allowed: int | None = None,
     ):  # fmt: skip
         self._seed, self._n_jobs, self._stop = seed, n_jobs, stop
         self._classes, self._tuples = tables.n_classes, tables.space.n_tuples
@@ -80,6 +84,15 @@ class LeftOut:
         self._none = len(used) + 1  # the row of the table that adds nothing, behind that of b
         self._keys = np.where(found < 0, self._none, np.searchsorted(used, found)).T.astype(np.uint32, order="C")
         self._start = self._table(tables, params, used)
+        if allowed is not None:
+            each = self._start.nbytes + 2 * self._keys.nbytes  # what it moves; keys without a tuple, and in an order
+            if each > allowed:
+                raise MemoryLimitError(
+                    f"selection='cv' fits a model without each of {self._tuples:,} tuples, of about "
+                    f"{each / 2**20:,.0f} MiB; {allowed / 2**20:,.0f} MiB may be used: choose selection='mi', 'mi-mm' "
+                    "or 'gain', fewer tuples, or allow more", each, allowed,
+                )  # fmt: skip
+            self._n_jobs = min(n_jobs, allowed // each)
 
     def losses(self, tell: Callable[[str], None]) -> Floats:
         """Return the score (T,) of each tuple; `tell` hears what is done."""
