@@ -70,6 +70,7 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "10 quantiles": {"discretize": "quantile", "n_bins": 10},
     "smooth levels": {"discretize": "smooth"},
 }
+EVALUATION = "evaluation"  # the picture of docs/evaluation.md
 PANEL = 300  # px
 # Scores of tables of numbers, one or two columns, each uniform or normal.
 NUMBERS: dict[str, tuple[int, str, Callable[..., Any]]] = {
@@ -83,7 +84,7 @@ NUMBERS: dict[str, tuple[int, str, Callable[..., Any]]] = {
 def main() -> int:
     """Make the pictures named, or all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    every = [*PAGES, *MAPS, *NUMBERS]
+    every = [*PAGES, *MAPS, *NUMBERS, EVALUATION]
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(every)}")
     parser.add_argument("--chromium", default="/usr/bin/chromium", help="the browser's program")
     given = parser.parse_args()
@@ -99,6 +100,8 @@ def main() -> int:
             picture_maps(browser, name)
         for name in (name for name in names if name in NUMBERS):
             picture_levels(browser, name)
+        if EVALUATION in names:
+            picture_evaluation()
         pages = [name for name in names if name in PAGES]
         if pages:
             with served() as address:
@@ -173,6 +176,16 @@ def photograph_figures(browser: Any, name: str, figures: list[Any], side: int) -
     time.sleep(1)
     shown.screenshot(path=IMAGES / f"{name}.png")
     shown.close()
+
+
+def picture_evaluation() -> None:
+    """Draw what docs/evaluation.md shows, of its own lines; it needs no browser."""
+    import alrviz
+
+    data = alrviz.load_demo("tic-tac-toe")
+    model = alrviz.NaiveBayesClassifier().fit(data.X[::2], data.y[::2])
+    found = alrviz.evaluate(model, data.X[1::2], data.y[1::2], what="held-out rows")
+    alrviz.EvaluationView(found, rule="threshold").save(IMAGES / f"{EVALUATION}.png")
 
 
 def picture_levels(browser: Any, name: str) -> None:
