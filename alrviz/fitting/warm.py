@@ -35,7 +35,7 @@ from alrviz.passes.losses import LOSSES
 from alrviz.passes.prequential import Learner
 from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
-from alrviz.passes.stream import OwnChunks, Way, single_table
+from alrviz.passes.stream import OwnChunks, Way, single_table, visited
 from alrviz.passes.warm import warm_passes, warm_single
 from alrviz.stop import NEVER
 
@@ -86,6 +86,8 @@ def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) 
         for parts in (3, 4, 5):
             moved = single_table(passes.cells.n_rows, parts, passes.padded)
             passes.visit(codes, y, np.arange(2), moved, 1.0)
+            wide = passes.cells.keys(codes).astype(np.uint32)  # of cells that are found by their hash
+            visited(wide, passes.cells.first, y, moved, n_classes, 1.0)
         _streams.add((kind, lanes))
         return seconds + time.perf_counter() - start
 

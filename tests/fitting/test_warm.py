@@ -24,11 +24,14 @@ from alrviz.models import joint_values as joint_module
 from alrviz.models import linear
 from alrviz.models.averages import AverageModel
 from alrviz.models.networks import count_network
+from alrviz.models.streamed import count_stream
 from alrviz.models.structures import naive
 from alrviz.passes import density as density_passes
 from alrviz.passes.aligned_buffers import LANES
+from alrviz.passes.stream import single_table
 from tests.fitting.mixed import density_run, mixed
 from tests.fitting.tables import counted, drain, run_of, table
+from tests.fitting.test_streamed import chunked
 
 KERNELS = {
     f"{module.__name__}.{name}": value
@@ -94,6 +97,18 @@ def test_after_warm_no_kernel_of_averages_is_compiled(n_classes, dtype, ready):
     model = AverageModel(*tables, network)
     model.scores(encoded.codes)
     model.networks(encoded.codes)
+    assert signatures() == ready
+
+
+@pytest.mark.parametrize("allowed", [0, 2**24])
+@pytest.mark.parametrize("n_classes", [2, 3, 17])
+def test_after_warm_no_kernel_of_steps_over_chunks_is_compiled(n_classes, allowed, ready):
+    """Cells by their place and by hash."""
+    encoded = table(60, (3, 2, 4), n_classes, dtype=np.uint8)
+    y = encoded.y.astype(np.int32)
+    passes = count_stream(encoded.levels, 2, chunked(encoded.codes, y), n_classes, 1.0, allowed, 1).passes
+    for parts in (3, 4, 5):
+        passes.visit(encoded.codes, y, np.arange(60), single_table(passes.cells.n_rows, parts, passes.padded), 0.1)
     assert signatures() == ready
 
 
