@@ -33,8 +33,9 @@ class AutoClassifier(LinearClassifier):
     levels, whose weights are smooth as far as the penalty says. What cannot be told from the rows stays with the class
     shares. `chosen_` says in words what was chosen, `to_frame` and `explain` what the model says.
 
-    Of a table read in batches (`open_table`) some of its rows choose, numbers are cut by MDL, and all rows are learned
-    from in 5 passes at most.
+    Which rows judge which is drawn by `random_state` from the rows as they stand: of small tables in another order
+    other penalties may be chosen. Of a table read in batches (`open_table`) some of its rows choose, numbers are cut by
+    MDL, and all rows are learned from in 5 passes at most.
 
     {parameters}
 
@@ -81,6 +82,10 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
         table: rows with their class.
         target: name of the class column; None for that of a data set.
         params: as `AutoClassifier` has them; `sample_weight`, (N,), as its `fit` has it.
+
+    The columns are taken as they are, so that `predict` takes frames like this one: dates are refused and what numbers
+    the rows is a column like others. `read_table(frame, target)` splits dates and leaves such columns out; a model that
+    is fitted to what it returns predicts rows as they were by `predict_table`.
 
     Raises:
         TableError: no column of that name, rows without a class, or no such table.

@@ -10,7 +10,7 @@ from math import inf
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
-from alrviz.estimators.param_docs import ATTRIBUTES, OWN, PARAMETERS, REFERENCES
+from alrviz.estimators.param_docs import ATTRIBUTES, AUTO_ALPHA, OWN, PARAMETERS, REFERENCES
 from alrviz.fitting.families import choices, family_of
 from alrviz.fitting.families.param import Param
 
@@ -60,6 +60,9 @@ def _parameter(family: str, name: str, default: Any) -> str:
         kind, text = _kind(param), param.about
     else:
         kind, text = OWN.get(family, ({}, {}))[0].get(name) or PARAMETERS[name]
+    if name == "alpha" and param is not None:
+        finds = "auto" in param.words
+        kind, text = kind.format(kind=', "auto"' * finds), text.format(auto=AUTO_ALPHA * finds)
     if param is not None and param.each:
         kind += ", or a tuple of numbers"
         text += " A tuple has one for each order, from 1 to n; inf leaves an order out."

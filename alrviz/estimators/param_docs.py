@@ -9,10 +9,9 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "third), by more than one standard error.",
     ),
     "alpha": (
-        'float from 0, "auto" or "cv"',
+        'float from 0{kind}, or "cv"',
         "Strength of the penalty alpha ||. - center||^2; 0 for none: then often no finite optimum exists (separation). "
-        '"auto" finds it as part of the fit, by descent on the held-out log loss of three folds of the encoded '
-        "training rows, one alpha for each order where there are several (lr, alr, hlr, halr). "
+        "{auto}"
         '"cv" chooses it by held-out log loss of three folds of the training rows (of one where they are over 20,000); '
         "`alpha_` says which, `alphas_` what was tried.",
     ),
@@ -144,6 +143,12 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "allocated.",
     ),
 }
+
+# Of alpha, where a family takes it.
+AUTO_ALPHA = (
+    '"auto" finds it as part of the fit, by descent on the held-out log loss of three folds of the encoded training '
+    "rows (of one where they are over 20,000), one alpha for each order where there are several. "
+)
 
 ATTRIBUTES: dict[str, tuple[str, str]] = {
     "classes_": ("ndarray (C,)", "The class labels, sorted."),

@@ -60,7 +60,10 @@ class LinearModel:
         return len(self.bias)
 
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
-        """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
+        """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level.
+
+        Of many rows what tuples add is summed block by block, of few tuple by tuple: the last bits may differ.
+        """
         codes, jobs = as_compiled(codes), resolve_jobs(n_jobs)
         bias = np.require(self.bias, np.float64, ["C", "W"])
         table = self._score_table(codes, jobs, stop)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.errors import RecipeError
 from alrviz.estimators.generated import classifier_of
@@ -75,6 +76,14 @@ def test_its_text_tells_parameters_of_its_own_and_shared_ones(tempered):
     assert "power : float from 0 to 1, default 0.5\n    What log theta is multiplied by; 1 is AnJE." in text
     assert 'order : int from 1, or "auto", default 2\n' in text
     assert "alpha : " not in text
+
+
+def test_alpha_is_offered_as_each_family_takes_it():
+    assert 'alpha : float from 0, or "cv", default 1.0\n' in alrviz.SelectiveALRClassifier.__doc__
+    assert 'alpha : float from 0, "auto", or "cv", default 0.3\n' in alrviz.LRClassifier.__doc__
+    assert 'alpha : float from 0, "auto", or "cv", or a tuple of numbers' in alrviz.HLRClassifier.__doc__
+    for model in (alrviz.SelectiveALRClassifier, alrviz.WANBIACClassifier, alrviz.LRClassifier):
+        assert ("descent on the held-out" in model.__doc__) == ('"auto", or "cv"' in model.__doc__)
 
 
 def test_type_checkers_are_told_what_there_is():

@@ -29,6 +29,7 @@ def everywhere(monkeypatch):
     for name, value in {"TOL": 1e-9, "STEPS": 500, "SOLVED": 1e-6, "ENOUGH": 1e-12}.items():
         monkeypatch.setattr(alpha_tuned, name, value)
     monkeypatch.setattr(row_space, "CLOSE", 1e-5)
+    monkeypatch.setattr(alpha_folds, "NEARLY", 1e-9)
 
 
 @pytest.mark.parametrize("discretize", ["smooth", "quantile"])

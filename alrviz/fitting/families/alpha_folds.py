@@ -37,7 +37,7 @@ BEFORE = 1.0
 # pairs take the time of a cell.
 MOST_SHARED, CHEAPER = 3000, 50.0
 # By which share of F a step would lower it where passes go on.
-NEARLY = 1e-9
+NEARLY = 1e-5
 
 
 def with_number(params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -70,7 +70,7 @@ def _number_picture(
     counts = count_levels(place, y[present], BINS, dataset.n_classes)
     labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
     levels = len(cuts) + 1 if code.cuts is not None else code.n_levels
-    how = CUTS[discretize]
+    how = f"{CUTS[discretize]} of order 1" if discretize == "smooth" else CUTS[discretize]  # of higher orders fewer
     missing = int((~present).sum())
     tail = f", {missing:,} rows without a value" if missing else ""
     said = f"{how}: {levels} levels" if levels > 1 else f"{how}: no cut pays for itself, one level"
