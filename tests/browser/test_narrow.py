@@ -25,6 +25,7 @@ PAGES = {
     "compare": ("?page=compare", "Press Run", True),
     "history": ("?page=compare&tab=history", "kept|Runs", False),
     "selection": ("?page=selection", "Press Run", True),
+    "interactions": ("?page=interactions", "Press Run", True),
     "data": ("?page=data&data=led&rows=300", "^300 rows", False),
 }
 SIZES = {"phone": (390, 844), "tablet": (768, 1024), "zoomed": (640, 360), "laptop": (1280, 720)}

@@ -93,3 +93,17 @@ def test_a_model_without_refits_has_no_bands(data):
     found.run()
     assert found.importance()["nats_low"].isna().all()
     assert found.interactions.sentence()
+
+
+def test_bands_leave_a_twentieth_of_further_draws_on_either_side(data, study):
+    """Of few draws the usual quantiles are too near to the middle: these are expectations of what lies beyond."""
+    f, importance = study.refits()
+    found = study.interactions
+    name = study.importance().index[0]
+    first, second = found.classes[:2]
+    own = study.effects(name, of=first, against=second)
+    odds = f[:, found.pure.cells_of(found.number_of(name))]
+    odds = odds[:, :, 0] - odds[:, :, 1]
+    assert np.allclose(own["low"], odds.min(axis=0))  # of six draws a seventh lies below all in 1 of 7
+    nats = importance[:, found.number_of(name), 2]
+    assert study.importance().loc[name, "nats_high"] == pytest.approx(nats.max())

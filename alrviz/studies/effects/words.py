@@ -18,7 +18,7 @@ def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
         own = importance[importance["order"] == size]
         good = own[own["loss"] > 2 * own["loss_error"]]
         if good.empty:
-            text += f"; without any one of the {tuples_text(size)} {where} log loss rises by no two standard errors"
+            text += f"; no single one of the {tuples_text(size)} is worth two standard errors of {where} log loss"
             continue
         top = good["loss"].idxmax()
         are = "is" if len(good) == 1 else "are"

@@ -127,9 +127,9 @@ class EffectStudy(Study):
         odds = f[:, cells, k] - f[:, cells, other]
         table = pd.DataFrame({"levels": own["levels"].to_numpy(), "rows": own["rows"].to_numpy(), "pure": pure})
         few = len(odds) < 2
-        low, median, high = (
-            np.full((3, len(pure)), np.nan) if few else np.quantile(odds, [BAND[0], 0.5, BAND[1]], axis=0)
-        )
+        shares = [BAND[0], 0.5, BAND[1]]
+        nothing = np.full((3, len(pure)), np.nan)
+        low, median, high = nothing if few else np.quantile(odds, shares, axis=0, method=_WAY)
         table["median"], table["low"], table["high"] = median, low, high
         table["same_sign"] = np.nan if few else (np.sign(odds) == np.sign(pure)).mean(axis=0)
         return table

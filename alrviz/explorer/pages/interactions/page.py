@@ -30,10 +30,10 @@ $\text{score}_k(x) = b_k + \sum_S f_S(x_S, k)$, where the mean of $f_S$ over the
 of $S$ is 0: main effects, then what pairs add to them, then triples. The sum is exact for every row.
 
 *Bars* rank tuples by what leaving them out would cost, in [[nats]] a row (half the variance of $f_S$ over the classes);
-whiskers are the 90 % band of *refits* with other row weights (the Bayesian bootstrap). The *square* beside them has
+whiskers are the 90 % band of *refits* with other row weights (the [[Bayesian bootstrap]]). The *square* beside them has
 main effects on its diagonal and pairs beside it; columns that interact stand near each other. Press a bar or a cell to
-see that tuple's cells: blue for the first class, vermilion for the other, the paler the fewer rows, hatched where no
-row is; of three or more columns a slice through the row below.
+see the [[pure effect]] of each of that tuple's cells: blue for the first class, vermilion for the other, the paler the
+fewer rows, hatched where no row is; of three or more columns a slice through the row below.
 
 *Left out (muted)*: the figures of the [[held-out]] rows follow at once; the curve shows the loss when only the best
 tuples are kept. Muting a pair leaves the main effects of its columns. *A row*: its log-odds as a sum, and the
