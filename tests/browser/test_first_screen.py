@@ -35,6 +35,17 @@ FIRST_PAINT = """
 """
 
 
+def test_alphas_that_are_found_are_seen_to_move_and_named(explorer: Explorer):
+    explorer.open("?data=balance-scale&q=all-orders&measure=alpha")
+    explorer.wait_says("Alpha chosen by held-out folds, one for each order: lr .*; hlr .*; halr ")
+    assert {"lr", "hlr order 1", "hlr order 2", "halr order 1", "halr order 2"} == set(explorer.racers())
+    assert explorer.says("hlr [.0-9]+ \\(lowest\\)")
+    frame = explorer.csv()
+    tried = frame[(frame.kind == "search") & (frame.label == "hlr")]
+    assert len(tried) > 5
+    assert tried.alpha_1.iloc[-1] != tried.alpha_2.iloc[-1]
+
+
 # Looks at every frame from now on: a new race, which has few points, and when its slowest racer had three.
 # A poll from outside can miss a fast race altogether: it sees the old curves, and then the new ones at their end.
 NEW_RACE = """
