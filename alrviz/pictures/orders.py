@@ -182,7 +182,7 @@ def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dar
     alone = plot["automatic"]
     fig.segment("x", "low", "x", "high", source=alone, line_color=_AUTO, line_width=3)
     single = fig.scatter("x", "y", source=alone, color=_AUTO, size=11, marker="diamond")
-    _words(fig, alone, readable(_AUTO, dark), bold=True, x_offset=10, y_offset=8)
+    _words(fig, alone, readable(_AUTO, dark), bold=True, y_offset=-8, text_align="center")
     thin = fig.multi_line("xs", "ys", source=plot["folds"], line_color=GREY, line_alpha=0.6, line_width=1.2)
     fig.line("x", "y", source=means, line_color=colour, line_width=3)
     fig.segment("x", "low", "x", "high", source=means, line_color=colour, line_width=3)
