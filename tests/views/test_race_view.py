@@ -315,6 +315,17 @@ def test_a_race_stopped_among_trials_keeps_in_its_table_what_was_seen():
     assert frame["alpha_2"].max() == 40.0
 
 
+def test_while_a_racer_looks_for_its_order_the_page_says_how_far_it_is():
+    race, view = pressed()
+    race.take(1, racer=0)
+    race.activity = "choosing the order: 0.4957 at 2"
+    view.say_status()
+    assert "choosing the order: 0.4957 at 2" in view.status.object
+    race.take(1, racer=1)
+    view.say_status()
+    assert "running" in view.status.object
+
+
 def test_the_table_of_numbers_is_made_when_it_is_unfolded():
     race = finished(4)
     view = view_of(race)

@@ -361,6 +361,8 @@ def word_of(player: Player) -> str:
         return f"running, in turns: number {race.turn} in the queue"
     if player.playing and player.loop and race.ended and player.shown is not None and player.shown.shown:
         return "in a loop"
+    if player.playing and any(not len(run.trace) and run.outcome is None for run in race.runs):
+        return _activity(race) or "running"  # one is still looking for its order
     return "running" if player.playing else "paused"
 
 
