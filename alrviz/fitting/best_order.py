@@ -21,7 +21,7 @@ from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_words, most_kept
 from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import price_of, require_memory
+from alrviz.fitting.pricing.price import PLANNED, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.alpha_tuned import AlphaTrial, is_above
 from alrviz.stop import NEVER, StopToken
@@ -30,6 +30,7 @@ HIGHEST = 12
 # Seconds of a pass over the folds, on one thread of the reference machine, beyond which an order is not tried: so many
 # a row, but for about half a minute of one thread at least and five at most.
 LEAST_WORK, ROW_WORK, MOST_WORK = 7.5e-3, 1.5e-6, 7.5e-2
+LOOKUP = 1.5e-9  # seconds of a tuple of a row, where there are too many tuples to be priced
 BY_ROWS = 10  # times as much where folds do not go over cells (see solvers/row_space.py), and only the last fit does
 
 
@@ -119,12 +120,16 @@ def _judged(recipe: Recipe) -> Recipe:
 def _affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
     """The recipe, with a `keep` where all tuples are too much work; and the share of that work that may be done."""
     encoded, order = rows.encoded, recipe.params["order"]
-    price = price_of(encoded, _judged(recipe), max_memory=max_memory, stop=stop)
-    require_memory(price)
-    times = BY_ROWS if recipe.params.get("alpha") == AUTO and by_rows(recipe, encoded) else 1
+    n_tuples, times = comb(encoded.n_columns, order), 1
+    if n_tuples > PLANNED:  # no cover is planned of so many, nor are they listed to be priced
+        work = LOOKUP * encoded.n_rows * n_tuples
+    else:
+        price = price_of(encoded, _judged(recipe), max_memory=max_memory, stop=stop)
+        require_memory(price)
+        work = price.work
+        times = BY_ROWS if recipe.params.get("alpha") == AUTO and by_rows(recipe, encoded) else 1
     budget = times * min(max(ROW_WORK * encoded.n_rows, LEAST_WORK), MOST_WORK)
-    share = budget / (price.work * (1 if encoded.n_rows > MANY else FOLDS))
-    n_tuples = comb(encoded.n_columns, order)
+    share = budget / (work * (1 if encoded.n_rows > MANY else FOLDS))
     keep = int(share * n_tuples)
     if order != 2 or share >= 1.0 or keep < encoded.n_columns or not isinstance(recipe.definition, HierarchicalFamily):
         return recipe, share
