@@ -52,7 +52,8 @@ def summary_shown(said: str, mine: Any, made: Any) -> bool:
 
 def losses_shown(said: str, mine: Any, made: Any) -> bool:
     frame = mine.frame()
-    names = frame.order.map(lambda n: "boosting" if np.isnan(n) else f"{n:.0f}")
+    other = frame.label.map(lambda label: "boosting" if label == "hgb" else "AutoClassifier")
+    names = frame.order.map("{:.0f}".format).where(frame.order.notna(), other)
     fits = zip(names, frame.repeat, frame.fold, frame.log_loss, strict=True)
     lines = [f"{name} {repeat} {fold} {loss:.6f}" for name, repeat, fold, loss in fits]
     return len(lines) > 4 and set(lines) <= set(said.splitlines()) and mine.verdict().sentence in said

@@ -132,9 +132,12 @@ for sentence in (verdict.sentence, *verdict.notes):
         high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
         priced = [*price_recipes(dataset, recipes[:columns], self.holdout, stop)]
         priced += [RecipePrice("", recipe, None, high) for recipe in recipes[columns:]]
-        named = (replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True))
+        named = [replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True)]
         (own,) = price_recipes(dataset, [AUTOMATIC], self.holdout, stop)
-        return (*named, replace(own, name="Auto", lost=""))
+        return (
+            *named,
+            replace(own, name="Auto", lost="", refused=own.refused or named[0].refused),
+        )  # n = 1 is its least
 
     def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
         """Return the recipe, where it has an order above 0."""
