@@ -149,9 +149,9 @@ def spread(effects, scores, intercept, weights, shares, sums):
 
 
 @kernel
-def losses_without(effects, scores, y, sums):
+def losses_without(effects, scores, y, weights, sums):
     """Add to sums (T, 2), over rows, by how much -log p(y) rises where a row's scores lack each tuple, and its square:
-    effects (R, T, C), scores (R, C), y (R,).
+    effects (R, T, C), scores (R, C), y and weights (R,).
     """
     classes = scores.shape[1]
     for i in range(len(effects)):
@@ -168,12 +168,12 @@ def losses_without(effects, scores, y, sums):
                 whole = loss
             else:
                 rise = loss + effects[i, t, y[i]] - whole
-                sums[t, 0] += rise
-                sums[t, 1] += rise * rise
+                sums[t, 0] += weights[i] * rise
+                sums[t, 1] += weights[i] * rise * rise
 
 
 @kernel
-def losses_kept(effects, intercept, y, ends, sums):
+def losses_kept(effects, intercept, y, weights, ends, sums):
     """Add to sums (E + 1, 2), over rows, -log p(y) and whether another class is predicted, by the intercept (C,) and
     the first ends[e - 1] of the tuples alone: effects (R, T, C), ends (E,) ascending.
     """
@@ -195,8 +195,8 @@ def losses_kept(effects, intercept, y, ends, sums):
             total = 0.0
             for k in range(classes):
                 total += np.exp(scores[k] - scores[best])
-            sums[e, 0] += np.log(total) + scores[best] - scores[y[i]]
-            sums[e, 1] += best != y[i]
+            sums[e, 0] += weights[i] * (np.log(total) + scores[best] - scores[y[i]])
+            sums[e, 1] += weights[i] * (best != y[i])
 
 
 @kernel

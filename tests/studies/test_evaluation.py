@@ -154,6 +154,12 @@ def test_groups_beside_each_other():
         assert part.sensitivity == pytest.approx(metrics.recall_score(y[rows] == 1, p[rows].argmax(axis=1) == 1))
     assert table.rows.sum() == 300
     assert len(found.groups("size")) == 4, "numbers by quarters"
+    seconds = found.groups(1_600_000_000 + np.arange(300))
+    assert seconds.rows.tolist() == [75] * 4
+    assert seconds.group.is_unique
+    assert found.groups(np.r_[np.full(80, -np.inf), np.arange(140), np.full(80, np.inf)]).rows.sum() == 300
+    gaps = found.groups(["(missing)", None] * 150)
+    assert gaps.group.tolist() == ["(missing)", "((missing))"]
     many = found.groups([f"g{k % 40}" for k in range(300)])
     assert len(many) == 13
     assert many.group.iloc[-1] == OTHER
@@ -271,3 +277,9 @@ def test_wilsons_interval_holds_at_the_ends():
     for wrong, rows in ((0, 5), (5, 5), (1, 1000)):
         theirs = binomtest(wrong, rows).proportion_ci(method="wilson")
         np.testing.assert_allclose(wilson(wrong / rows, rows), (theirs.low, theirs.high), atol=1e-12)
+
+
+def test_columns_without_names_are_called_by_their_numbers():
+    X, y = np.arange(40).reshape(20, 2) % 3, np.arange(20) % 2
+    found = alrviz.evaluate(alrviz.NaiveBayesClassifier().fit(X, y), X, y)
+    assert found.groups("1").rows.sum() == 20

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,6 +7,7 @@ import pytest
 import alrviz
 from alrviz.errors import RecipeError, TableError
 from alrviz.estimators.model_file import load_model, save_model
+from alrviz.studies.effects.interactions import Interactions
 
 FAMILIES = [
     alrviz.Recipe("lr", order=2, alpha=0.1),
@@ -46,6 +49,36 @@ def test_every_score_table_is_taken_apart_exactly(mixed, recipe):
     log_p = dict(zip(model.classes_, model.predict_log_proba(new.iloc[[3]])[0], strict=True))
     assert row.log_odds == pytest.approx(log_p[row.of] - log_p[row.against], abs=1e-10)
     assert row.of == model.predict(new.iloc[[3]])[0]
+
+
+def test_columns_may_be_called_like_tuples_of_others(mixed):
+    _, X, y, _ = mixed
+    names = ["R & D", "sales", "R", "D", "sales & R"]
+    X = X.iloc[:, : len(names)].set_axis(names, axis=1)
+    model = alrviz.LRClassifier(order=2).fit(X, y)
+    found = alrviz.interactions(model, alrviz.Dataset.from_arrays(X, y))
+    assert len(set(found.names)) == len(found.names) == 15
+    assert [found.number_of(name) for name in found.names] == list(range(15))
+    assert found.number_of(["sales", "R"]) != found.number_of("sales & R")
+    whole = -model.predict_log_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)].mean()
+    assert found.keep_best()["log_loss"].iloc[-1] == pytest.approx(whole, abs=1e-10)
+    assert len(found.row(X.iloc[[0]]).frame.index.unique()) == 15
+
+
+def test_a_row_of_weight_two_is_the_row_twice(mixed):
+    data, X, y, _ = mixed
+    model = alrviz.LRClassifier(order=2).fit(X, y)
+    twice = alrviz.interactions(model, _apart(data, np.r_[0:100, 0:100, 100:200]))
+    once = alrviz.interactions(model, _apart(data, slice(0, 300)))
+    weights = np.r_[np.full(100, 2.0), np.ones(100), np.zeros(100)]
+    once = Interactions(model._model, model.encoder_, replace(once.encoded, weights=weights), None)
+    pd.testing.assert_frame_equal(
+        once.importance().sort_index().drop(columns=["cells", "left"]),
+        twice.importance().sort_index().drop(columns=["cells", "left"]), atol=1e-9,
+    )  # fmt: skip
+    muted = [found.mute("region").drop(columns="ece") for found in (once, twice)]  # its bins may part equal rows
+    pd.testing.assert_frame_equal(*muted, atol=1e-9)
+    pd.testing.assert_series_equal(once.keep_best()["log_loss"], twice.keep_best()["log_loss"], atol=1e-9)
 
 
 def test_what_other_levels_would_change_is_what_the_model_says(mixed):

@@ -152,6 +152,20 @@ def test_many_classes_numbers_and_names_that_are_hostile():
     assert "Classes most often confused" in text
 
 
+def test_later_rows_may_have_a_class_of_their_own_and_a_hostile_column_to_be_split_by():
+    n, evil = 300, "<img src=x onerror=alert(1)>"
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice(["p", "q"], n), evil: np.arange(n)})
+    frame["class"] = np.where(frame.a == "p", "x", "y")
+    frame.loc[260:, "class"] = "late"
+    dataset = alrviz.read_table(frame, target="class").split_by(time=evil)
+    made = report_facts(dataset, alrviz.LRClassifier(order=1), holdout=0.2)
+    reader, text = read(report_html(made))
+    assert "img" not in reader.tags
+    assert "How columns act on" in text
+    assert f".split_by(time={evil!r})" in text
+
+
 def test_the_command_writes_it(tmp_path, capsys):
     alrviz.load_demo("monks-1").frame.to_csv(tmp_path / "monks.csv", index=False)
     out = tmp_path / "report.html"

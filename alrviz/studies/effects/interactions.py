@@ -32,7 +32,7 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.lacking import MOST, associations, lacking
-from alrviz.studies.effects.row_explanation import JOIN, RowExplanation, tuple_names
+from alrviz.studies.effects.row_explanation import JOIN, RowExplanation, join_of, tuple_names
 from alrviz.studies.effects.words import verdict
 from alrviz.studies.statistics.measures import MEASURES, measures
 
@@ -103,7 +103,7 @@ def _checked(model: Any) -> Any:
 def _encoded(model: Any, dataset: Dataset, stop: StopToken) -> Encoded:
     """Rows of a data set, whose classes are texts, as the model's encoder has them."""
     known = {str(label): label for label in model.classes_.tolist()}
-    lost = [label for label in dataset.classes.tolist() if str(label) not in known]
+    lost = [label for label in pd.unique(dataset.y) if str(label) not in known]
     if lost:
         raise TableError(
             f"class {lost[0]!r} of {dataset.name} is none of the model's{nearest(str(lost[0]), known)}; expected some "
@@ -122,7 +122,7 @@ class Interactions:
         encoder: what columns and levels are called.
         encoded, heldout: the rows under which effects are pure, and those that losses are measured on.
         has_heldout: whether these are others.
-        names: what each tuple is called, "odor & habitat".
+        names: what each tuple is called, "odor & habitat"; " && " stands between where a column is called "R & D".
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor")
@@ -142,7 +142,7 @@ class Interactions:
         self._n_jobs = n_jobs
         self.pure: Effects = purify(model, encoded, n_jobs, stop)
         self.columns = [column.name for column in encoder.columns_]
-        self.names = tuple_names(self.pure, self.columns)
+        self.names = tuple_names(self.pure.space.members, self.columns)
         self.classes = encoder.classes_
         self._importance: pd.DataFrame | None = None
         self._scores: Floats | None = None
@@ -159,14 +159,15 @@ class Interactions:
         if not isinstance(columns, str) and len(columns) == 1:
             columns = columns[0]
         if isinstance(columns, str):
-            columns = [columns] if columns in self.columns else columns.split(JOIN)
+            columns = [columns] if columns in self.columns else columns.split(join_of(self.columns))
         for name in columns:
             if name not in self.columns:
                 raise RecipeError(f"no column {name!r} in the model{nearest(str(name), self.columns)}")
         key = tuple(sorted({self.columns.index(name) for name in columns}))
         if key not in self.pure.numbers:
+            asked = join_of(self.columns).join(map(str, columns))
             raise RecipeError(
-                f"the model has no tuple {JOIN.join(map(str, columns))!r}; expected columns that are together in one "
+                f"the model has no tuple {asked!r}; expected columns that are together in one "
                 f"of its tuples, of at most {self.pure.sizes.max()} columns"
             )
         return self.pure.numbers[key]
@@ -248,7 +249,7 @@ class Interactions:
             pure = self.pure
             share, structural, nats = pure.importance(self.encoded, self._n_jobs, stop).T
             rises = self._rises(stop)
-            n = self.heldout.n_rows
+            n = self.heldout.weights.sum()
             mean = rises[:, 0] / n
             error = np.sqrt(np.maximum(0.0, rises[:, 1] / n - mean**2) / n)
             found = pd.DataFrame(
@@ -267,7 +268,8 @@ class Interactions:
         parts = np.zeros((pure.parts(held.n_rows), pure.n_tuples, 2))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
-            kernels.losses_without(effects, effects.sum(axis=1) + pure.intercept, held.y[rows], parts[part])
+            scores = effects.sum(axis=1) + pure.intercept
+            kernels.losses_without(effects, scores, held.y[rows], held.weights[rows], parts[part])
 
         pure.visit(held.codes, see, None, self._n_jobs, stop)
         found: Floats = parts.sum(axis=0)
@@ -292,7 +294,7 @@ class Interactions:
         without = self._scores - self.pure.scores(self.heldout.codes, chosen, self._n_jobs) if chosen else self._scores
         lines = {}
         for name, scores in {"all": self._scores, "muted": without}.items():
-            found = measures(log_softmax(scores), self.heldout.y)
+            found = measures(log_softmax(scores), self.heldout.y, self.heldout.weights)
             lines[name] = {measure: getattr(found, measure) for measure in MEASURES}
         return pd.DataFrame.from_dict(lines, orient="index")
 
@@ -314,10 +316,10 @@ class Interactions:
         sums = np.zeros((pure.parts(held.n_rows), len(ends) + 1, 2))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
-            kernels.losses_kept(effects, pure.intercept, held.y[rows], ends, sums[part])
+            kernels.losses_kept(effects, pure.intercept, held.y[rows], held.weights[rows], ends, sums[part])
 
         pure.visit(held.codes, see, order, self._n_jobs, stop)
-        losses = sums.sum(axis=0) / held.n_rows
+        losses = sums.sum(axis=0) / held.weights.sum()
         last = [None, *ranking.index[ends - 1]]
         sizes = [0, *ranking["order"].to_numpy()[ends - 1]]
         return pd.DataFrame(
@@ -365,8 +367,7 @@ class Interactions:
         return list(combinations(range(a), order))
 
     def _named(self, found: pd.DataFrame, tuples: list[tuple[int, ...]], by: str) -> pd.DataFrame:
-        names = [JOIN.join(self.columns[j] for j in columns) for columns in tuples]
-        found.index = pd.Index(names, name="columns")
+        found.index = pd.Index(tuple_names(tuples, self.columns), name="columns")
         return found.sort_values(by, ascending=False, kind="stable")
 
     def row(

@@ -1,6 +1,8 @@
 """Why a row is predicted so: its log-odds of one class against another, tuple by tuple; and with other levels."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,23 @@ from alrviz.errors import RecipeError, nearest
 from alrviz.models.effects import Effects
 from alrviz.models.linear import log_softmax
 
-JOIN = " & "
+JOIN = " & "  # between the levels of a cell
 
 
-def tuple_names(pure: Effects, columns: list[str]) -> list[str]:
-    """Return what each tuple is called, "odor & habitat", where columns are called so (a,)."""
-    return [JOIN.join(columns[j] for j in members) for members in pure.space.members]
+def join_of(columns: Sequence[str]) -> str:
+    """Return what stands between columns in the name of a tuple: in no column's name, so that no two are alike.
+
+    >>> join_of(["odor", "habitat"]), join_of(["R & D", "sales"])
+    (' & ', ' && ')
+    """
+    marks = ("&" * n for n in count(1))
+    return next(f" {mark} " for mark in marks if not any(mark in name for name in columns))
+
+
+def tuple_names(members: Iterable[Iterable[int]], columns: Sequence[str]) -> list[str]:
+    """Return what each tuple of column numbers is called, "odor & habitat"."""
+    join = join_of(columns)
+    return [join.join(columns[j] for j in own) for own in members]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +112,7 @@ class RowExplanation:
                 "rows": np.where(located >= 0, pure.rows[np.maximum(located, 0)], 0.0),
                 "seen": located >= 0,
             },
-            pd.Index(tuple_names(pure, list(labels)), name="columns"),
+            pd.Index(tuple_names(pure.space.members, list(labels)), name="columns"),
         )
         frame = frame.iloc[np.argsort(-frame["log_odds"].abs().to_numpy(), kind="stable")]
         intercept = float(pure.intercept[k] - pure.intercept[other])

@@ -100,10 +100,8 @@ class EffectStudy(Study):
         _, drawn = self.refits()
         place = [found.number_of(name) for name in table.index]
         for name, k in (("share", 0), ("nats", 2)):
-            band = np.full((2, drawn.shape[1]), np.nan)
-            if len(drawn) > 1:
-                band = np.quantile(drawn[:, :, k], BAND, axis=0, method=_WAY)
-            table[f"{name}_low"], table[f"{name}_high"] = band[:, place]
+            low, _, high = _band(drawn[:, :, k])
+            table[f"{name}_low"], table[f"{name}_high"] = low[place], high[place]
         return table
 
     def effects(self, *columns: Any, of: Any, against: Any) -> pd.DataFrame:
@@ -126,13 +124,17 @@ class EffectStudy(Study):
         f, _ = self.refits()
         odds = f[:, cells, k] - f[:, cells, other]
         table = pd.DataFrame({"levels": own["levels"].to_numpy(), "rows": own["rows"].to_numpy(), "pure": pure})
-        few = len(odds) < 2
-        shares = [BAND[0], 0.5, BAND[1]]
-        nothing = np.full((3, len(pure)), np.nan)
-        low, median, high = nothing if few else np.quantile(odds, shares, axis=0, method=_WAY)
-        table["median"], table["low"], table["high"] = median, low, high
-        table["same_sign"] = np.nan if few else (np.sign(odds) == np.sign(pure)).mean(axis=0)
+        table["low"], table["median"], table["high"] = _band(odds)
+        table["same_sign"] = np.nan if len(odds) < 2 else (np.sign(odds) == np.sign(pure)).mean(axis=0)
         return table
+
+
+def _band(drawn: Floats) -> Floats:
+    """(3, M) the 90 % band of draws (R, M) and, between its ends, their median; NaN of fewer than two."""
+    if len(drawn) < 2:
+        return np.full((3, drawn.shape[1]), np.nan)
+    found: Floats = np.quantile(drawn, [BAND[0], 0.5, BAND[1]], axis=0, method=_WAY)
+    return found
 
 
 def effect_bands(

@@ -72,6 +72,7 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
     with np.errstate(divide="ignore"):  # the logarithm of a forest's 0
         log_p = model.predict_log_proba(X) if hasattr(model, "predict_log_proba") else np.log(model.predict_proba(X))
     rows = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+    rows = rows.set_axis([str(name) for name in rows.columns], axis=1)
     return evaluation_of(log_p, model.classes_, y, rows, sample_weight, what)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from alrviz.data.dataset import Dataset, require_dataset
@@ -86,7 +87,9 @@ def report_facts(
     code = f'alrviz.save_report(dataset, "report.html", {made}, holdout={holdout}, seed={seed})'
     stop.check()
     tell("taking the model apart")
-    effects, why = _taken_apart(lambda: interactions(fitted, _rows(dataset, train), _rows(dataset, test), stop=stop))
+    known = test[np.isin(dataset.y[test], dataset.y[train])]  # later times, other groups may bring classes of their own
+    heldout = _rows(dataset, known) if len(known) else None
+    effects, why = _taken_apart(lambda: interactions(fitted, _rows(dataset, train), heldout, stop=stop))
     chosen = str(getattr(fitted, "chosen_", ""))
     return ReportFacts(dataset, fitted, recipe, found, len(train), effects, why, chosen, holdout, seed, code)
 

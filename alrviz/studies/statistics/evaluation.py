@@ -11,7 +11,7 @@ all classes: row i is predicted as the j of the least sum_k p_k(x_i) cost[k, j].
 """
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import confusion_matrix, confusion_matrix_at_thresholds, roc_auc_score
 
+from alrviz.data.column_encoder import interval_labels
 from alrviz.errors import TableError, nearest
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.statistics.measures import (
@@ -389,20 +390,22 @@ class Evaluation:
             if values.shape != (len(self.y),):
                 raise TableError(f"there are {len(values):,} groups for {len(self.y):,} rows; expected one for each")
         if pd.api.types.is_numeric_dtype(values) and values.nunique() > LEVELS:
-            cut = pd.qcut(values, QUARTERS, duplicates="drop")
-            ends = [values.min(), *(part.right for part in cut.cat.categories)]
-            names = cut.cat.rename_categories([f"{low:g} to {high:g}" for low, high in pairwise(ends)])
+            numbers = values.to_numpy(float, na_value=np.nan)
+            there = np.sort(numbers[~np.isnan(numbers)])  # quartiles are rows' own values: infinite ones are in order
+            cuts = np.unique(there[[len(there) * k // QUARTERS - 1 for k in range(1, QUARTERS)]])
+            kept = interval_labels(cuts)
+            text = pd.Series(np.array(kept, dtype=object)[np.searchsorted(cuts, numbers)]).where(~np.isnan(numbers))
         else:
             counts = values.value_counts()
             text = values.astype(object).where(values.notna(), None).map(str, na_action="ignore")
-            kept = [str(level) for level in counts.index[counts > 0]]
+            kept = list(dict.fromkeys(str(level) for level in counts.index[counts > 0]))
             if len(kept) > LEVELS:
                 text = text.where(text.isin(kept[:LEVELS]) | text.isna(), OTHER)
                 kept = [*kept[:LEVELS], OTHER]
-            names = pd.Series(pd.Categorical(text, categories=list(dict.fromkeys(kept))))
-        if names.isna().any():
-            names = names.cat.add_categories("(missing)").fillna("(missing)")
-        return names
+        if text.isna().any():
+            gap = next(name for name in (f"{'(' * n}missing{')' * n}" for n in count(1)) if name not in kept)
+            text, kept = text.fillna(gap), [*kept, gap]
+        return pd.Series(pd.Categorical(text, categories=list(dict.fromkeys(kept))))
 
     def worst(self, most: int = 20) -> pd.DataFrame:
         """Return the rows of the highest loss: class, predicted, p (of their class), p_predicted, loss (nats), and the

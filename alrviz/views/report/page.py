@@ -247,6 +247,9 @@ def _matters(facts: ReportFacts) -> str:
     effects, label = facts.effects, facts.evaluation.interest
     if effects is None:
         return f"<p>This model cannot be taken apart into effects: {safe(facts.no_effects, 400)}.</p>"
+    known = [str(own) for own in effects.classes]
+    if label not in known:  # a class that came later than all rows that were learned from
+        label = known[int(np.bincount(effects.encoded.y).argmax())]
     table = effects.importance()
     rows = [
         [safe(name, 80), f"{line['order']}", percent(line["share"]), number(line["nats"], 4),
@@ -436,12 +439,13 @@ def _fails(facts: ReportFacts, rows: bool) -> str:
 def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
     found, of, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
     auc = "" if np.isnan(of.auc) else f", AUC {number(of.auc, 3)}"
+    drawn_so = data.splitting.words or "drawn at random, class by class"
     known = {
         "Model": safe(facts.recipe.name if facts.recipe else type(facts.model).__name__, 300),
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
-        "Judged on": f"{len(found.y):,} {found.what}, {data.splitting.words or 'drawn at random, class by class'}",
+        "Judged on": f"{len(found.y):,} {found.what}, {safe(drawn_so, 200)}",
         "Figures": f"error {percent(of.error)}, log loss {loss_text(of.log_loss)} nats{auc}, ECE {percent(of.ece)}",
         "Groups compared": ", ".join(safe(name, 40) for name, _ in _grouped(facts)),
     }
@@ -457,7 +461,8 @@ def _again(facts: ReportFacts) -> str:
     data, model = facts.dataset, facts.model
     kinds = {c.name: c.kind for c in data.columns if not c.guessed and c.kind != "target"}
     said = f".with_kinds(**{kinds!r})" if kinds else ""
-    read = f"dataset = alrviz.read_table(FILE, target={data.target!r}){said}"
+    split = f".{data.splitting.call}" if data.splitting.call else ""
+    read = f"dataset = alrviz.read_table(FILE, target={data.target!r}){said}{split}"
     code = f"import alrviz\n\n{read}  # the file of {data.name}\n{facts.code}\n"
     names = ("numpy", "scipy", "pandas", "scikit-learn", "numba")
     versions = {"alrviz": __version__, "Python": platform.python_version(), **{name: version(name) for name in names}}
