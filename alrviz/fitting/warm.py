@@ -20,6 +20,7 @@ from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
 from alrviz.models.averages import AverageModel
 from alrviz.models.cell_space import CellSpace
 from alrviz.models.density import DensityFeatures
+from alrviz.models.effects import warm_effects
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import Steps
 from alrviz.models.plan import plan_cover
@@ -149,6 +150,7 @@ def warm(wide: bool = True) -> tuple[int, float]:
         warm_single(wider)
         warm_steps()
         warm_networks(wider)
+        warm_effects(wider)
         for levels in (70_000,) if wider else (2, 300):
             warm_stream(lanes, np.array([levels]))
         warm_density(lanes)  # once a number of lanes

@@ -16,7 +16,7 @@ Where cells fall into parts that share no level, the largest tuples are unique a
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,11 @@ from alrviz.data.encoded import Encoded
 from alrviz.errors import MemoryLimitError
 from alrviz.kernels import effects as kernels
 from alrviz.memory import free_memory
-from alrviz.models.cell_space import AnySpace
+from alrviz.models.cell_space import AnySpace, CellSpace
 from alrviz.models.index import CellIndex, cell_table, index_cells
 from alrviz.models.linear import LinearModel
+from alrviz.models.plan import plan_cover
+from alrviz.models.set_cover import cover_rows
 from alrviz.models.slices import Slices, with_parts
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import as_compiled
@@ -38,6 +40,7 @@ from alrviz.stop import NEVER, StopToken
 _TOL, _MOST = 1e-13, 1_000
 # Effects of rows held at once by a thread, numbers.
 _HELD = 2_000_000
+_PARTS = 64  # of rows: sums of so many are held at once
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -113,22 +116,24 @@ class Effects:
         self, codes: Codes, see: Callable[[slice, Floats, int], None], tuples: Sequence[int] | None = None,
         n_jobs: int | None = None, stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
-        """Call see(rows, effects (R, T, C), part) for all rows of codes (a, N), some at a time, on several threads, of
-        `parts(N)` parts.
+        """Call see(rows, effects (R, T, C), part) for all rows of codes (a, N), some at a time: those of a part of
+        `parts(N)` one after another, parts on several threads.
         """
         codes, n, chosen = as_compiled(codes), codes.shape[1], self._chosen(tuples)
-        chunk = self._chunk
+        chunk, total = self._chunk, self.parts(n)
 
         def one(part: int) -> None:
-            stop.check()
-            rows = slice(part * chunk, min(n, (part + 1) * chunk))
-            see(rows, self._effects(codes, chosen, rows), part)
+            end = n * (part + 1) // total
+            for start in range(n * part // total, end, chunk):
+                stop.check()
+                rows = slice(start, min(end, start + chunk))
+                see(rows, self._effects(codes, chosen, rows), part)
 
-        share(one, self.parts(n), resolve_jobs(n_jobs))
+        share(one, total, resolve_jobs(n_jobs))
 
     def parts(self, n: int) -> int:
-        """Return in how many parts so many rows are visited, on any number of threads."""
-        return -(-n // self._chunk)
+        """Return in how many parts so many rows are visited, on any number of threads: sums are kept for each."""
+        return min(_PARTS, -(-n // self._chunk))
 
     def scores(
         self, codes: Codes, tuples: Sequence[int] | None = None, n_jobs: int | None = None, stop: StopToken = NEVER
@@ -250,3 +255,19 @@ def _weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: St
         located = index.locate(codes, begin, min(n, begin + chunk)).astype(np.int64) - 2 * count
         rows += np.bincount(located.ravel(), np.repeat(weights[begin : begin + chunk], count), len(rows))
     return rows
+
+
+@cache
+def warm_effects(wide: bool = False) -> None:
+    """Make ready what takes models apart and judges them without some of their tuples, of wide codes or not."""
+    codes: Codes = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], np.uint32 if wide else np.uint16)
+    rows = Encoded(codes, np.array([0, 1, 1, 0], np.int32), np.ones(4), np.array([2, 2]), np.arange(2), ("a", "b"))
+    space = CellSpace(rows.levels, 2)
+    cover, _ = cover_rows(plan_cover(codes, space), space, [codes], np.ones(4, bool))
+    found = purify(LinearModel(space, cover.index.seen, np.eye(4, 2), np.zeros(2)), rows, 1)
+    found.importance(rows, 1)
+    effects, sums = found.of_rows(codes), np.zeros((found.n_tuples + 1, 2))
+    kernels.losses_without(effects, found.scores(codes), rows.y, rows.weights, sums)
+    kernels.losses_kept(effects, found.intercept, rows.y, rows.weights, np.arange(1, found.n_tuples + 1), sums)
+    slices = Slices.of(found.index)
+    kernels.fit_margins(2, 2, np.ones_like(found.f), found.index.begin, slices.at, slices.room, 1e-7, 1)

@@ -14,7 +14,7 @@ from alrviz.data.read import read_table
 from alrviz.errors import RecipeError, for_page
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.study_task import Result
-from alrviz.studies.protocols.choose_order import automatic_line, choose_order
+from alrviz.studies.protocols.choose_order import automatic_line, automatic_recipe, choose_order
 from alrviz.studies.statistics.significance import corrected_error
 from alrviz.views.studies.compare_words import sentence_html
 
@@ -208,6 +208,12 @@ def test_the_verdict_names_the_cuts_it_stands_on_and_boosting_that_is_ahead():
     assert found.clear
     assert found.notes[0] == "cuts of numeric columns: 10 quantiles"
     assert "(accuracy +" in found.sentence
+
+
+@pytest.mark.parametrize(("kept", "middle"), [((1.0, 300.0), 300), ((300.0, 301.0), 300), ((1.0, 1.0, 9.0), 1.0)])
+def test_folds_that_keep_different_numbers_of_tuples_agree_on_one_of_them(kept, middle):
+    folds = pd.DataFrame({"order_chosen": 2, "keep_chosen": kept, "alpha_1": 0.1, "alpha_2": 1.0})
+    assert automatic_recipe(folds).params["keep"] == middle
 
 
 def test_the_verdict_names_what_autoclassifier_takes_and_gives_its_recipe_where_it_is_better():

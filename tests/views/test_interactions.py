@@ -71,12 +71,12 @@ def test_shares_of_the_class_are_counted(view, study):
 def test_muting_shows_the_held_out_figures_at_once(view):
     before = view.losses.loc["all", "log_loss"]
     view.mutes.value = ["bit_1 & bit_2"]
-    assert view.muted == "bit_1 & bit_2"
+    assert view.muted == ["bit_1 & bit_2"]
     assert view.losses.loc["muted", "log_loss"] > before + 0.1
     assert "without bit_1 &amp; bit_2" in view.muting.object
     assert len(view.curve.picture["now"]["y"]) == 2
     assert view.ranked.picture["bars"]["colour"][0] != view.ranked.picture["bars"]["colour"][1]
-    view.muted = ""
+    view.muted = []
     assert view.mutes.value == []
     assert view.losses.loc["muted", "log_loss"] == before
 

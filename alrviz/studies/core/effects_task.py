@@ -15,7 +15,7 @@ from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED
-from alrviz.models.effects import purify
+from alrviz.models.effects import purify, warm_effects
 from alrviz.models.linear import LinearModel
 from alrviz.stop import StopToken
 from alrviz.studies.core.fold_cache import FoldCache, cached_fold, warm
@@ -35,6 +35,7 @@ def effects(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     made = cached_fold(table, task.split, recipe)
     base, row = _base(made, recipe, task.max_memory or None, stop)
     if draw == 0:
+        warm_effects(made.prepared.wide)  # here, and not in the process that shows them
         return Result([row], pack(np.concatenate([base.bias, base.phi.ravel()])), row["outcome"])
     encoded = made.prepared.encoded
     drawn = np.random.default_rng(seed_of(task.seed, "effects", draw)).exponential(size=encoded.n_rows)

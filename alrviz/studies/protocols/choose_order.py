@@ -333,7 +333,8 @@ def automatic_recipe(folds: "pd.DataFrame") -> Recipe:
     """
     order = int(folds.order_chosen.mode().iloc[0])
     mine = folds[folds.order_chosen == order]
-    return AUTOMATIC.replace(order=order, alpha=middle_alpha(mine), keep=float(mine.keep_chosen.median()))
+    kept = mine.keep_chosen.sort_values(key=lambda keep: keep.where(keep > 1, np.inf))  # 1 is all of them
+    return AUTOMATIC.replace(order=order, alpha=middle_alpha(mine), keep=float(kept.iloc[(len(kept) - 1) // 2]))
 
 
 def _automatic_words(study: OrderStudy) -> tuple[str, bool]:

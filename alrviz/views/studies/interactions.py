@@ -49,7 +49,7 @@ class InteractionsView(StudyView):
     >>> import alrviz
     >>> recipe = alrviz.Recipe("lr", order=2, alpha=0.1)
     >>> study = alrviz.effect_bands(alrviz.load_demo("xor"), recipe, refits=0, n_jobs=1)
-    >>> view = alrviz.InteractionsView(study.run(), muted="bit_1 & bit_2")
+    >>> view = alrviz.InteractionsView(study.run(), muted=["bit_1 & bit_2"])
     >>> view.losses.loc["muted", "error"] > 0.4
     True
     """
@@ -61,7 +61,7 @@ class InteractionsView(StudyView):
     against = param.Integer(default=-1, doc="That of another; -1 for the first that is not `of`.")
     row = param.Integer(default=0, bounds=(0, None), doc="The number of the row that is taken apart.")
     column = param.Integer(default=-1, doc="The column whose levels are tried in that row; -1 for the first.")
-    muted = param.String(default="", doc="Names of tuples left out, with ; between them.")
+    muted = param.List(default=[], item_type=str, doc="Names of the tuples left out.")
 
     def __init__(self, study: EffectStudy | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
         self.losses: pd.DataFrame | None = None  # of the rows held out, with all tuples and without the muted ones
@@ -98,7 +98,7 @@ class InteractionsView(StudyView):
         }  # fmt: skip
         for name, widget in links.items():
             widget.param.watch(partial(self._picked, name), "value")
-        self.mutes.param.watch(lambda event: self._picked("muted", event, "; ".join(event.new or ())), "value")
+        self.mutes.param.watch(lambda event: self._picked("muted", event, list(event.new or ())), "value")
         self.worst.on_click(lambda _: self._show_worst())
         shown = choice(self, "quantity", QUANTITIES, "What is shown of the cells", sx=WORDS_IN_ONE_LINE, margin=0)
 
@@ -230,8 +230,7 @@ class InteractionsView(StudyView):
         return self.subset if known else found.number_of(self.table.index[0])
 
     def _mutes(self, found: Interactions) -> list[str]:
-        asked = [name.strip() for name in self.muted.split(";")]
-        return [name for name in asked if name in found.names]
+        return [name for name in self.muted if name in found.names]
 
     def _follow(self, changed: set[str]) -> None:
         """Bring the pictures up to date that a change touches."""
