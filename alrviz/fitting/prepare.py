@@ -237,8 +237,8 @@ def encode_rows(
     held: tuple[Any, ...] | None = None, categorical_features: Any = "from_dtype", n_jobs: int | None = None,
     splitting: Splitting = AT_RANDOM, stop: StopToken = NEVER,
 ) -> Prepared:  # fmt: skip
-    """Return training rows (and `held`: X, y, weights of rows to watch) encoded as a recipe says, their cuts and levels
-    learned; of the training rows alone.
+    """Return training rows X, y, weights (N,) encoded as a recipe says, and `held`, the same of rows to watch; cuts and
+    levels are learned of the training rows alone.
     """
     encoder = Encoder(
         discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing,

@@ -156,11 +156,16 @@ class EvaluationPart:
         def told(at: str) -> None:
             self._at = at
 
+        def work(stop: StopToken) -> "Evaluation":
+            found = judged.work(stop, told)
+            found.summary()  # sorts all rows for each class: kept for the page, which has no time for it
+            return found
+
         def done(found: "Evaluation") -> None:
             self._shown = shown
             self.view.watch(found, judged.about, judged.recipes)
 
-        self._tasks.start(TASK, lambda stop: judged.work(stop, told), done, self._failed, self._look)
+        self._tasks.start(TASK, work, done, self._failed, self._look)
         self._look()
 
     # -- the report ------------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def best_on_folds(request: FitRequest, hear: Callable[[dict[str, float]], None])
 
 
 def weights_at_end(made: BuiltFit, stop: StopToken) -> Floats:
-    """Return the weights at the end of a fit."""
+    """Return the weights (M,) at the end of a fit."""
     fit = made.fit
     judge = ConvergenceTest(fit.objective, fit.max_iter, fit.tol, fit.spent)
     state = fit.solver.init(fit.objective, fit.w0)
@@ -126,7 +126,7 @@ def _to_tune(request: FitRequest, merge: bool = True) -> Sequence[Fold]:
 
 
 def first_weights(objective: ObjectiveProtocol, request: FitRequest, alpha: Alpha) -> Floats | None:
-    """Return the weights of the minimum at these alphas, by what rows share; None where that is not how it is found."""
+    """Return the weights (M,) of the minimum at these alphas, by what rows share; None where it is found otherwise."""
     prepared, stop = request.prepared, request.stop
     if not isinstance(objective, LinearObjective) or not by_rows(request.recipe, prepared.encoded):
         return None

@@ -301,7 +301,7 @@ class AlphaTuned(Solver):
 def judged_on(
     folds: Sequence[Fold], rows: Sequence[Floats], log_alpha: Floats | None = None, passes: float = 0.0
 ) -> AlphaTrial:
-    """Return what became of folds whose held-out rows have these losses; None for alphas that were given."""
+    """Return what became of folds whose held-out rows have these losses (n,); None for alphas that were given."""
     log_alpha = np.empty(0) if log_alpha is None else log_alpha
     each, weights = np.concatenate(rows), np.concatenate([fold.weights for fold in folds])
     return AlphaTrial(log_alpha, float(np.average(each, weights=weights)), None, passes, each, weights)

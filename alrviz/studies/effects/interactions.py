@@ -146,6 +146,7 @@ class Interactions:
         self.classes = encoder.classes_
         self._importance: pd.DataFrame | None = None
         self._scores: Floats | None = None
+        self._own_log_p: Floats | None = None
 
     def __repr__(self) -> str:
         return f"<Interactions of {len(self.columns)} columns: {len(self.names):,} tuples, {len(self.pure.f):,} cells>"
@@ -206,9 +207,10 @@ class Interactions:
 
     def worst(self, most: int = 10) -> list[int]:
         """Return the numbers of the rows of the data whose class is least probable, the worst first."""
-        log_p = log_softmax(self.pure.scores(self.encoded.codes, None, self._n_jobs))
-        own = log_p[np.arange(self.encoded.n_rows), self.encoded.y]
-        return [int(row) for row in np.argsort(own, kind="stable")[:most]]
+        if self._own_log_p is None:
+            log_p = log_softmax(self._model.scores(self.encoded.codes, self._n_jobs))
+            self._own_log_p = log_p[np.arange(self.encoded.n_rows), self.encoded.y]
+        return [int(row) for row in np.argsort(self._own_log_p, kind="stable")[:most]]
 
     def effects(self, *columns: Any) -> pd.DataFrame:
         """Return a line per cell and class of the tuple of these columns, or of all tuples.

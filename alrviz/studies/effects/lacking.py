@@ -11,10 +11,13 @@ interaction = (G2 - df) / 2N        nats a row: what the tuple tells of the clas
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import chi2
 
 from alrviz.data.encoded import Encoded
@@ -73,15 +76,38 @@ class Counted:
         return cls(own, tables, covered.cover, covered.rows, index, Slices.of(index), resolve_jobs(n_jobs))
 
     def free(self, looked: NDArray[np.bool_]) -> Floats:
-        """Degrees of freedom of each tuple, where some pairs (S, C) of cell and class are looked at: those of a whole
-        table, (L_1 - 1)(L_2 - 1) ... for each class but one, in proportion.
+        """Degrees of freedom of each tuple, where some pairs (S, C) of cell and class are looked at.
+
+        Of a whole table (L_1 - 1)(L_2 - 1) ... for each class but one. Of a pair with cells left out, the cells less
+        what their slices say: slices less the parts into which cells fall. Of larger tuples, in proportion.
         """
         levels = np.maximum(self.tables.space.cards_of(self.cover.levels_seen)[self.tuples], 1).astype(float)
         space, seen = self.tables.space, self.cover.levels_seen
         whole = np.where(space.strides > 0, seen[space.tuples] - 1, 1).prod(axis=1)[self.tuples].astype(float)
-        classes = self.tables.n_classes
-        pairs = np.bincount(self.tables.tuple_of_seen, looked.sum(axis=1), space.n_tuples)[self.tuples]
-        return whole * (classes - 1.0) * np.minimum(1.0, pairs / (levels * classes))
+        classes, of = self.tables.n_classes, self.tables.tuple_of_seen
+        pairs = np.bincount(of, looked.sum(axis=1), space.n_tuples)[self.tuples]
+        free = whole * (classes - 1.0) * np.minimum(1.0, pairs / (levels * classes))
+        two = np.flatnonzero((space.strides > 0).sum(axis=1)[self.tuples] == 2)
+        if len(two):
+            each: Floats = np.sum([self._free_of_pairs(looked[:, k]) for k in range(classes)], axis=0)
+            free[two] = each[self.tuples[two]] * (classes - 1.0) / classes
+        return free
+
+    def _free_of_pairs(self, looked: NDArray[np.bool_]) -> Floats:
+        """(T,) cells less the rank of their slices, of tuples of two columns, by the cells (S,) that are looked at."""
+        of, at, n = self.tables.tuple_of_seen, self.slices.at, len(self.slices.cell)
+        cells = np.flatnonzero(looked & ((self.tables.space.strides > 0).sum(axis=1)[of] == 2))
+        first, second = at[cells, 0], at[cells, 1]
+        found, label = connected_components(coo_array((np.ones(len(cells)), (first, second)), (n, n)), directed=False)
+        nodes, where = np.unique(np.concatenate([first, second]), return_index=True)
+        owner = np.concatenate([of[cells], of[cells]])[where]
+        part = np.zeros(found, np.intp)
+        part[label[nodes]] = owner
+        there = np.zeros(found, bool)
+        there[label[nodes]] = True
+        count = partial(np.bincount, minlength=self.tables.space.n_tuples)
+        rank = count(owner) - count(part[there])  # slices, less the parts into which cells fall
+        return (count(of[cells]) - rank).astype(np.float64)
 
 
 def lacking(

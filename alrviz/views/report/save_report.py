@@ -7,6 +7,7 @@ from typing import Any
 
 from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
+from alrviz.estimators.model_file import write_whole
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.protocols.report_facts import HOLDOUT, report_facts, report_of_run
@@ -61,4 +62,9 @@ def save_report(
     else:
         facts = report_facts(dataset, model, holdout=holdout, seed=seed, stop=stop, tell=tell)
     tell("writing")
-    file.write_text(report_html(facts, card, rows=rows), encoding="utf-8", newline="")
+    page = report_html(facts, card, rows=rows)
+    try:
+        with write_whole(file, "report.html") as out:
+            out.write(page.encode("utf-8", "replace"))
+    except OSError as error:
+        raise AlrvizError(f"the report cannot be written to {str(file)!r}: {error.strerror or error}") from error
