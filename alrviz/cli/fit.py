@@ -17,6 +17,7 @@ from alrviz.cli.options import (
     from_one,
     kind_of,
     read_options,
+    seed,
     with_options,
 )
 from alrviz.errors import LostColumnsWarning
@@ -61,7 +62,7 @@ def add_to(commands: Commands) -> None:
     add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
         "or ignore; may be given several times")  # fmt: skip
     add("--holdout", type=float, default=0.05, metavar="SHARE", help="of rows that judge (default: .05)")
-    add("--seed", type=int, default=0, metavar="N", help="of held-out rows and of the order of rows")
+    add("--seed", type=seed, default=0, metavar="N", help="of held-out rows and of the order of rows")
     add("--unreadable", default="error", choices=("error", "missing"), help="what becomes of a value that "
         "is not what its column's are (default: error)")  # fmt: skip
     add("--cache", type=Path, metavar="DIR", help="folder of codes (default: the user's)")

@@ -90,6 +90,13 @@ def count(text: str) -> int:
     return int(text)
 
 
+def seed(text: str) -> int:
+    """Read what random numbers begin with."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; expected a whole number from 0")
+    return int(text)
+
+
 def from_one(what: str) -> Callable[[str], int]:
     """Return what reads a whole number from 1 of `what`."""
 

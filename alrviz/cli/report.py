@@ -8,7 +8,16 @@ import time
 import warnings
 from pathlib import Path
 
-from alrviz.cli.options import Commands, Refused, add_read_options, kind_of, read_options, require_file, with_options
+from alrviz.cli.options import (
+    Commands,
+    Refused,
+    add_read_options,
+    kind_of,
+    read_options,
+    require_file,
+    seed,
+    with_options,
+)
 
 
 def add_to(commands: Commands) -> None:
@@ -24,7 +33,7 @@ def add_to(commands: Commands) -> None:
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the HTML file to write")
     add("--order", type=int, metavar="N", help="columns looked at together (default: chosen)")
     add("--holdout", type=float, default=0.25, metavar="SHARE", help="of rows that judge (default: .25)")
-    add("--seed", type=int, default=0, metavar="N", help="of the split into rows that learn and rows that judge")
+    add("--seed", type=seed, default=0, metavar="N", help="of the split into rows that learn and rows that judge")
     add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
         "or ignore; may be given several times")  # fmt: skip
     add("--card", metavar="FIELD=TEXT", action="append", default=[], help="of the model card: intended_use, "

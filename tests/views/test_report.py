@@ -174,5 +174,7 @@ def test_the_command_writes_it(tmp_path, capsys):
     assert "the report is" in capsys.readouterr().out
     assert "CC0" in out.read_text()
     assert main([*said, "--card", "licens=CC0"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main([*said, "--seed", "-1"])
     assert main(["report", str(tmp_path / "monk.csv"), "-o", str(out)]) == 2
     assert "monks.csv" in capsys.readouterr().err
