@@ -200,9 +200,10 @@ def losses_kept(effects, intercept, y, weights, ends, sums):
 
 
 @kernel
-def fit_margins(t, n, counts, begin, at, room, tol, most):
+def fit_margins(t, n, counts, looked, begin, at, room, tol, most):
     """Return G2 of tuple t's counts (cells x C) against what their slices' classes say, by iterative proportional
-    fitting: the table of the same weight in each cell, and of the same classes in each slice, nearest to even.
+    fitting: the table of the same weight in each cell, and of the same classes in each slice, nearest to even; and
+    Pearson's chi square. Both are sums over what is looked at (cells x C); terms of G2 are 2 (n log(n / e) - n + e).
     """
     lo, hi, base = begin[t], begin[t + 1], room[t, 0]
     rows, classes = room[t, n] - base, counts.shape[1]
@@ -235,9 +236,13 @@ def fit_margins(t, n, counts, begin, at, room, tol, most):
                     fitted[c - lo, k] *= weight / whole
         if off < tol:
             break
-    found = 0.0
+    g2, chi2 = 0.0, 0.0
     for c in range(lo, hi):
         for k in range(classes):
-            if counts[c, k] > 0.0:
-                found += counts[c, k] * np.log(counts[c, k] / fitted[c - lo, k])
-    return 2.0 * found
+            e = fitted[c - lo, k]
+            if looked[c, k] and e > 0.0:
+                g2 += 2.0 * (e - counts[c, k])
+                chi2 += (counts[c, k] - e) ** 2 / e
+                if counts[c, k] > 0.0:
+                    g2 += 2.0 * counts[c, k] * np.log(counts[c, k] / e)
+    return g2, chi2

@@ -270,4 +270,5 @@ def warm_effects(wide: bool = False) -> None:
     kernels.losses_without(effects, found.scores(codes), rows.y, rows.weights, sums)
     kernels.losses_kept(effects, found.intercept, rows.y, rows.weights, np.arange(1, found.n_tuples + 1), sums)
     slices = Slices.of(found.index)
-    kernels.fit_margins(2, 2, np.ones_like(found.f), found.index.begin, slices.at, slices.room, 1e-7, 1)
+    ones = np.ones_like(found.f)
+    kernels.fit_margins(2, 2, ones, ones > 0, found.index.begin, slices.at, slices.room, 1e-7, 1)

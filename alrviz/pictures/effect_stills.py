@@ -21,19 +21,19 @@ BARS = 30  # levels that have a bar each; of more a line is drawn
 
 
 def ranked(importance: pd.DataFrame, most: int = 15) -> Picture:
-    """Return the picture of the most important tuples: a frame of `Interactions.importance`, by nats."""
+    """Return the picture of the most important tuples: a frame of `Interactions.importance`, in its order."""
     table = importance.head(most)
     n = len(table)
     y = n - 1 - np.arange(n)
     names = [short(str(name), _NAME) for name in table.index]
-    value = table.nats.to_numpy()
+    value = table.loss.to_numpy().clip(min=0.0)
     data = {
         "left": np.zeros(n), "right": value, "bottom": y + 0.15, "top": y + 0.85,
         "colour": [BLUE if order == 1 else ORANGE for order in table.order], "alpha": np.ones(n),
     }  # fmt: skip
     return Picture(
         draw=partial(_draw_bars, names=names[::-1]), x=(0.0, float(value.max(initial=0.0)) * 1.05 or 1.0),
-        y=(0.0, float(n)), labels=("importance (nats)", ""), data={"bars": data}, key=tuple(names),
+        y=(0.0, float(n)), labels=("log loss without it: nats more", ""), data={"bars": data}, key=tuple(names),
     )  # fmt: skip
 
 

@@ -68,6 +68,11 @@ def _wrapped(draw: Any, words: str, width: float, size: float) -> list[str]:
     return [line for line in lines if line]
 
 
+def one_line(words: str) -> str:
+    """Return words that are measured and written in one line: names of columns may have breaks in them."""
+    return " ".join(words.split())
+
+
 _fonts: dict[int, Any] = {}
 
 
@@ -96,11 +101,11 @@ class Pen:
 
     def width(self, words: str, size: float) -> float:
         """Return how wide words are."""
-        return float(self.draw.textlength(words, font=_font(size * self.unit)) / self.unit)
+        return float(self.draw.textlength(one_line(words), font=_font(size * self.unit)) / self.unit)
 
     def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
         """Write words; `anchor` is Pillow's. tilt: radians, upward to the right."""
-        font = _font(size * self.unit)
+        font, words = _font(size * self.unit), one_line(words)
         if not tilt:
             self.draw.text((x * self.unit, y * self.unit), words, font=font, fill=colour, anchor=anchor)
             return

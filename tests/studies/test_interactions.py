@@ -81,6 +81,22 @@ def test_a_row_of_weight_two_is_the_row_twice(mixed):
     pd.testing.assert_series_equal(once.keep_best()["log_loss"], twice.keep_best()["log_loss"], atol=1e-9)
 
 
+def test_changes_keep_the_classes_of_the_row_as_it_is_and_name_levels_that_are_there(mixed):
+    data, X, y, _ = mixed
+    found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(X, y), _apart(data, slice(0, 400)))
+    own = found.row(1)
+    flipped = 0
+    for label in found.labels(list(X).index("region"))[:-1]:
+        changed = found.row(1, changes={"region": label})
+        assert (changed.of, changed.against) == (own.of, own.against)
+        flipped += changed.log_odds < 0
+    assert flipped
+    with pytest.raises(TableError, match=r"has no level 'nrth'; .*did you mean 'north'"):
+        found.row(0, changes={"region": "nrth"})
+    with pytest.raises(TableError, match="has no level"):
+        found.row(0, changes={"region": ["north"]})
+
+
 def test_what_other_levels_would_change_is_what_the_model_says(mixed):
     data, X, y, new = mixed
     model = alrviz.LRClassifier(order=2).fit(X, y)

@@ -1,5 +1,6 @@
 """The score test of what a model lacks, and what rows say without one, on tables whose truth is known."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -71,6 +72,16 @@ def test_exclusive_or_is_seen_without_a_model():
     assert pairs["interaction"].drop(0).abs().max() < 0.01
     singles = associations(encoded, [(j,) for j in range(4)])
     assert np.allclose(singles["g2"], 2 * 1000 * singles["mi"])  # of one column: mutual information
+
+
+@pytest.mark.parametrize("levels", [[53, 33, 4], [12, 10, 8], [3, 3, 2]])
+def test_without_a_model_classes_that_are_drawn_anew_interact_with_nothing(levels):
+    p = []
+    for seed in range(25):
+        drawn = table(seed, 1000, levels, 2)
+        drawn = replace(drawn, y=np.random.default_rng(seed).permutation(drawn.y))
+        p.extend(associations(drawn, list(combinations(range(3), 2)), n_jobs=1)["p"])
+    assert (np.array(p) < 0.05).sum() <= binom.ppf(0.999, len(p), 0.05)
 
 
 def test_fitted_margins_are_those_of_a_logistic_regression():

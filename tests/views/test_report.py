@@ -141,7 +141,7 @@ def test_a_model_that_is_no_sum_of_effects_is_reported_without_them():
 
 def test_many_classes_numbers_and_names_that_are_hostile():
     rng = np.random.default_rng(0)
-    evil = "</td><script>alert(1)</script>"
+    evil = "two\r\nlines</td><script>alert(1)</script>"
     n = 900
     frame = pd.DataFrame({evil: rng.choice(["a", evil, "c"], n), "x": rng.normal(size=n).round(3)})
     frame["class"] = np.where(frame.x > 0.5, evil, rng.choice(["p", "q", "r"], n))

@@ -241,7 +241,7 @@ class Interactions:
         return pd.concat(parts, ignore_index=True)
 
     def importance(self, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return a line per tuple, indexed by its name, the most important first.
+        """Return a line per tuple, indexed by its name, the highest "nats" first.
 
         columns: "order" (its number of columns), "share", "structural", "nats", "loss" and "loss_error" (by how much
         the log loss of the held-out rows rises without it, and the standard error), "cells", and "left" (the largest
@@ -355,7 +355,8 @@ class Interactions:
         """Return a line per tuple of so many columns, without any model: what the rows say of it and the class.
 
         columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats
-        beyond all parts of the tuple, less what chance gives; the first of all), "g2", "df" and "p".
+        beyond all parts of the tuple, less what chance gives; the first of all), "g2", "chi2" (Pearson's),
+        "df", and its "p".
         """
         if not 1 <= order <= len(self.columns):
             raise RecipeError(f"order={order} does not fit; expected 1 to {len(self.columns)}")
@@ -379,15 +380,20 @@ class Interactions:
 
         Args:
             x: a dict of values by column, a line or a table of one row, or the number of a row of the data set.
-            of: a class; None for the one predicted.
+            of: a class; None for the one predicted, of the row as it is.
             against: another; None for the most probable of the others.
             changes: values that some columns have instead.
 
         Raises:
-            RecipeError: no such class. TableError: no such row.
+            RecipeError: no such class. TableError: no such row, or a change to a level that no training row has.
         """
         codes = self._codes_of(x, changes)
         labels = {name: self.labels(j) for j, name in enumerate(self.columns)}
+        if changes and (of is None or against is None):
+            own = RowExplanation.of_codes(
+                self.pure, labels, self.classes.tolist(), self._codes_of(x, None), of, against
+            )
+            of, against = own.of, own.against
         return RowExplanation.of_codes(self.pure, labels, self.classes.tolist(), codes, of, against)
 
     def _codes_of(self, x: Any, changes: Mapping[str, Any] | None) -> NDArray[np.unsignedinteger]:
@@ -413,7 +419,14 @@ class Interactions:
         if isinstance(value, str) and value in labels:
             return labels.index(value)
         coder: ColumnEncoder = self.encoder.columns_[column]
-        return int(coder.transform(pd.Series([value]))[0])
+        code = int(coder.transform(pd.Series([value], dtype=object))[0])
+        if code >= len(labels) - 1 and not (pd.api.types.is_scalar(value) and pd.isna(value)):
+            known = labels[:-1]
+            raise TableError(
+                f"{self.columns[column]!r} has no level {value!r}; expected one of {', '.join(map(repr, known[:8]))}"
+                f"{' ...' if len(known) > 8 else ''}{nearest(str(value), known)}"
+            )
+        return code
 
     def sentence(self) -> str:
         """Return in words what carries the score, and which tuple of the highest order is worth most."""

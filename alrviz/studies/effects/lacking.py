@@ -166,28 +166,34 @@ def associations(
     """Return a line per tuple of columns: what it tells of the class, without any model.
 
     columns: "mi" (mutual information, nats), "mi_mm" (with Miller and Madow's correction), "interaction" (nats beyond
-    the parts, less what chance gives), "g2", "df", "p".
+    the parts, less what chance gives), "g2" and "chi2" (Pearson's), both of the cells and classes that are expected to
+    have a row at least, "df", and "p", of "chi2": cells of few rows make g2 too large.
     """
     counted = Counted.of(encoded, tuples, n_jobs, stop)
     tables, slices, index = counted.tables, counted.slices, counted.index
-    sizes, found = (tables.space.strides > 0).sum(axis=1), np.zeros(len(counted.tuples))
+    sizes, found = (tables.space.strides > 0).sum(axis=1), np.zeros((len(counted.tuples), 2))
     counts = np.ascontiguousarray(tables.counts)
+    expected = counts.sum(axis=1, keepdims=True) * tables.class_counts / encoded.total
+    looked = expected >= _LEAST
 
     def one(i: int) -> None:
         stop.check()
         t = int(counted.tuples[i])
-        found[i] = kernels.fit_margins(t, int(sizes[t]), counts, index.begin, slices.at, slices.room, 1e-7, 500)
+        size, begin = int(sizes[t]), index.begin
+        found[i] = kernels.fit_margins(t, size, counts, looked, begin, slices.at, slices.room, 1e-7, 500)
 
     share(one, len(counted.tuples), counted.jobs)
-    expected = counts.sum(axis=1, keepdims=True) * tables.class_counts / encoded.total
-    df, n = counted.free(expected >= _LEAST), encoded.total
+    of, count = tables.tuple_of_seen, tables.space.n_tuples
+    part = np.bincount(of, looked.mean(axis=1), count) / np.maximum(np.bincount(of, minlength=count), 1)
+    df, n = counted.free(np.ones_like(looked)) * part[counted.tuples], encoded.total
     return pd.DataFrame(
         {
             "mi": mutual_information(tables)[counted.tuples],
             "mi_mm": miller_madow(tables)[counted.tuples],
-            "interaction": (found - df) / (2.0 * n),
-            "g2": found,
+            "interaction": (found[:, 0] - df) / (2.0 * n),
+            "g2": found[:, 0],
+            "chi2": found[:, 1],
             "df": df,
-            "p": np.where(df > 0, chi2.sf(found, np.maximum(df, 1e-9)), 1.0),
+            "p": np.where(df > 0, chi2.sf(found[:, 1], np.maximum(df, 1e-9)), 1.0),
         }
     )

@@ -145,7 +145,7 @@ def _classes_in_words(data: Any) -> str:
 
 
 def _top(effects: Interactions, most: int = 4) -> str:
-    return ", ".join(f"<b>{safe(name, 60)}</b>" for name in effects.importance().index[:most])
+    return ", ".join(f"<b>{safe(name, 60)}</b>" for name in _ranked(effects).index[:most])
 
 
 def _trust_sentence(found: Evaluation) -> str:
@@ -250,10 +250,10 @@ def _matters(facts: ReportFacts) -> str:
     known = [str(own) for own in effects.classes]
     if label not in known:  # a class that came later than all rows that were learned from
         label = known[int(np.bincount(effects.encoded.y).argmax())]
-    table = effects.importance()
+    table = _ranked(effects)
     rows = [
-        [safe(name, 80), f"{line['order']}", percent(line["share"]), number(line["nats"], 4),
-         f"{number(line['loss'], 4)} &plusmn; {number(line['loss_error'], 4)}"]
+        [safe(name, 80), f"{line['order']}", f"{number(line['loss'], 4)} &plusmn; {number(line['loss_error'], 4)}",
+         percent(line["share"])]
         for name, line in zip(table.index[:15], table.head(15).to_dict("records"), strict=True)
     ]  # fmt: skip
     orders = effects.orders()
@@ -262,15 +262,15 @@ def _matters(facts: ReportFacts) -> str:
         ([f"{n}", f"{line['tuples']:,.0f}", percent(line["share"])] for n, line in orders.to_dict("index").items()),
     )
     listed = html_table(
-        ["column, or columns together", "columns", "share of the score", "importance (nats)", "log loss without it"],
+        ["column, or columns together", "columns", "log loss without it: nats more", "share of the score"],
         rows,
     )
     return (
         f"<p>{safe(effects.sentence(), 500)}</p>"
         "<p>A <i>main effect</i> is what a column says by itself, an effect of a pair what two columns say together "
-        "beyond that (<i>pure</i> effects), so that the shares add up to 100 %. <i>Importance</i> is about how much "
-        "worse the probabilities of a row get without it, in "
-        f"nats: the whole model gains {loss_text(_gain(facts.evaluation))} nats over the class shares.</p>"
+        "beyond that (<i>pure</i> effects), so that the shares add up to 100 %. They are ranked by how much worse the "
+        "probabilities of held-out rows get without them, in nats of log loss: the whole model gains "
+        f"{loss_text(_gain(facts.evaluation))} nats over the class shares.</p>"
         f"<div class='pictures'>{_picture(effect_stills.ranked(table), 'Importance of columns', height=380)}"
         f"<div>{split}</div></div>{listed}"
         f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}. A step of 0.7 "
@@ -280,6 +280,11 @@ def _matters(facts: ReportFacts) -> str:
     )
 
 
+def _ranked(effects: Interactions) -> pd.DataFrame:
+    """Columns and tuples by what leaving them out was measured to cost: the one ranking of the page."""
+    return effects.importance().sort_values("loss", ascending=False, kind="stable")
+
+
 def _gain(found: Evaluation) -> float:
     of = found.summary()
     return float(of.shares_log_loss - of.log_loss)
@@ -287,7 +292,7 @@ def _gain(found: Evaluation) -> float:
 
 def _effects(effects: Interactions, label: str) -> str:
     """The most important main effects and pairs, drawn."""
-    names = effects.importance()
+    names = _ranked(effects)
     drawn_ones = []
     for name in names.index[names.order == 1][:EFFECTS]:
         column = effects.pure.space.members[effects.number_of(name)][0]
@@ -400,7 +405,7 @@ def _grouped(facts: ReportFacts) -> list[tuple[str, pd.DataFrame]]:
     found = facts.evaluation
     columns = list(map(str, found.X.columns))
     if facts.effects is not None:
-        names = facts.effects.importance()
+        names = _ranked(facts.effects)
         first = [str(name) for name in names.index[names.order == 1] if str(name) in columns]
         columns = [*first, *(name for name in columns if name not in first)]
     tables = [(name, found.groups(name)) for name in columns[:GROUPED]]
