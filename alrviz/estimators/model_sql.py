@@ -101,8 +101,10 @@ def save_sql(
     model : a fitted lr, alr, hlr, halr, salr, hsalr, anje (naive Bayes), wanbia-c, tan, kdb or elr classifier
     path : path of the file, or a file opened for writing in binary mode
     dialect : "duckdb", "sqlite" (3.38 or later, with its mathematical functions) or "postgres" (12 or later)
-    rows : name of the table or view whose rows are predicted
-    name : what the names of the model's tables and its view begin with
+    rows : str, optional
+        The table or view whose rows are predicted.
+    name : str, optional
+        What the names of the model's tables and its view begin with.
     dataset : Dataset, optional
         What it was fitted on: texts that stand for missing values and spellings of one level are then understood.
 

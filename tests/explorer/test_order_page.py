@@ -48,7 +48,7 @@ def run(page):
 
 
 def test_every_order_is_priced_and_the_study_is_told(page):
-    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3"]
+    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3", "Auto"]
     assert page.known.study._prices == {k: one.seconds for k, one in enumerate(page.known.priced)}
     assert "Press Run: 4 orders" in page.study_view.sentence.object
 
