@@ -191,10 +191,11 @@ class EvaluationView(NotebookViewer):
             self.value = FIRST[event.new]
         self._follow()
 
-    def _slid(self, event: Any) -> None:
+    def _slid(self, *events: Any) -> None:  # a key moves it and lets it go at once
         many = self.evaluation is not None and len(self.evaluation.y) > FOLLOWS
-        if not self._setting and event.new is not None and (event.name == "value_throttled") == many:
-            self.value = float(event.new)
+        for event in events:
+            if not self._setting and event.new is not None and (event.name == "value_throttled") == many:
+                self.value = float(event.new)
 
     def _chosen(self, column: str | None) -> None:
         if not self._setting and column:

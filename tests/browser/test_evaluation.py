@@ -1,0 +1,30 @@
+"""The section Evaluation as a visitor has it: unfolded, begun by a press, a threshold moved by a key, numbers saved."""
+
+import pandas as pd
+import pytest
+
+from tests.browser.steps import Explorer
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_verdicts_order_is_judged_and_its_threshold_moved(explorer: Explorer):
+    explorer.open("?page=order&data=monks-1&of=lr_a0.1&folds=5")
+    explorer.wait_says("^Press Run")
+    explorer.wait(explorer.run.is_enabled, "Run can be pressed")
+    explorer.run.click()
+    explorer.wait_says("(\\d+) of \\1 fits · done")
+    explorer.unfold("Evaluation: how good is this model?")
+    explorer.wait_says("^It takes 5 fits")
+    explorer.button("Evaluate").click()
+    explorer.wait_says(r"^0\.0 % of the 432 left-out rows of monks-1 \(5 folds\) are predicted wrongly")
+    explorer.choose("Predict by", "Threshold")
+    explorer.wait_says("at threshold 0.5:")
+    slider = explorer.page.get_by_role("slider").last
+    slider.focus()
+    slider.press("ArrowLeft")
+    explorer.wait_says("at threshold 0.495:")
+    explorer.page.get_by_role("button", name="Numbers", exact=True).last.click()
+    with explorer.page.expect_download() as download:
+        explorer.button("CSV of classes").click()
+    assert pd.read_csv(download.value.path(), comment="#").rows.sum() == 432
