@@ -358,7 +358,8 @@ class Dataset:
 
     def __repr__(self) -> str:
         used = sum(kind != "ignore" for kind in self.kinds.values())
-        size = f"{self.n_rows:,} rows, {used} columns, {self.n_classes} classes"
+        left = f" ({len(self.kinds) - used} ignored)" if used < len(self.kinds) else ""
+        size = f"{self.n_rows:,} rows, {used} columns{left}, {self.n_classes} classes"
         return f"<Dataset {self.name!r}: {size} of {self.target!r}>"
 
 

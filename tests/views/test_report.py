@@ -128,6 +128,9 @@ def test_the_classifier_that_chooses_says_why(tmp_path):
     text = (tmp_path / "report.html").read_text()
     assert "Why this one:" in text
     assert "were chosen by held-out log loss" in text
+    given = report_html(report_facts(data, alrviz.LRClassifier(order=2, alpha=1.0)))
+    assert "Its settings were given" in given
+    assert "Why this one:" not in given
 
 
 def test_a_model_that_is_no_sum_of_effects_is_reported_without_them():

@@ -52,11 +52,14 @@ nav { display: flex; flex-wrap: wrap; gap: .2em 1.1em; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; } th { font-weight: 500; text-align: right;
   color: var(--alrviz-quiet); white-space: nowrap; vertical-align: bottom; }
 td { text-align: right; vertical-align: top; white-space: nowrap; }
-td:first-child, td.t { white-space: normal; overflow-wrap: anywhere; min-width: 7em; } td.t, th.t { text-align: left; }
+td:first-child, td.t { white-space: normal; overflow-wrap: break-word; min-width: 9em; }
+td.t, th.t { text-align: left; }
+@media (max-width: 600px) { th { white-space: normal; } td:first-child, td.t { min-width: 6em; } }
 th, td { padding: .25em .8em .25em 0; border-bottom: 1px solid var(--alrviz-line); }
 th:first-child, td:first-child { text-align: left; } figure { margin: 0; }
 figcaption { color: var(--alrviz-quiet); font-size: .92rem; max-width: 34em; }
 .pictures { display: flex; flex-wrap: wrap; gap: 18px 26px; margin: 10px 0; } .pictures figure { flex: 1 1 440px; }
+.pictures > * { min-width: min(440px, 100%); max-width: 100%; }
 pre { background: #f4f4f6; padding: 12px; border-radius: 6px; overflow-x: auto; font-size: .86rem;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print { h2 { break-after: avoid; } figure, table { break-inside: avoid; } nav { display: none; } }
@@ -233,12 +236,12 @@ def _model(facts: ReportFacts) -> str:
 
 
 def _chosen(facts: ReportFacts) -> str:
-    if not facts.chosen:
+    params = {} if facts.recipe is None else facts.recipe.params
+    if "auto" not in (params.get("order"), params.get("alpha")) or not facts.chosen:
         return "<p>Its settings were given, not chosen by the program.</p>"
     return (
-        "<p><b>Why this one:</b> several models were tried on rows held out of the training rows in turn "
-        "(cross-validation), and the one with the lowest <i>log loss</i> was taken: the mean of -log(probability "
-        "given to "
+        "<p><b>Why this one:</b> several models were tried on rows held out of the training rows, and the one with "
+        "the lowest <i>log loss</i> was taken, or a simpler one that is as good: the mean of -log(probability given to "
         f"what happened), which punishes being sure and wrong. What was chosen:</p><p>{safe(facts.chosen, 1500)}</p>"
     )
 

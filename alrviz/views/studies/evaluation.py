@@ -354,13 +354,24 @@ def groups_html(table: pd.DataFrame) -> str:
     return "<h3>Groups</h3>" + html_table(heads, rows)
 
 
+def value_text(value: Any) -> str:
+    """Return a value of a row as its file has it: whole numbers without a point, "missing".
+
+    >>> value_text(22.0), value_text(float("nan")), value_text("a")
+    ('22', 'missing', 'a')
+    """
+    if pd.isna(value):
+        return "missing"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
 def worst_html(found: Evaluation, most: int = WORST) -> str:
     """The rows whose class was held least likely."""
     table = found.worst(most)
     columns = list(table.columns[5:])[:30]
     rows = [
         [safe(name, 20), safe(line["class"], 40), safe(line["predicted"], 40), number(line["p"], 4),
-         number(line["p_predicted"], 3), *(safe(line[column], 30) for column in columns)]
+         number(line["p_predicted"], 3), *(safe(value_text(line[column]), 30) for column in columns)]
         for name, line in zip(table.index, table.to_dict("records"), strict=True)
     ]  # fmt: skip
     heads = ["row", "class", "predicted", "p of its class", "p of the predicted", *(safe(name, 30) for name in columns)]
