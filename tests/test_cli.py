@@ -4,12 +4,14 @@ import gzip
 import io
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, build_opener, urlopen
@@ -540,6 +542,10 @@ def test_control_c_ends_a_fit_with_a_code_of_its_own(tmp_path, monkeypatch):
     assert cli.main(["fit", "t.csv", "-o", str(tmp_path / "m.zip")]) == 130
 
 
+def _there_or_over(moment, process):
+    return moment() or process.poll() is not None
+
+
 @pytest.mark.parametrize(
     "more",
     [
@@ -563,11 +569,19 @@ def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path, more):
         lambda: any(codes.glob(f"*{SUFFIX}")),
         (tmp_path / "killed.zip.resume").exists,
     ):
-        process = subprocess.Popen([*COMMAND, *given], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until(moment, 60, "a moment to kill it", 0.001)
-        process.kill()
-        process.wait()
-        assert not out.exists()
+        for _ in range(5):  # a moment may pass before anybody looks: then the fit begins anew
+            process = subprocess.Popen([*COMMAND, *given], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                wait_until(partial(_there_or_over, moment, process), 60, "a moment to kill it", 0.001)
+            finally:
+                process.kill()
+                process.wait()
+            if not out.exists():
+                break
+            out.unlink()
+            shutil.rmtree(codes)
+        else:
+            pytest.fail("the fit was over five times before it could be killed")
     found = run(*given)
     assert found.returncode == 0, found.stderr
     models = [alrviz.load_model(path) for path in (whole, out)]
