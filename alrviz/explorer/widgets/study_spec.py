@@ -55,6 +55,15 @@ class Menu:
     why: str | Callable[[Any], str] | None = None
 
 
+def recipe_menu(name: str, options: Any, label: str, width: int, **more: Any) -> Menu:
+    """Return the menu of a parameter of the recipe, of a page with one; `more`: what else a `Menu` takes."""
+    return Menu(
+        label, width, options, lambda spec: spec.recipe.params[name],
+        lambda spec, value: replace(spec, recipes=(spec.recipe.replace(**{name: value}),)),
+        lambda spec: name in spec.recipe.params, **more,
+    )  # fmt: skip
+
+
 def choice(default: Any, choices: Collection[Any], link: str = "") -> Any:
     """Return a setting that is one of a few; `link`: what the state of a link calls it, "" for its own name."""
     return field(

@@ -8,7 +8,7 @@ from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, time_line
 from alrviz.explorer.widgets.study_page import StudyPage
-from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice
+from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -40,15 +40,6 @@ tuples are kept. Muting a pair leaves the main effects of its columns. *A row*: 
 probability were one of its levels another. Where columns are nearly equal, what they share is split between them."""
 
 
-def _param(name: str, options: Any, label: str, width: int, **more: Any) -> Menu:
-    """Return the menu of a parameter of the recipe."""
-    return Menu(
-        label, width, options, lambda spec: spec.recipe.params[name],
-        lambda spec, value: replace(spec, recipes=(spec.recipe.replace(**{name: value}),)),
-        lambda spec: name in spec.recipe.params, **more,
-    )  # fmt: skip
-
-
 def _family(spec: "InteractionsSpec", family: str) -> "InteractionsSpec":
     before = spec.recipe
     taken = {name: before.params[name] for name in ("order", "alpha") if name in before.params}
@@ -70,8 +61,8 @@ class InteractionsSpec(StudySpec):
     first = (Recipe("hlr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", 104, {name: name for name in FAMILIES}, lambda spec: spec.recipe.family, _family),
-        "order": _param("order", {f"n = {n}": n for n in ORDERS}, "Order", 96, why=explain("order")),
-        "alpha": _param("alpha", _alphas, "alpha", 104, why=explain("alpha")),
+        "order": recipe_menu("order", {f"n = {n}": n for n in ORDERS}, "Order", 96, why=explain("order")),
+        "alpha": recipe_menu("alpha", _alphas, "alpha", 104, why=explain("alpha")),
         "refits": Menu("Refits", 96, {name: name for name in REFITS}),
     }
     prints = """study.run()

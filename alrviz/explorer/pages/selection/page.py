@@ -12,7 +12,7 @@ from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import script
 from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
 from alrviz.explorer.widgets.study_page import StudyPage
-from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
+from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -61,15 +61,6 @@ PASSES = (
 )
 
 
-def _param(name: str, options: Any, label: str, width: int, **more: Any) -> Menu:
-    """Return the menu of a parameter of the recipe."""
-    return Menu(
-        label, width, options, lambda spec: spec.recipe.params[name],
-        lambda spec, value: replace(spec, recipes=(spec.recipe.replace(**{name: value}),)),
-        lambda spec: name in spec.recipe.params, **more,
-    )  # fmt: skip
-
-
 def _family(spec: "SelectionSpec", family: str) -> "SelectionSpec":
     before = spec.recipe
     taken = {name: before.params[name] for name in Recipe(family).params if name in before.params}
@@ -93,9 +84,9 @@ class SelectionSpec(StudySpec):
     first = (Recipe("hsalr", order=2),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", 104, FAMILIES, lambda spec: spec.recipe.family, _family),
-        "order": _param("order", _orders, "Up to order", 96, why=explain("order")),
-        "selection": _param("selection", _scores, "Score", 136),
-        "grow": _param("grow", GROWTH, "Look at tuples if", 176),
+        "order": recipe_menu("order", _orders, "Up to order", 96, why=explain("order")),
+        "selection": recipe_menu("selection", _scores, "Score", 136),
+        "grow": recipe_menu("grow", GROWTH, "Look at tuples if", 176),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
     }
     prints = """for row in study.rows():
