@@ -85,6 +85,7 @@ from .views import (
     OrderStudyView as OrderStudyView,
     PathView as PathView,
     RaceView as RaceView,
+    RowView as RowView,
     SelectionView as SelectionView,
 )
 from .views.replay.export_html import save_replay as save_replay

@@ -51,7 +51,7 @@ PAGES = {
     "tour-bias-variance": Page("?page=bias", DONE, "Run"),
     "tour-compare": Page("?page=compare", DONE, "Run"),
     "tour-selection": Page("?page=selection", DONE, "Run"),
-    "tour-interactions": Page("?page=interactions", DONE, "Run"),
+    "tour-interactions": Page("?page=interactions", DONE),
     "tour-data": Page("?page=data&data=mixed-types", "Classes"),
 }
 # Two models on one table; what is said of them stands in docs/families.

@@ -261,13 +261,40 @@ def test_reproduce_saves_figures_tables_and_pictures(tmp_path, capsys, monkeypat
     ]  # fmt: skip
     table = pd.read_csv(out / "dlr-t1.csv", comment="#")
     assert table[table["method"] == "lr"]["paper"].tolist() == [84.5, 93.9]
-    assert table["verdict"].tolist()[:2] == ["undecided", "undecided"]
+    assert table["verdict"].tolist()[:2] == ["not run", "not run"]
     assert len(pd.read_csv(out / "dlr-numeric.csv", comment="#")) == 1 + 2
     again, page = tmp_path / "again", tmp_path / "docs" / "page.md"
     assert cli.main([*asked, "--out", str(again), "--kept", "--report", str(page)]) == 0
     assert (again / "dlr-t1.csv").read_text() == (out / "dlr-t1.csv").read_text(), "nothing was measured anew"
-    assert "(images/page/dlr-t2.svg)" in page.read_text()
-    assert "earlier sittings" in page.read_text()
+    assert "(page/items.md)" in page.read_text()
+    assert "(dlr.md#dlr-t2)" in (tmp_path / "docs" / "page" / "items.md").read_text()
+    assert "(../images/page/dlr-t2.svg)" in (tmp_path / "docs" / "page" / "dlr.md").read_text()
+    assert pd.read_csv(tmp_path / "docs" / "page" / "dlr-t1.csv")["paper"].tolist()[-1] == 93.9
+
+
+def test_reproduce_takes_what_stands_beside_its_page(tmp_path, monkeypatch):
+    from alrviz.reproduce import items
+    from tests.reproduce.folders import RING, filled
+
+    def study(settings):
+        return items.set_rows((RING,), ("lr1 paper", "alr1 paper"), settings, 1)
+
+    monkeypatch.setattr(items, "STUDIES", {"sets": study})
+    asked = ["reproduce", "wanbia-f1", "--data", str(filled(tmp_path)), "--report", str(tmp_path / "page.md")]
+
+    def rows(place, *more):
+        monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / place))
+        assert cli.main([*asked, "--out", str(tmp_path / place), *more]) == 0
+        return pd.read_csv(tmp_path / "page" / "fits" / "sets.csv")
+
+    first = rows("first")
+    assert first["alrviz"].str.startswith(alrviz.__version__).all()
+    pd.testing.assert_frame_equal(rows("second"), first.dropna(axis=1, how="all"), check_dtype=False)
+    assert "2 rows by 0." in (tmp_path / "page" / "items.md").read_text()
+    beside = tmp_path / "page" / "fits" / "sets.csv"
+    first.assign(error=0.75).to_csv(beside, index=False)
+    assert rows("third")["error"].tolist() == [0.75, 0.75], "taken from there"
+    assert rows("fourth", "--anew")["error"].tolist() == first["error"].tolist()
 
 
 def test_reproduce_without_any_set_says_where_to_get_them(tmp_path, capsys, monkeypatch):
@@ -546,12 +573,15 @@ def _there_or_over(moment, process):
     return moment() or process.poll() is not None
 
 
+LONG = pytest.mark.slow(reason="four fits in processes of their own; another solver is killed each time")
+
+
 @pytest.mark.parametrize(
     "more",
     [
-        ("--solver", "adagrad"),
+        pytest.param(("--solver", "adagrad"), marks=LONG),
         ("--solver", "averaged"),
-        ("--solver", "tron", "--family", "hsalr", "--keep", ".5"),
+        pytest.param(("--solver", "tron", "--family", "hsalr", "--keep", ".5"), marks=LONG),
     ],
 )
 def test_a_fit_that_was_killed_goes_on_to_the_same_model(tmp_path, more):

@@ -3,8 +3,7 @@
     python -m alrviz.bench._picture FILE ... OUT
 
 Of `peers`: bars on a logarithmic axis, a group a table, shorter is faster; above seconds an iteration, below seconds to
-the target. An arrow at the end of a bar: it was given up there. Of `quality`: mean ranks, the best above; those within
-the band are not told apart from the best (critical difference).
+the target. An arrow at the end of a bar: it was given up there. `ranks_svg` draws the mean ranks of `quality`.
 """
 
 import argparse
@@ -17,7 +16,6 @@ from xml.sax.saxutils import escape
 import pandas as pd
 
 from alrviz.bench._each import OURS, PLAIN, THEIRS, THEIRS_ALONE
-from alrviz.bench.quality import critical_difference, is_ours, ranking
 from alrviz.reproduce.svg import line, page, text
 
 WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 760, 250, 110, 13, 12, 46
@@ -163,12 +161,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     options = parser.parse_args()
     found = pd.concat([pd.read_csv(path, comment="#") for path in options.figures], ignore_index=True)
-    if "log_loss" in found:
-        losses, ranks = ranking(found)
-        difference = critical_difference(len(ranks), len(losses))
-        picture = ranks_svg(ranks.to_dict(), difference, len(losses), [name for name in ranks.index if is_ours(name)])
-    else:
-        picture = svg(panels_of(found.astype(object).where(found.notna(), "").astype(str).to_dict("records")))
+    picture = svg(panels_of(found.astype(object).where(found.notna(), "").astype(str).to_dict("records")))
     options.out.write_text(picture, encoding="utf-8")
 
 

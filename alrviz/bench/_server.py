@@ -142,6 +142,8 @@ class _Desk:
         self._notes = Notes()
         self._view: Any = None
         self._pace = 0.0
+        self._secret = ""
+        self._class: Any = None
         self._begin: Callable[[], None] = lambda: None
         self._take_note()
 
@@ -213,16 +215,38 @@ class _Desk:
     def shared(self, pace: float) -> tuple[str, str]:
         """Make a long race of two racers, a step of both every `pace` seconds; return its id and its link's secret."""
         from alrviz.data.demos import load_demo
-        from alrviz.explorer.server.run_registry import process_registry
+        from alrviz.explorer.server.run_registry import Entry, process_registry
         from alrviz.studies.race.race import race
 
+        Entry.told_to = property(lambda entry: None)  # type: ignore[assignment, method-assign]  # no browser says more
         plain = Recipe("lr", order=2, alpha=0, tol=0.0, max_iter=100_000)
         self._pace = pace / 2
         registry = process_registry()
         entry = registry.add(race(load_demo("led", rows=3000), (plain, plain.replace(family="alr"))), OWNER)
         entry.keep = True
         self._begin = lambda: registry.start(entry)
-        return entry.id, registry.share(entry)
+        self._secret = registry.share(entry)
+        return entry.id, self._secret
+
+    def classroom(self) -> str:
+        """Open a class that is shown the race which is shared; return its secret."""
+        from alrviz.explorer.server.run_registry import process_registry
+
+        self._class = process_registry().classes.open(OWNER)
+        self._class.race = self._secret
+        return self._class.secret
+
+    def ask_class(self, text: str) -> float:
+        """Ask the class a question with two options; return when that was."""
+        from alrviz.explorer.lesson import Option, Question
+
+        self._class.ask(Question(text, "choice", text, (Option("lr", "LR"), Option("alr", "ALR"))))
+        return time.time()
+
+    def close_class(self) -> int:
+        """Close the question; return how many have answered."""
+        self._class.close()
+        return len(self._class.round.votes)
 
     def begin(self) -> None:
         """Start the race that is shared."""

@@ -5,7 +5,8 @@ null       how often the score test says p < .05 of pairs in tables that have no
 power      the same of a planted pair, and its predicted gain beside what a refit with it gains on other rows
 coverage   how often 90 % bands of 30 refits hold the true pure effect of a cell
 speed      seconds of effects and importance of all pairs, of muting one, of a row; of --data's sets
-ebm        fit, held-out log loss and the best pairs beside interpret's explainable boosting machine; of --data's
+ebm        fit, held-out log loss and the best pairs beside interpret's explainable boosting machine; of --data's, all
+           training rows or a sample
 """
 
 import argparse
@@ -41,6 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tables", type=int, default=200, help="made tables of null and power (default: 200)")
     parser.add_argument("--bands", type=int, default=30, help="made tables of coverage (default: 30)")
     parser.add_argument("--sets", nargs="+", metavar="SET", help="of speed and ebm (default: their own)")
+    parser.add_argument("--train-rows", type=int, help="of ebm: training rows, a sample (default: all)")
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
@@ -224,6 +226,8 @@ def _ebm(options: argparse.Namespace) -> Iterator[Row]:
     for name in options.sets or EBM:
         data = load_set(options.data, name)
         train, held = split(data.y, 0.3, 0)
+        if options.train_rows is not None and options.train_rows < len(train):
+            train = train[split(data.y[train], options.train_rows / len(train), 0)[1]]
         for what, model in (
             ("hlr", alrviz.HLRClassifier(order=2, alpha=1.0)), ("auto", alrviz.AutoClassifier()),
             ("ebm", ExplainableBoostingClassifier(random_state=0)),
@@ -232,7 +236,7 @@ def _ebm(options: argparse.Namespace) -> Iterator[Row]:
             model.fit(data.X.iloc[train], data.y[train])
             seconds = time.perf_counter() - begin
             loss = log_loss(data.y[held], model.predict_proba(data.X.iloc[held]), labels=model.classes_)
-            yield {"set": name, "model": what, "seconds": seconds, "log loss": float(loss),
+            yield {"set": name, "rows": len(train), "model": what, "seconds": seconds, "log loss": float(loss),
                    "pairs": "; ".join(_pairs(model, data, train))}  # fmt: skip
 
 

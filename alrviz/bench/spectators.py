@@ -27,12 +27,14 @@ from alrviz.explorer.server.visitor_ids import COOKIE
 
 _TOKEN = re.compile(r'"token":"([^"]+)"')
 _STEPS = re.compile(rb'"step",\[([-\d,. ]+)\]|"step":\[([-\d,. ]+)\]')
-# What BokehJS sends once its views are built: the page lives from then on.
+_INFO = re.compile(r'BrowserInfo","id":"(p\d+)"')
+# What BokehJS sends once its views are built, and what Panel's last root tells then: the page lives from then on.
 _READY = {
     "kind": "MessageSent",
     "msg_type": "bokeh_event",
     "msg_data": {"type": "event", "name": "document_ready", "values": {"type": "map", "entries": []}},
 }
+_TOLD = {"kind": "ModelChanged", "attr": "timezone_offset", "new": 0}
 ALL = 2**62
 AT_ONCE = 32  # spectators that open the page at the same time
 PATIENCE = 300.0  # seconds
@@ -45,6 +47,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pace", type=float, default=0.5, help="seconds between two steps (default: 0.5)")
 
 
+def messages(data: bytes) -> list[dict[str, Any]]:
+    """Return the JSON of whole server-sent events."""
+    return [json.loads(line[5:]) for line in data.splitlines() if line.startswith(b"data:")]
+
+
 @dataclass
 class Spectator:
     """One spectator: when the last step of each message came, and their bytes; `greeted` by the first message."""
@@ -55,21 +62,26 @@ class Spectator:
     leave: Any = None
 
     def read(self, data: bytes) -> None:
-        """Take a message of a spectator's page: a line of JSON, or nothing but a sign of life."""
+        """Take what the server sent a spectator's page: events, or nothing but a sign of life."""
         self.greeted.set()
         self.size += len(data)
-        steps = json.loads(data).get("steps", []) if data.strip() else []
-        if steps:
-            self.came.append((int(max(steps)), time.time()))
+        for message in messages(data):
+            if steps := message.get("steps", []):
+                self.came.append((int(max(steps)), time.time()))
 
 
+@dataclass
 class Owner(Spectator):
-    """The same of the explorer's own page."""
+    """The same of the explorer's own page; `info` is the id of the model by which the browser tells of itself."""
+
+    info: str = ""
 
     def read(self, data: bytes | str | None) -> None:
         """Take a message off the websocket."""
         if data is None:
             return
+        if isinstance(data, str) and (info := _INFO.search(data)):
+            self.info = info[1]
         self.greeted.set()
         found = _STEPS.findall(data.encode() if isinstance(data, str) else data)
         steps = [int(float(v)) for parts in found for v in b"".join(parts).decode().split(",") if v]
@@ -93,12 +105,12 @@ async def crowd(url: str, secret: str, count: int) -> list[Spectator]:
 async def _opened(host: str, path: str) -> Spectator:
     name, port = host.split(":")
     stream, out = await asyncio.open_connection(name, int(port), limit=2**24)
-    page = await _get(stream, out, host, path)
+    page = await get(stream, out, host, path)
     if b"<canvas" not in gzip.decompress(await stream.readexactly(int(page["content-length"]))):
         raise AlrvizError("the link leads to no page for spectators")
-    await _get(stream, out, host, path + "/steps")
+    await get(stream, out, host, path + "/steps")
     spectator = Spectator()
-    task = asyncio.ensure_future(_listen(stream, spectator))
+    task = asyncio.ensure_future(listen(stream, spectator))
 
     def leave() -> None:
         task.cancel()
@@ -109,28 +121,31 @@ async def _opened(host: str, path: str) -> Spectator:
     return spectator
 
 
-async def _get(stream: asyncio.StreamReader, out: asyncio.StreamWriter, host: str, path: str) -> dict[str, str]:
-    """Ask for `path`; return the headers of the answer."""
-    out.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n\r\n".encode())
+async def get(
+    stream: asyncio.StreamReader, out: asyncio.StreamWriter, host: str, path: str, more: str = "", method: str = "GET"
+) -> dict[str, str]:
+    """Ask for `path` with further lines of the head, and the body behind them; return the headers of the answer."""
+    more = more or "\r\n"
+    out.write(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n{more}".encode())
     first, *lines = (await stream.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
     if " 200 " not in first:
         raise AlrvizError(f"{path} was answered with {first!r}")
     return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
-async def _listen(stream: asyncio.StreamReader, spectator: Spectator) -> None:
+async def listen(stream: asyncio.StreamReader, spectator: Spectator) -> None:
     """Read chunks; the server sends each message as one."""
     while size := int((await stream.readline()) or b"0", 16):
         spectator.read((await stream.readexactly(size + 2))[:-2])
 
 
-async def _owner(url: str, run: str) -> Owner:
-    """Open the page of the race's owner."""
+async def opened_by(visitor: str, url: str, query: str) -> Owner:
+    """Open the explorer's page at a link as a visitor of this id, up to where it lives."""
     from tornado.httpclient import AsyncHTTPClient, HTTPRequest
     from tornado.websocket import websocket_connect
 
-    cookie = {"Cookie": f"{COOKIE}={OWNER}"}
-    page = await AsyncHTTPClient().fetch(f"{url}explorer?run={run}", headers=cookie, request_timeout=PATIENCE)
+    cookie = {"Cookie": f"{COOKIE}={visitor}"}
+    page = await AsyncHTTPClient().fetch(f"{url}explorer?{query}", headers=cookie, request_timeout=PATIENCE)
     found = _TOKEN.search(page.body.decode())
     if found is None:
         raise AlrvizError("the server's page holds no session")
@@ -142,9 +157,16 @@ async def _owner(url: str, run: str) -> Owner:
     )  # fmt: skip
     owner.leave = socket.close
     await asyncio.wait_for(owner.greeted.wait(), PATIENCE)
-    for kind, content in (("PULL-DOC-REQ", {}), ("PATCH-DOC", {"events": [_READY]})):  # as BokehJS begins
+
+    async def send(kind: str, **content: Any) -> None:
         for part in ({"msgid": kind, "msgtype": kind}, {}, content):
             await socket.write_message(json.dumps(part))
+
+    await send("PULL-DOC-REQ")  # as BokehJS begins
+    async with asyncio.timeout(PATIENCE):
+        while not owner.info:
+            await asyncio.sleep(0.01)
+    await send("PATCH-DOC", events=[_READY, _TOLD | {"model": {"id": owner.info}}])
     return owner
 
 
@@ -155,7 +177,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     show(
         (
             (r["spectators"], f"{r['opened']:.1f} s", f"{1e3 * r['open']:.1f} ms", f"{1024 * r['page']:.0f} KiB",
-             f"{100 * r['load']:.0f} %", *(_ms(r[name]) for name in ("median", "p95", "most", "owner", "owner95")),
+             f"{100 * r['load']:.0f} %", *(ms(r[name]) for name in ("median", "p95", "most", "owner", "owner95")),
              f"{r['bytes']:.1f} kB/s")
             for r in rows
         ),
@@ -165,7 +187,8 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     yield from rows
 
 
-def _ms(seconds: float) -> str:
+def ms(seconds: float) -> str:
+    """Return seconds in milliseconds; "" where there are none."""
     return "" if np.isnan(seconds) else f"{1e3 * seconds:.0f} ms"
 
 
@@ -180,7 +203,9 @@ async def _fed(server: Server, count: int, options: argparse.Namespace) -> Row:
         return asyncio.get_running_loop().run_in_executor(None, server.ask, name, *given)
 
     run, secret = await ask("shared", options.pace)
-    owner = await _owner(server.url, run)  # the first page imports; it is no part of what a spectator costs
+    owner = await opened_by(
+        OWNER, server.url, f"run={run}"
+    )  # the first page imports; it is no part of what a spectator costs
     await asyncio.sleep(2.0)
     for spectator in await crowd(server.url, secret, min(count, 1)):
         spectator.leave()

@@ -69,6 +69,9 @@ def add_to(commands: Commands) -> None:
         metavar="TEXT",
         help="what the page's address must hold the first time (default: one made up; none: ask for no token)",
     )
+    parser.add_argument(
+        "--lesson", type=Path, metavar="FILE", help="open a lesson of your own (YAML); it is read again at each reload"
+    )
     parser.add_argument("--no-show", action="store_true", help="do not open a browser")
     parser.add_argument("--check", action="store_true", help="serve, fetch the page once, say what was seen, and end")
     parser.set_defaults(command=explore)
@@ -87,6 +90,7 @@ def explore(options: argparse.Namespace) -> int:
     from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
     from alrviz.explorer.web.guard import protect
 
+    lesson = _lesson(options.lesson) if options.lesson else ""
     if options.address in LOCAL:
         os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
     page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
@@ -96,7 +100,8 @@ def explore(options: argparse.Namespace) -> int:
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     token = "" if options.token == "none" else options.token or secrets.token_hex(24)
     protect(server._tornado, token)
-    asked = ({"page": "data"} if dataset is not None else {}) | ({"token": token} if token else {})
+    first = {"lesson": lesson} if lesson else {"page": "data"} if dataset is not None else {}
+    asked = first | ({"token": token} if token else {})
     url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(asked)}" if asked else "")
     if options.check:
         return _checked(server, url, failures)
@@ -108,6 +113,14 @@ def explore(options: argparse.Namespace) -> int:
         server.io_loop.add_callback(server.show, urlsplit(url)._replace(scheme="", netloc="").geturl())
     _run(server)
     return 0
+
+
+def _lesson(file: Path) -> str:
+    """The id of a file's lesson, which is offered from now on."""
+    from alrviz.explorer.app import offer_lesson
+
+    require_file(file)
+    return offer_lesson(file.expanduser().resolve()).id
 
 
 def _in_batches(file: Path, options: argparse.Namespace) -> bool:

@@ -30,10 +30,13 @@ def add_to(commands: Commands) -> None:
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, ARFF, xlsx ...")
     add("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
+    add("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the HTML file to write")
     add("--order", type=int, metavar="N", help="columns looked at together (default: chosen)")
     add("--holdout", type=float, default=0.25, metavar="SHARE", help="of rows that judge (default: .25)")
     add("--seed", type=seed, default=0, metavar="N", help="of the split into rows that learn and rows that judge")
+    add("--time", metavar="COLUMN", help="judge on the latest rows by this column, not on rows drawn at random")
+    add("--groups", metavar="COLUMN", help="rows of one value in this column all learn, or all judge")
     add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
         "or ignore; may be given several times")  # fmt: skip
     add("--card", metavar="FIELD=TEXT", action="append", default=[], help="of the model card: intended_use, "
@@ -66,8 +69,12 @@ def report(options: argparse.Namespace) -> int:
 
     tell(f"reading {options.file.name}")
     kinds = dict(kind_of(text) for text in options.kind)
-    dataset = read_table(options.file, options.target, options=read_options(options))
+    dataset = read_table(
+        options.file, options.target, quartiles=options.quartiles or None, options=read_options(options)
+    )
     dataset = dataset.with_kinds(**kinds) if kinds else dataset
+    if options.time or options.groups:
+        dataset = dataset.split_by(time=options.time, groups=options.groups)
     for note in dataset.notes:
         print(with_options(note))
     for noise in (LostColumnsWarning, UnseenLevelWarning):  # the report tells of columns and of rows

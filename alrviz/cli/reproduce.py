@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ from alrviz.cli.options import Commands, Refused, from_one
 if TYPE_CHECKING:
     from alrviz.reproduce.items import Item
 
+SAMPLE_NOTE = (
+    "**This is the sample**: tables that come with the package, few rounds; what they cannot decide is left out."
+)
 SAVE_EVERY = 10.0  # seconds between two savings of figures that are still coming
 
 
@@ -24,9 +28,17 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--list", action="store_true", help="list the items and where sets are looked for, and end")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the sets (default: that of --list)")
     parser.add_argument("--out", type=Path, default=Path("reproduction"), metavar="DIR", help="folder to save to")
-    parser.add_argument("--quick", action="store_true", help="small sets, fewer splits: within ten minutes")
+    parser.add_argument(
+        "--sample", action="store_true", help="what tables that come with the package can decide: within ten minutes"
+    )
     parser.add_argument("--kept", action="store_true", help="show what earlier sittings kept; compute nothing")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write it all as a Markdown page with pictures")
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write it all as a Markdown page; what it has is not fitted",
+    )
+    parser.add_argument("--anew", action="store_true", help="measure again what stands beside the page of --report")
     parser.add_argument(
         "--jobs", type=from_one("processes"), default=1, help="processes, each with one thread (default: 1)"
     )
@@ -37,26 +49,34 @@ def reproduce(options: argparse.Namespace) -> int:
     """Measure what was asked for."""
     if find_spec("alrviz.reproduce") is None:
         raise Refused("this is the library alone; reproduce is run from a checkout of alrviz: pip install -e .")
-    from alrviz.reproduce.items import ITEMS, STUDIES, chosen_items
-    from alrviz.reproduce.pictures import write_report
+    from alrviz.reproduce.items import ITEMS, SAMPLE, STUDIES, chosen_items
+    from alrviz.reproduce.over_sets import published_rows
+    from alrviz.reproduce.report import FITS, write_report
     from alrviz.reproduce.sets import default_folder
     from alrviz.reproduce.settings import Settings
 
-    items, folder = chosen_items(options.names), options.data or default_folder()
+    items = chosen_items(options.names or (SAMPLE if options.sample else ()))
+    folder = options.data or default_folder()
     if options.list:
         print("\n".join(f"{item.name:9} {item.title}" for item in items))
         print(f"sets are looked for in {folder}")
         return 0
-    settings = Settings(folder, options.quick, options.jobs, keep=True, kept_only=options.kept)
+    settings = Settings(folder, options.sample, options.jobs, keep=True, kept_only=options.kept)
     found, missing = 0, 0
     tables: dict[str, Any] = {}
     for study in dict.fromkeys(item.study for item in items):
         own = [item for item in items if item.study == study]
-        figures, lacking, made = _measured(study, STUDIES[study](settings), own, options.out)
+        if options.report and not options.anew:
+            beside = options.report.with_suffix("") / FITS / f"{study}.csv"
+            settings = replace(settings, published=published_rows(beside))
+        every = float("inf") if options.kept else SAVE_EVERY
+        figures, lacking, made = _measured(study, STUDIES[study](settings), own, options.out, every)
         found, missing, tables = found + figures, missing + lacking, tables | made
     if options.report:
         told = [item for item in items if item.name in tables]
-        write_report(told, tables, options.out, options.report, options.quick, options.kept, list(ITEMS))
+        write_report(
+            told, tables, options.out, options.report, list(ITEMS.values()), SAMPLE_NOTE if options.sample else ""
+        )
         print(f"\nthe report is {options.report}")
     if not found and missing:
         raise Refused(f"none of the sets is in {folder}; each line above says where to get one")
@@ -64,9 +84,11 @@ def reproduce(options: argparse.Namespace) -> int:
 
 
 def _measured(
-    study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], items: list[Item], out: Path
+    study: str, progress: Iterator[tuple[str, list[dict[str, Any]]]], items: list[Item], out: Path, every: float
 ) -> tuple[int, int, dict[str, Any]]:
-    """Save what a study yields and its items' tables as it comes; return rows with figures, rows without, tables."""
+    """Save what a study yields and its items' tables as it comes, again after so many seconds, and at the end; return
+    rows with figures, rows without, tables.
+    """
     from alrviz.reproduce.pictures import save
 
     rows: list[dict[str, Any]] = []
@@ -76,7 +98,7 @@ def _measured(
         for done, more in progress:
             rows += more
             print(done, *(row["missing"] for row in more if "missing" in row), sep="\n  ", flush=True)
-            if time.monotonic() - saved > SAVE_EVERY:
+            if time.monotonic() - saved > every:
                 save(study, rows, items, out)
                 saved = time.monotonic()
     finally:

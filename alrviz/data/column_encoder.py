@@ -26,6 +26,7 @@ NOBODY = "(no value seen)"
 # Types of single values that mean the same whatever column they are in: numbers, and what may be a level besides.
 _NUMBERS = {int, float, np.float64, np.float32, *(np.dtype(code).type for code in "bhilqBHILQ")}
 _PLAIN = {*_NUMBERS, str, np.str_, bool, np.bool_}
+_WHOLE = 1e15  # numbers below are whole to the last digit
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
         return _finish(
             name,
             kind,
-            [str(int(value)) if value % 1 == 0 and abs(value) < 1e15 else repr(value) for value in seen.tolist()],
+            [str(int(value)) if value % 1 == 0 and abs(value) < _WHOLE else repr(value) for value in seen.tolist()],
             values,
             None,
             any_missing and keep_missing,
@@ -170,8 +171,10 @@ def code_intervals(
     keep_missing = keep_missing and not present.all()
     if not present.any():
         return _finish(name, "numeric", [], (), None, keep_missing)
-    cuts = find_cuts(numbers[present], present)
-    return _finish(name, "numeric", interval_labels(cuts), None, cuts, keep_missing)
+    there = numbers[present]
+    cuts = find_cuts(there, present)
+    labels = interval_labels(cuts, bool((there == np.floor(there)).all()))
+    return _finish(name, "numeric", labels, None, cuts, keep_missing)
 
 
 def _finish(
@@ -182,14 +185,23 @@ def _finish(
     return ColumnEncoder(name, kind, tuple(labels), cuts, missing_code, None if values is None else tuple(values))
 
 
-def interval_labels(cuts: np.ndarray) -> list[str]:
+def interval_labels(cuts: np.ndarray, whole: bool = False) -> list[str]:
     """Return the intervals between `cuts` (k,) in words (k + 1,), with as few digits as tell the cuts apart.
+
+    whole: whether all numbers are whole; the intervals are then named by those that lie in them, where each has some.
 
     >>> interval_labels(np.array([3.5, 7]))
     ['<= 3.5', '(3.5, 7]', '> 7']
+    >>> interval_labels(np.array([3.5, 4.5, 7]), whole=True)
+    ['<= 3', '4', '5 to 7', '> 7']
     """
     if not len(cuts):
         return ["any number"]
+    ends = np.floor(cuts)
+    if whole and (np.diff(ends) > 0).all() and np.abs(ends).max() < _WHOLE:
+        last = [int(end) for end in ends]
+        within = [str(high) if high == low + 1 else f"{low + 1} to {high}" for low, high in pairwise(last)]
+        return [f"<= {last[0]}", *within, f"> {last[-1]}"]
     for digits in range(6, 18):
         texts = [f"{cut:.{digits}g}" for cut in cuts]
         if len(set(texts)) == len(texts):

@@ -294,7 +294,7 @@ def cuts_text(how: Any) -> str:
     """
     bins = how.n_bins
     named = {"mdl": "MDL", "quantile": f"{bins} quantiles", "uniform": f"{bins} equal widths", None: "every value"}
-    return (named | {"smooth": "smooth levels"})[how.discretize]
+    return (named | {"smooth": "smooth levels", "auto": "smooth levels or MDL"})[how.discretize]
 
 
 LOST_ADVICE = 'discretize="quantile" keeps all of them'

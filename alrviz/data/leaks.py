@@ -21,6 +21,7 @@ RARE = 0.1  # share of the rows: of a class below it a column that finds this mu
 FOUND, RIGHT, FEWEST = 0.8, 0.95, 30  # of the rare class's rows; of the rows so guessed; rows of the class
 MOST_CELLS = 1_000_000  # asked: a fifth of a second
 FEWEST_ROWS = 2_000
+BEFOREHAND = "is that known beforehand?"  # what is asked of such columns
 
 
 def find_leaks(columns: Mapping[str, pd.Series], labels: pd.Series, stop: StopToken = NEVER) -> list[str]:
@@ -82,4 +83,4 @@ def _guesses(codes: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, bool]:
 def leaks_note(names: Sequence[str]) -> str:
     """Return what is said of such columns; "" where there is none."""
     tells = "tells" if len(names) == 1 else "tell"
-    return f"{listed(names)} alone almost {tells} the class; is that known beforehand?" if names else ""
+    return f"{listed(names)} alone almost {tells} the class; {BEFOREHAND}" if names else ""

@@ -8,9 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from alrviz.data.interpret import Values
 from alrviz.data.kinds import as_levels
@@ -29,6 +31,31 @@ WORDS = re.compile(
 )
 USUAL = ("species", "response", "result", "status", "decision", "income", "quality", "category", "type", "group")
 MOST_CLASSES = 20  # of a guess: whoever means more says so
+
+
+def class_codes(labels: Any, classes: Any) -> tuple[NDArray[np.intp], NDArray[np.bool_], list[str]]:
+    """Return the place of each label (N,) among classes (C,), -1 of none of them; which labels there are (N,), and as
+    what text each label that is none of the classes is known, each once. The label 1.0 is the class 1, and "1".
+
+    Raises:
+        TableError: two classes of the same text.
+
+    >>> class_codes(["1", 0.0, None, "2"], [0.0, 1.0])
+    (array([ 1,  0, -1, -1]), array([ True,  True, False,  True]), ['2'])
+    """
+    own, names = pd.Series(np.asarray(labels, dtype=object).ravel()), pd.Index(list(map(label_text, classes)))
+    if not names.is_unique:
+        raise TableError(f"two classes are called {names[names.duplicated()][0]!r}; expected classes of different text")
+    there = own.notna().to_numpy()
+    codes = names.get_indexer(own.map(label_text))
+    codes[~there] = -1
+    strange = list(dict.fromkeys(map(label_text, own[there & (codes < 0)])))
+    return codes, there, strange
+
+
+def label_text(label: Any) -> str:
+    """Return a class as text, a whole number without a point."""
+    return str(int(label)) if isinstance(label, float) and label == label // 1 else str(label)
 
 
 @dataclass(frozen=True)

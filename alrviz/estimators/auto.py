@@ -11,6 +11,7 @@ from alrviz.data.stream.table import Stream
 from alrviz.errors import TableError, nearest
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.linear import LinearClassifier
+from alrviz.estimators.recipes import reading_of
 from alrviz.fitting.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ class AutoClassifier(LinearClassifier):
                      - log of the sum over classes
 
     n and a penalty for each order are those of the lowest log loss on rows held out in turn; numbers are cut into many
-    levels, whose weights are smooth as far as the penalty says. What cannot be told from the rows stays with the class
-    shares. `chosen_` says in words what was chosen, `to_frame` and `explain` what the model says.
+    levels, whose weights are smooth as far as the penalty says, or by MDL where that is better on those rows. What
+    cannot be told from the rows stays with the class shares. `chosen_` says in words what was chosen, `to_frame` and
+    `explain` what the model says.
 
     Which rows judge which is drawn by `random_state` from the rows as they stand: of small tables in another order
     other penalties may be chosen. Of a table read in batches (`open_table`) some of its rows choose, numbers are cut by
@@ -51,7 +53,9 @@ class AutoClassifier(LinearClassifier):
     order: int | str = "auto"
     alpha: float | str | tuple[float, ...] = "auto"
     center: int | str = "shares"
-    discretize: str | None = "smooth"
+    discretize: str | None = "auto"
+    tol: float = 1e-4  # further on held-out losses do not change, to three digits, and passes double
+    verbose: bool | None = None
 
     _family: ClassVar[str] = "hlr"
 
@@ -85,7 +89,7 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
 
     The columns are taken as they are, so that `predict` takes frames like this one: dates are refused and what numbers
     the rows is a column like others. `read_table(frame, target)` splits dates and leaves such columns out; a model that
-    is fitted to what it returns predicts rows as they were by `predict_table`.
+    is fitted to what it returns knows how it was read, and `predict_table(model, frame)` takes rows as they were.
 
     Raises:
         TableError: no column of that name, rows without a class, or no such table.
@@ -101,17 +105,19 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
     if isinstance(table, Dataset):
         if target not in (None, table.target):
             raise TableError(f"the class of this table is {table.target!r}; expected no other target than that")
-        return AutoClassifier(**params).fit(table.X, table.y, sample_weight)
+        model = AutoClassifier(**params).fit(table.X, table.y, sample_weight)
+        model.reading_ = reading_of(table, model.encoder_)
+        return model
     if not isinstance(table, pd.DataFrame):
         raise TableError(
             f"a table was expected, and the name of its class column, and there is a {type(table).__name__}; "
             "read_table reads files, and AutoClassifier().fit(X, y) takes columns and class apart"
         )
     if target is None or not isinstance(target, Hashable) or target not in table:
-        listed = ", ".join(map(repr, list(table)[:8]))
+        listed = ", ".join(map(repr, list(table)[:8])) + " ..." * (table.shape[1] > 8)
         given = "the class column is not named" if target is None else f"no column is called {target!r}"
         near = nearest(target, table) if isinstance(target, str) else ""
-        raise TableError(f"{given}; expected one of {listed}{near}, or AutoClassifier().fit(X, y)")
+        raise TableError(f"{given}{near or '.'} Expected one of {listed}; AutoClassifier().fit(X, y) takes both apart")
     y = table[target]
     if y.isna().any():
         raise TableError(f"{int(y.isna().sum()):,} rows have no class in {target!r}; expected a class in every row")

@@ -14,7 +14,7 @@ from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.models.linear import LinearModel
-from alrviz.models.parameterisation import owners
+from alrviz.models.parameterisation import weights_by_cell
 from alrviz.passes.rows import Floats
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class CellClassifier(RunClassifier):
         `centered`: of each tuple less its mean over the training rows, which is in the class weights then, so that a
         column that is the same in every row says nothing; the strongest lines of a row first. It takes N x tuples x C
         numbers: meant for some rows, refused with a `MemoryLimitError` for too many.
+        `alrviz.interactions(...).row(x)` gives the same sum in another account, where no line says what another does:
+        its intercept is not the class weights, and a column has another number there.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
@@ -61,8 +63,7 @@ class CellClassifier(RunClassifier):
         check_is_fitted(self)
         quantities = {"count": self.tables_.counts, "log_theta": self.log_theta_}
         if self.weights_ is not None:
-            owner = owners(self.tables_, self._share)
-            quantities["w"] = self.weights_[:-1] if owner is None else self.weights_[:, 0][owner[:-1]]
+            quantities["w"] = weights_by_cell(self.tables_, self._share, self.weights_)
         return cell_frame(self.cells_, self.tables_.seen, self.encoder_, {**quantities, "phi": self.phi_})
 
     @property

@@ -27,6 +27,7 @@ def check_table(estimator: Any, X: Any, reset: bool) -> Any:
     """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
 
     Raises:
+        TableError: no rows, no columns, or two of one name.
         ValueError, TypeError: what scikit-learn raises for no table, other columns than in `fit`, sparse matrices.
     """
     if isinstance(X, Stream):
@@ -39,6 +40,9 @@ def check_table(estimator: Any, X: Any, reset: bool) -> Any:
     if isinstance(X, pd.DataFrame):
         if 0 in X.shape:
             raise TableError(f"expected a table with rows and columns, got {X.shape[0]} rows and {X.shape[1]} columns")
+        if not X.columns.is_unique:
+            twice = X.columns[X.columns.duplicated()][0]
+            raise TableError(f"two columns are called {twice!r}; expected a name of its own for each")
         names = None if reset else getattr(estimator, "feature_names_in_", None)
         if names is not None and X.columns.tolist() == names.tolist():
             return X  # nothing that scikit-learn would say of it, in 0.1 ms a row

@@ -41,7 +41,7 @@ def contribution_frame(
     if not isinstance(model, AverageModel):
         tuples = [CLASS_WEIGHTS, *tuples]
     n, parts, classes = codes.shape[1], len(tuples), model.n_classes
-    needed = 2 * 8 * n * parts * classes
+    needed = (2 if means is None else 4) * 8 * n * parts * classes  # in order takes a copy and what it goes by
     allowed = free_memory() // 2 if max_memory is None else max_memory
     if needed > allowed:
         raise MemoryLimitError(

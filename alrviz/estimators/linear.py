@@ -69,7 +69,7 @@ class LinearClassifier(CellClassifier):
             self.alphas_ = pd.DataFrame(run.tried)
         elif self.alpha == "auto":
             steps = [step.extra for step in run.trace.since(0) if step.kind == "search"]
-            self.alphas_ = pd.DataFrame(steps).rename(columns={"search_log_loss": "log_loss"})
+            self.alphas_ = pd.DataFrame(steps).rename(columns=lambda name: name.removeprefix("search_"))
         of = run.recipe.params
         if run.choices:
             self.chosen_ = "; ".join(run.choices)

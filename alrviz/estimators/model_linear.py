@@ -14,7 +14,7 @@ from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cell
 from alrviz.models.cell_space import count_cells, sizes_of, space_of
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
-from alrviz.models.parameterisation import owners
+from alrviz.models.parameterisation import owners, weights_by_cell
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 
@@ -42,8 +42,7 @@ def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
         by_tuple |= class_columns("unseen", unseen.phi)
     quantities = {"count": tables.counts, "log_theta": tables.log_theta}
     if model.weights_ is not None:
-        owner = owners(tables, model._share)
-        quantities["w"] = model.weights_[:-1] if owner is None else model.weights_[:, 0][owner[:-1]]
+        quantities["w"] = weights_by_cell(tables, model._share, model.weights_)
     quantities["phi"] = model.phi_
     names = [column.name for column in encoder.columns_]
     return {

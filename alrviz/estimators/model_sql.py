@@ -36,7 +36,13 @@ GAP = -1  # the code of a text or number that stands for a missing value
 _LINES = 500  # of an INSERT, and SELECTs of a UNION: SQLite takes no more
 _ARGUMENTS = 50  # of greatest(): SQLite takes 100
 _TYPES = {"text": "TEXT", "whole": "BIGINT", "float": "DOUBLE PRECISION"}
-_PLAIN_NUMBER = r"'^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$'"
+_PLAIN_NUMBER = r"'^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9][0-9]?[0-9]?[0-9]?)?\s*$'"
+_AS_NUMERIC = "abs(CAST(CAST({x} AS TEXT) AS NUMERIC))"
+# Postgres raises at a text whose number is beyond float64, at either end: what is infinite is NULL, what vanishes 0.
+_POSTGRES_NUMBER = (
+    f"CASE WHEN CAST({{x}} AS TEXT) ~ {_PLAIN_NUMBER} THEN CASE WHEN {_AS_NUMERIC} < 1e-323 THEN 0e0 "
+    f"WHEN {_AS_NUMERIC} <= 1.7976931348623157e308 THEN CAST({{x}} AS DOUBLE PRECISION) END END"
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Dialect:
 
     number: `{x}` as float64, NULL where it is no number. typed: the same, and NULL where it is a text. nan: whether it
     is a float64 that is none. greatest: of its arguments. indexed: whether joins need an index. exact: whether every
-    decimal is read as the nearest float64.
+    decimal is read as the nearest float64. longest: bytes of a name, of which the rest is cut off without an error.
     """
 
     number: str
@@ -54,6 +60,7 @@ class Dialect:
     greatest: str = "greatest"
     indexed: bool = True
     exact: bool = True
+    longest: int | None = None
 
 
 DIALECTS: Mapping[str, Dialect] = {
@@ -72,10 +79,11 @@ DIALECTS: Mapping[str, Dialect] = {
         exact=False,
     ),
     "postgres": Dialect(
-        number=f"CASE WHEN CAST({{x}} AS TEXT) ~ {_PLAIN_NUMBER} THEN CAST({{x}} AS DOUBLE PRECISION) END",
-        typed="CASE WHEN CAST(pg_typeof({x}) AS TEXT) NOT IN ('text', 'character varying', 'character') AND "
-        f"CAST({{x}} AS TEXT) ~ {_PLAIN_NUMBER} THEN CAST(CAST({{x}} AS TEXT) AS DOUBLE PRECISION) END",
+        number=_POSTGRES_NUMBER,
+        typed="CASE WHEN CAST(pg_typeof({x}) AS TEXT) IN ('smallint', 'integer', 'bigint', 'real', 'double precision', "
+        f"'numeric') THEN {_POSTGRES_NUMBER.replace('CAST({x} AS D', 'CAST(CAST({x} AS TEXT) AS D')} END",
         nan="CAST(pg_typeof({x}) AS TEXT) IN ('real', 'double precision') AND CAST({x} AS TEXT) = 'NaN'",
+        longest=63,
     ),
 }
 
@@ -212,19 +220,20 @@ class _Sql:
         for each in (rows, name, *names):
             if not each or "\0" in each:
                 raise ModelFileError(f"{each!r} is no name that a database takes; expected a text that is not empty")
-        same = [
-            name
-            for name in names
-            if dialect != "postgres" and [own.casefold() for own in names].count(name.casefold()) > 1
-        ]
-        if same:
+        longest = self.dialect.longest
+        if _cut(long := f"{name}_predictions", longest) != long:
+            raise ModelFileError(f"{long!r} is too long a name; {dialect} keeps {longest} bytes of one")
+        kept = [_cut(name, longest) for name in names]
+        alike = kept if dialect == "postgres" else [name.casefold() for name in names]
+        if same := [name for name, key in zip(names, alike, strict=True) if alike.count(key) > 1]:
+            differ = f"after their first {longest} bytes" if dialect == "postgres" else "by capitals"
             raise ModelFileError(
-                f"columns {same} differ by capitals alone, which {dialect} does not tell apart; rename one"
+                f"columns {same} differ {differ} alone, which {dialect} does not tell apart; rename one"
             )
         what = "p" if parts.about["probabilities"] else "score"
-        self.shown = _distinct([f"{what}({label})" for label in self.labels], names)
+        self.shown = _distinct([f"{what}({label})" for label in self.labels], kept, longest)
         self.line, self.best, self.strange = map(
-            identifier, _distinct(["line", "prediction", "unseen"], [*names, *self.shown])
+            identifier, _distinct(["line", "prediction", "unseen"], [*kept, *self.shown])
         )
 
     def texts(self) -> Iterator[str]:
@@ -445,12 +454,19 @@ def _number_of(value: Any) -> float | None:
     return float(value) if isinstance(value, float) or abs(value) < 2**53 else None
 
 
-def _distinct(names: Sequence[str], taken: Iterable[str]) -> list[str]:
-    """Names of columns that differ, capitals aside, from each other and from those taken."""
+def _cut(name: str, longest: int | None) -> str:
+    """A name as a database keeps it that cuts off all but some bytes."""
+    return name.encode()[:longest].decode(errors="ignore")
+
+
+def _distinct(names: Sequence[str], taken: Iterable[str], longest: int | None = None) -> list[str]:
+    """Names of columns that differ, capitals aside, from each other and from those taken; of so many bytes at most."""
     there = {name.casefold() for name in taken}
     found = []
     for name in names:
-        own = next(text for text in chain([name], (f"{name} ({i})" for i in count(2))) if text.casefold() not in there)
+        marks = chain([""], (f" ({i})" for i in count(2)))
+        room = (_cut(name, longest and longest - len(mark)) + mark for mark in marks)
+        own = next(text for text in room if text.casefold() not in there)
         there.add(own.casefold())
         found.append(own)
     return found

@@ -69,7 +69,11 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "The fit ends when the objective falls by less than this share of itself over 5 steps and its slopes are below "
         "sqrt(tol) per row.",
     ),
-    "verbose": ("bool", "Whether `fit` prints its steps and log loss in a line on stderr."),
+    "verbose": (
+        "bool or None",
+        "Whether `fit` prints what it tries, its steps and log loss in a line on stderr; None: at a terminal or in a "
+        "notebook, while a fit of more than 5 seconds goes on in the main process.",
+    ),
     "memory": ("int from 1", "Corrections that L-BFGS keeps, and tron in its start and inner loops."),
     "class_weight": (
         'None, "balanced" or dict',
@@ -120,9 +124,10 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "What a cell without training rows adds to the scores: nothing, or what the m-estimate of an empty cell gives.",
     ),
     "discretize": (
-        '"mdl", "quantile", "uniform", "smooth" or None',
+        '"mdl", "quantile", "uniform", "smooth", "auto" or None',
         'How `fit` cuts numeric columns into levels; None: every distinct value is a level. "smooth": many levels, and '
-        "in LR, ALR, HLR and HALR a penalty on differences of neighbours' weights, also along ordinal columns.",
+        "in LR, ALR, HLR and HALR a penalty on differences of neighbours' weights, also along ordinal columns. "
+        '"auto": these, or MDL\'s cuts where they lose less on rows held out.',
     ),
     "n_bins": ("int from 2", 'Levels of "quantile" and "uniform".'),
     "categorical_features": (
@@ -166,7 +171,11 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     ),
     "log_theta_": ("ndarray (S, C)", "Logarithm of the smoothed estimate of P(cell | class) of each seen cell."),
     "alpha_": ("float or tuple", 'The penalty of alpha="cv" or "auto"; of "auto" one for each order where it may be.'),
-    "alphas_": ("DataFrame", "What was tried: alphas, or orders and alphas, and their held-out log loss."),
+    "alphas_": (
+        "DataFrame",
+        "What was tried: alphas, or orders and alphas, their held-out log loss, and the "
+        "folds that this is of: losses of as many folds are of the same rows.",
+    ),
     "chosen_": ("str", 'Order and penalties in words: what "auto" or "cv" took and why, or that they were given.'),
     "n_iter_": ("int", "Steps taken."),
     "trace_": ("Trace", "One `Step` per iteration; `trace_.frame()` is a DataFrame."),

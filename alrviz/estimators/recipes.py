@@ -6,9 +6,11 @@ does not need, no threads, no snapshots.
 """
 
 import copy
+import multiprocessing
+import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -54,6 +56,7 @@ FORMAT = 1
 # What was warned of in this process: every fold of a cross-validation would say it once more, and scikit-learn's own
 # changes of the filters make Python forget what it has shown.
 _TOLD: set[str] = set()
+SOON = 5.0  # seconds of a fit of which nothing is said at a terminal
 _COLUMNS_TOLD = 3  # columns that a warning of unseen values names
 
 
@@ -340,17 +343,31 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
 
 class FitProgress:
-    """Who watches a fit: a line on stderr (`verbose`), a function (`on_step`), scikit-learn's callbacks."""
+    """Who watches a fit: a line on stderr (`verbose`), a function (`on_step`), scikit-learn's callbacks.
+
+    verbose=None has the line where somebody sits before it, while a fit takes more than SOON seconds.
+    """
 
     def __init__(self, estimator: RecipeClassifier, context: CallbackContext, on_step: Callable[[Step], object] | None):
         self._estimator, self._context, self._on_step = estimator, context, on_step
         told = getattr(estimator, "verbose", False)
-        self._line = tqdm(desc=type(estimator).__name__, unit=" steps", leave=True) if told else None
+        shown = told or (told is None and _is_seen())
+        delay = 0.0 if told else SOON
+        line = partial(tqdm, desc=type(estimator).__name__, unit=" steps", leave=bool(told), delay=delay, miniters=0)
+        self._line = line() if shown else None
+
+    def trial(self, trial: Mapping[str, float]) -> None:
+        """Tell what was tried for an order and alphas, as `Run.tried` has it."""
+        if self._line is not None:
+            self._line.set_postfix_str(_tried(trial), refresh=False)
+            self._line.update(0)
 
     def step(self, run: Run, step: Step) -> bool:
         """Tell of a step; returns whether somebody asks the fit to end."""
         if self._line is not None:
-            self._line.set_postfix_str(f"log loss {step.nll / run.trace.rows:.4g} per row", refresh=False)
+            of = {**step.extra, "log_loss": step.extra["search_log_loss"]} if step.kind == "search" else {}
+            words = _tried(of) if of else f"log loss {step.nll / run.trace.rows:.4g} per row"
+            self._line.set_postfix_str(words, refresh=False)
             self._line.update(step.index - self._line.n)
         ends = self._on_step is not None and self._on_step(step) is True
         if getattr(self._estimator, "_skl_callbacks", ()):  # without any, a task a step would only be kept
@@ -369,6 +386,19 @@ class FitProgress:
             self._line.close()
 
 
+def _is_seen() -> bool:
+    """Whether a line on stderr is for somebody's eyes: in no file, and not of one worker beside others."""
+    alone = multiprocessing.parent_process() is None
+    return alone and ("ipykernel" in sys.modules or bool(getattr(sys.stderr, "isatty", bool)()))
+
+
+def _tried(trial: Mapping[str, float]) -> str:
+    alphas = ", ".join(f"{value:.3g}" for name, value in trial.items() if name.startswith("alpha_"))
+    order = f"order {trial['order']:.0f}" if "order" in trial else ""
+    words = ", ".join(filter(None, [order, f"alpha {alphas}" if alphas else ""]))
+    return f"trying {words}: held-out log loss {trial['log_loss']:.4g}"
+
+
 def versions() -> dict[str, str]:
     """Return the versions that a pickle depends on."""
     return {"alrviz": __version__, "numpy": np.__version__, "scikit-learn": sklearn_version}
@@ -378,7 +408,7 @@ def versions() -> dict[str, str]:
 class RunClassifier(RecipeClassifier):
     """Base of the classifiers whose fit is a run."""
 
-    verbose: bool = False
+    verbose: bool | None = False
 
     # What would help where a fit did not reach its end.
     _advice: ClassVar[dict[str, str]] = {
@@ -390,13 +420,14 @@ class RunClassifier(RecipeClassifier):
         self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
         progress: "FitProgress | None" = None,
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
-        run = Run.on(encode(recipe), recipe, max_memory=self.max_memory, encode=encode)
+        hear = progress.trial if progress is not None else None
+        run = Run.on(encode(recipe), recipe, max_memory=self.max_memory, encode=encode, on_trial=hear)
         self._drain(run, progress, stop)
         self._take(run)
         return run.encoder, run.recipe
 
     def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
-        run = Run(stream, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory)
+        run = Run(stream, recipe, n_jobs=threads(self.n_jobs), max_memory=self.max_memory, on_trial=progress.trial)
         self._drain(run, progress)
         self.take_run(run)
 

@@ -1,7 +1,7 @@
 """The application: its pages, in the order of the rail, and what a server does before its first visitor."""
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from alrviz.data.dataset import Dataset
     from alrviz.data.stream.table import Stream
+    from alrviz.explorer.lesson import Lesson
     from alrviz.explorer.server.tables import Upload
 
 _log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ def preload() -> None:
     import alrviz.explorer.pages.convergence.page
     import alrviz.explorer.pages.data.page
     import alrviz.explorer.pages.interactions.page
+    import alrviz.explorer.pages.lessons.page
     import alrviz.explorer.pages.order.page
     import alrviz.explorer.pages.path.page
     import alrviz.explorer.pages.selection.page
@@ -38,6 +40,37 @@ def preload() -> None:
     from alrviz.explorer.server.table_process import READERS
 
     READERS.warm()
+
+
+def page_classes() -> "list[Any]":
+    """Return the pages, in the order of the rail."""
+    from alrviz.explorer.pages.bias.page import BiasPage
+    from alrviz.explorer.pages.boundaries.page import BoundariesPage
+    from alrviz.explorer.pages.compare.page import ComparePage
+    from alrviz.explorer.pages.convergence.page import ConvergencePage
+    from alrviz.explorer.pages.data.page import DataPage
+    from alrviz.explorer.pages.interactions.page import InteractionsPage
+    from alrviz.explorer.pages.lessons.page import LessonsPage
+    from alrviz.explorer.pages.order.page import OrderPage
+    from alrviz.explorer.pages.path.page import PathPage
+    from alrviz.explorer.pages.selection.page import SelectionPage
+
+    return [
+        ConvergencePage, BoundariesPage, PathPage, LessonsPage, OrderPage, BiasPage, ComparePage, InteractionsPage,
+        DataPage, SelectionPage,
+    ]  # fmt: skip
+
+
+def offer_lesson(path: "Path") -> "Lesson":
+    """Have the lesson of a file among those that visitors are offered.
+
+    Raises:
+        AlrvizError: of what is no lesson, with the line and the field.
+    """
+    from alrviz.explorer.lessons.library import add_own
+    from alrviz.explorer.shell.shell import choices_of
+
+    return add_own(path, choices_of(page_classes()))
 
 
 def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path | None" = None) -> "Viewable":
@@ -50,15 +83,6 @@ def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path 
     """
     import panel as pn
 
-    from alrviz.explorer.pages.bias.page import BiasPage
-    from alrviz.explorer.pages.boundaries.page import BoundariesPage
-    from alrviz.explorer.pages.compare.page import ComparePage
-    from alrviz.explorer.pages.convergence.page import ConvergencePage
-    from alrviz.explorer.pages.data.page import DataPage
-    from alrviz.explorer.pages.interactions.page import InteractionsPage
-    from alrviz.explorer.pages.order.page import OrderPage
-    from alrviz.explorer.pages.path.page import PathPage
-    from alrviz.explorer.pages.selection.page import SelectionPage
     from alrviz.explorer.shell.shell import build
     from alrviz.explorer.web import guard, page_server
 
@@ -66,10 +90,7 @@ def application(dataset: "Dataset | Upload | Stream | None" = None, path: "Path 
     if not guard.admitted(getattr(pn.state.curdoc, "session_context", None)):
         return pn.pane.HTML("The server has only just started: <a href='?'>open the explorer again</a>.")
     page_server.same_for_all(pn.state.curdoc)
-    pages = [
-        ConvergencePage, BoundariesPage, PathPage, OrderPage, BiasPage, ComparePage, InteractionsPage, DataPage,
-        SelectionPage,
-    ]  # fmt: skip
+    pages = page_classes()
     try:
         return build(pages, dataset, "" if path is None else str(path)).root
     except Exception:  # else the browser would wait for a page that never comes

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from panel.viewable import Viewable
 
+    from alrviz.views.core.live_figure import NumberAxes
+
 
 class Page(Protocol):
     """What the shell asks of a page."""
@@ -25,6 +27,12 @@ class Page(Protocol):
 
     def on_hidden(self) -> None:
         """The page leaves the front."""
+
+    def result(self) -> object | None:
+        """Return what has run of what is set, when it has ended and was shown: what lessons' answers are of."""
+
+    def axes(self) -> "NumberAxes | None":
+        """Return the picture shown, if its axes are numbers of what ran: a lesson draws what was said on it."""
 
     def pump(self) -> bool | None:
         """Take over what is new; returns whether there may be more."""

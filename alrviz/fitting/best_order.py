@@ -3,14 +3,16 @@
 Orders 1, 2, ... are tried in turn on the same folds of the training rows (see fitting/folds.py), each with its own cuts
 (`Recipe.most_levels`); with alpha="auto" each at its best alphas (fitting/solvers/alpha_tuned.py). An order is taken
 where its log loss is lower than that of the one before by more than a standard error of the rows' differences, and ends
-the search where not. What a pass over the folds would take is known from the price, in seconds of the reference
-machine: of all orders at once (hlr, halr) as many tuples are kept as are not too much; otherwise a higher order is not
-tried. Of tables read in batches, rows drawn from all of them choose.
+the search where not. With discretize="auto" the first order is tried with smooth levels and with MDL's cuts, which are
+taken, for all orders, where they lose less by as much: a threshold that MDL sees is sharper than a penalty on steps.
+
+What a pass over the folds would take is known from the price, in seconds of the reference machine: of all orders at
+once (hlr, halr) as many tuples are kept as are not too much; otherwise a higher order is not tried. Of tables read in
+batches, rows drawn from all of them choose.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import comb
 from typing import Any
 
@@ -23,12 +25,12 @@ from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import PLANNED, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.solvers.alpha_tuned import AlphaTrial, is_above
+from alrviz.fitting.solvers.alpha_tuned import AlphaTrial
 from alrviz.stop import NEVER, StopToken
 
 HIGHEST = 12
 # Seconds of a pass over the folds, on one thread of the reference machine, beyond which an order is not tried: so many
-# a row, but for about half a minute of one thread at least and five at most.
+# a row, of up to MANY a third of that, but for about half a minute of one thread at least and five at most.
 LEAST_WORK, ROW_WORK, MOST_WORK = 7.5e-3, 1.5e-6, 7.5e-2
 LOOKUP = 1.5e-9  # seconds of a tuple of a row, where there are too many tuples to be priced
 BY_ROWS = 10  # times as much where folds do not go over cells (see solvers/row_space.py), and only the last fit does
@@ -61,18 +63,20 @@ def best_order(
     """Choose what a recipe leaves open of its order and its alphas.
 
     Args:
-        recipe: with order="auto", alpha="auto" or both.
-        prepared: the training rows in some encoding.
+        recipe: with order="auto", alpha="auto" or discretize="auto", or several.
+        prepared: the training rows, encoded as `recipe` says.
         encoded_as: the same rows, encoded as a recipe of some order says.
         max_memory: bytes that a fit may take; None for half of what is free.
         stop: ends it.
-        hear: hears of each trial as it ends: order, alpha_1, ... where they are to be found, and log_loss.
+        hear: hears of each trial as it ends: order, smooth where cuts are to be found (1 or 0), alpha_1, ... where
+            alphas are, log_loss, and the folds that it is of.
 
     Raises:
         MemoryLimitError: not even order 1 fits.
         Stopped: once `stop` is pulled.
     """
     found: list[tuple[Recipe, Prepared, AlphaTrial]] = []
+    cuts, encoding = "", recipe.encoding
     tunes, given, n_columns = recipe.params.get("alpha") == AUTO, recipe.params["order"], prepared.encoded.n_columns
     plural = "s" * (n_columns > 1)
     why = f"the table has {n_columns} column{plural}" if n_columns <= HIGHEST else f"{HIGHEST} is the highest order"
@@ -80,13 +84,24 @@ def best_order(
     for order in orders:
         of = recipe.replace(order=order)
         try:
-            rows = encoded_as(of)
+            rows = prepared if of.encoding == encoding else encoded_as(of)
             of, share = _affordable(of, rows, max_memory, stop) if given == AUTO else (of, 1.0)
             if order > 1 and share < 1.0:
                 why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
                 break
-            request = FitRequest(rows, judged := _judged(of), judged.params, _silent, stop, max_memory=max_memory)
-            best = best_on_folds(request, partial(_told, hear, order))
+            if (useful := int((rows.encoded.levels > 1).sum())) < order and order > 1:
+                why = f"only {useful} column{'s have' if useful > 1 else ' has'} more than one level"
+                break
+            before = found[-1][-1] if found else None
+            smooth = {"smooth": 1.0} if of.discretize == AUTO and rows.encoded.smooth_levels.any() else {}
+            best = _tried(of, rows, {"order": order, **smooth}, before, max_memory, stop, hear)
+            if smooth and best is not None:
+                of, rows, best, cuts = _cut(of, rows, best, encoded_as, max_memory, stop, hear)
+            if of.discretize == AUTO:
+                of = of.replace(discretize="smooth")
+            recipe = recipe.replace(discretize=of.discretize)
+            if recipe.cuts == "mdl":  # of all orders alike
+                prepared, encoding = rows, of.encoding
         except MemoryLimitError:
             if not found:
                 raise
@@ -95,8 +110,11 @@ def best_order(
         if best is None:
             fallback = of.replace(alpha=BEFORE) if tunes else of
             return BestOrder(fallback, rows, f"too few rows to hold some out: order={order}{', alpha=1' * tunes}")
-        if found and not is_above(found[-1][-1].judged, best.judged):
-            why = f"at {order}, {best.loss:.4f}, it is not lower by one standard error"
+        if before is not None and not best.is_below(before):
+            alone = "" if best.folds == before.folds else (
+                f" of the first fold alone, whose rows lose {before.beside(best).loss:.4f} at {order - 1}"
+            )  # fmt: skip
+            why = f"at {order}, {best.loss:.4f}{alone}, it is not lower by one standard error"
             break
         found.append((of.replace(alpha=best.value) if tunes else of, rows, best))
     of, rows, best = found[-1]
@@ -107,8 +125,32 @@ def best_order(
     alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.alpha)}) were" if tunes else " was"
     folds = "a third of the rows" if rows.encoded.n_rows > MANY else f"{FOLDS} folds"
     losses = ", ".join(f"{trial.loss:.4f} at {one.params['order']}" for one, _, trial in found)
-    sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}"
+    sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}{cuts}"
     return BestOrder(of, rows, sentence)
+
+
+def _tried(
+    recipe: Recipe, rows: Prepared, told: Mapping[str, float], before: AlphaTrial | None, max_memory: int | None,
+    stop: StopToken, hear: Callable[[Mapping[str, float]], None],
+) -> AlphaTrial | None:  # fmt: skip
+    request = FitRequest(rows, judged := _judged(recipe), judged.params, _silent, stop, max_memory=max_memory)
+    return best_on_folds(request, lambda trial: hear({**told, **trial}), before)
+
+
+def _cut(
+    smooth: Recipe, rows: Prepared, best: AlphaTrial, encoded_as: Callable[[Recipe], Prepared],
+    max_memory: int | None, stop: StopToken, hear: Callable[[Mapping[str, float]], None],
+) -> tuple[Recipe, Prepared, AlphaTrial, str]:  # fmt: skip
+    """Try MDL's cuts beside smooth levels; return the recipe, rows and trial to go on with, and why."""
+    recipe, order = smooth.replace(discretize="mdl"), smooth.params["order"]
+    cut = encoded_as(recipe)
+    trial = _tried(recipe, cut, {"order": order, "smooth": 0.0}, best, max_memory, stop, hear)
+    if trial is not None and trial.is_below(best):
+        lost = cut.encoder.lost_ if cut.encoder else ()
+        named = f" (no cut: {', '.join(lost[:5])}{f' and {len(lost) - 5} more' * (len(lost) > 5)})" if lost else ""
+        why = f"; numbers are cut by MDL{named}, with smooth levels it was {best.loss:.4f} at {order}"
+        return recipe, cut, trial, why
+    return smooth, rows, best, ""
 
 
 def _judged(recipe: Recipe) -> Recipe:
@@ -134,10 +176,6 @@ def _affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: St
     if order != 2 or share >= 1.0 or keep < encoded.n_columns or not isinstance(recipe.definition, HierarchicalFamily):
         return recipe, share
     return recipe.replace(keep=min(keep, most_kept(recipe.params["keep"], n_tuples))), 1.0
-
-
-def _told(hear: Callable[[Mapping[str, float]], None], order: int, trial: Mapping[str, float]) -> None:
-    hear({"order": order, **trial})
 
 
 def _silent(what: str) -> None:

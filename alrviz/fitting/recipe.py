@@ -27,6 +27,7 @@ _READ = (1, FORMAT)
 # time.) "auto" tries order 1 first, and the others with cuts of their own.
 SMOOTH_LEVELS: Mapping[object, int] = {1: 64, "auto": 64, 2: 24, 3: 8}
 LEAST_SMOOTH = 5
+_SMOOTH_FIRST = ("smooth", "auto")  # whose levels are smooth, of "auto" until it is chosen
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -37,8 +38,8 @@ class Recipe:
         family: "lr", "alr", "hlr", "halr", "salr", "hsalr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf", "hgb"
             (boosting) or "svm".
         discretize: "mdl", "quantile", "uniform", "smooth" (many quantiles, whose weights are penalised by the
-            differences of neighbours in lr, alr, hlr and halr) or None (every distinct value is a level); dlr, rf, hgb
-            and svm cut nothing.
+            differences of neighbours in lr, alr, hlr and halr), "auto" (smooth, or MDL's where these lose less on rows
+            held out; see best_order.py) or None (every distinct value is a level); dlr, rf, hgb and svm cut nothing.
         n_bins: Number of levels for "quantile" and "uniform".
         holdout: Share of the rows held out, stratified by class; 0 holds out none.
         seed: Seed of that split, and of whatever the fit itself draws: start="random", the order of rows of the
@@ -75,7 +76,9 @@ class Recipe:
         checked = {name: check_param(family, name, value) for name, value in params.items()}
         full = {name: checked.get(name, param.default) for name, param in of.params.items()}
         of.check_together(full)
-        if discretize == "smooth":
+        if discretize == "auto" and not of.smooths:
+            raise RecipeError(f"{family} has no smooth levels, which discretize='auto' tries; expected 'mdl'")
+        if discretize in _SMOOTH_FIRST:
             of.check_smooth(full)
         encoding = {"discretize": discretize, "n_bins": n_bins, "holdout": holdout, "seed": seed}
         object.__setattr__(self, "family", family)
@@ -105,12 +108,14 @@ class Recipe:
 
     @property
     def cuts(self) -> str | None:
-        """How numeric columns are cut: `discretize`; "keep" where the family takes them as they are, and "quantile" for
-        "smooth" where it takes levels one by one.
+        """How numeric columns are cut: `discretize`; "keep" where the family takes them as they are, "quantile" for
+        "smooth" where it takes levels one by one; of "auto" what is tried first.
         """
         if self.definition.takes_numbers:
             return "keep"
-        return "quantile" if self.discretize == "smooth" and not self.definition.smooths else self.discretize
+        if self.discretize in _SMOOTH_FIRST:
+            return "smooth" if self.definition.smooths else "quantile"
+        return self.discretize
 
     @property
     def most_levels(self) -> int:
@@ -118,7 +123,7 @@ class Recipe:
         tables of an order bear.
         """
         order = self.params.get("order", 2)
-        return self.n_bins if self.discretize != "smooth" else SMOOTH_LEVELS.get(order, LEAST_SMOOTH)
+        return self.n_bins if self.discretize not in _SMOOTH_FIRST else SMOOTH_LEVELS.get(order, LEAST_SMOOTH)
 
     @property
     def encoding(self) -> tuple[str | None, int, str]:
@@ -202,7 +207,7 @@ class Recipe:
 
 
 # What AutoClassifier fits.
-AUTOMATIC = Recipe("hlr", order="auto", alpha="auto", center="shares", discretize="smooth")
+AUTOMATIC = Recipe("hlr", order="auto", alpha="auto", center="shares", discretize="auto", tol=1e-4)
 
 
 def require_recipe(given: object) -> None:

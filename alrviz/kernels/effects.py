@@ -10,6 +10,8 @@ import numpy as np
 
 from alrviz.kernels import kernel
 
+_PRIME = 2147483647  # products of two numbers below are whole in 64 bits
+
 
 @kernel
 def _slice_means(n, f, w, at, mass, base, begin, end, means):
@@ -246,3 +248,140 @@ def fit_margins(t, n, counts, looked, begin, at, room, tol, most):
                 if counts[c, k] > 0.0:
                     g2 += 2.0 * counts[c, k] * np.log(counts[c, k] / e)
     return g2, chi2
+
+
+@kernel
+def margin_rank(cells, n, at, base, count, most):
+    """Return the rank of the slices (K,) of some cells of a tuple of n columns: how many numbers their sums are; -1 if
+    more than `most` numbers would have to be held.
+
+    A slice with one cell is one of them, and goes with its cell. Of the rest, weights of slices that add up to 0 in
+    every cell are looked for: where a cell knows all of its slices' weights but one, that follows; else one is free.
+    What cells demand of the free ones, q of them, in sums drawn at random modulo a prime, says how many stay free.
+    """
+    degree, owner = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    alive = np.ones(len(cells), np.bool_)
+    for i in range(len(cells)):
+        for j in range(n):
+            degree[at[cells[i], j] - base] += 1
+            owner[at[cells[i], j] - base] ^= i  # of one cell, its number
+    rank, stack, top = 0, np.empty(count, np.int64), 0
+    for s in range(count):
+        if degree[s] == 1:
+            stack[top] = s
+            top += 1
+    while top:
+        top -= 1
+        if degree[stack[top]] != 1:
+            continue
+        i = owner[stack[top]]
+        rank, alive[i] = rank + 1, False
+        for j in range(n):
+            s = at[cells[i], j] - base
+            degree[s] -= 1
+            owner[s] ^= i
+            if degree[s] == 1:
+                stack[top] = s
+                top += 1
+    kept = cells[alive]
+    if not len(kept):
+        return rank
+    begin = np.zeros(count + 1, np.int64)
+    begin[1:] = np.cumsum(degree)
+    inside, at_end = np.empty(begin[count], np.int64), begin[:-1].copy()
+    for i in range(len(kept)):
+        for j in range(n):
+            s = at[kept[i], j] - base
+            inside[at_end[s]] = i
+            at_end[s] += 1
+    missing, known = np.full(len(kept), n), np.zeros(count, np.bool_)
+    room, free, first = 64, 0, 0
+    weight = np.zeros((count, room), np.int64)
+    ready, two = np.empty(len(kept) * n + 1, np.int64), np.empty(len(kept) * n + 1, np.int64)
+    n_ready, n_two, slices = 0, 0, 0
+    while True:
+        chosen = -1
+        while n_ready and chosen < 0:  # what follows
+            n_ready -= 1
+            i = ready[n_ready]
+            if missing[i] != 1:
+                continue
+            for j in range(n):
+                if not known[at[kept[i], j] - base]:
+                    chosen = at[kept[i], j] - base
+            for j in range(n):
+                s = at[kept[i], j] - base
+                if s != chosen:
+                    for k in range(free):
+                        weight[chosen, k] = (weight[chosen, k] - weight[s, k]) % _PRIME
+        if chosen < 0:  # one is free: where another follows at once, else any
+            while n_two and chosen < 0:
+                n_two -= 1
+                i = two[n_two]
+                if missing[i] == 2:
+                    for j in range(n):
+                        if not known[at[kept[i], j] - base]:
+                            chosen = at[kept[i], j] - base
+            while chosen < 0 and first < count:
+                if degree[first] and not known[first]:
+                    chosen = first
+                first += 1
+            if chosen < 0:
+                break
+            if free == room:
+                room *= 2
+                if room * count > most:
+                    return -1
+                wider = np.zeros((count, room), np.int64)
+                wider[:, :free] = weight
+                weight = wider
+            weight[chosen, free] = 1
+            free += 1
+        known[chosen] = True
+        slices += 1
+        for place in range(begin[chosen], begin[chosen + 1]):
+            i = inside[place]
+            missing[i] -= 1
+            if missing[i] == 1:
+                ready[n_ready] = i
+                n_ready += 1
+            elif missing[i] == 2:
+                two[n_two] = i
+                n_two += 1
+    demands, pivots, held = np.zeros((free, free), np.int64), np.empty(free, np.int64), 0
+    share, row, state = np.empty(count, np.int64), np.empty(free, np.int64), np.uint64(88172645463325252)
+    while held < free:
+        share[:] = 0
+        for i in range(len(kept)):
+            state ^= state << np.uint64(13)  # Marsaglia's xorshift
+            state ^= state >> np.uint64(7)
+            state ^= state << np.uint64(17)
+            drawn = np.int64(state >> np.uint64(33))
+            for j in range(n):
+                share[at[kept[i], j] - base] += drawn
+        row[:] = 0
+        for s in range(count):
+            share[s] %= _PRIME
+            if share[s]:
+                for k in range(free):
+                    row[k] = (row[k] + share[s] * weight[s, k]) % _PRIME
+        for d in range(held):
+            factor = row[pivots[d]]
+            if factor:
+                for k in range(free):
+                    row[k] = (row[k] - factor * demands[d, k]) % _PRIME
+        pivot = 0
+        while pivot < free and row[pivot] == 0:
+            pivot += 1
+        if pivot == free:
+            break
+        inverse, power, exponent = 1, row[pivot], _PRIME - 2  # by Fermat's little theorem
+        while exponent:
+            if exponent & 1:
+                inverse = inverse * power % _PRIME
+            power, exponent = power * power % _PRIME, exponent >> 1
+        for k in range(free):
+            demands[held, k] = row[k] * inverse % _PRIME
+        pivots[held] = pivot
+        held += 1
+    return rank + slices - (free - held)

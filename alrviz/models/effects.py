@@ -58,6 +58,7 @@ class Effects:
         rows: (S,) the weight of the rows in each cell.
         intercept: (C,).
         left: (T,) the largest slice mean that was left, in parts of the largest effect; 0 up to rounding.
+        own: (S_m,) where the cells that the model has a phi of lie, in its order.
     """
 
     space: AnySpace
@@ -67,6 +68,7 @@ class Effects:
     rows: Floats
     intercept: Floats
     left: Floats
+    own: NDArray[np.intp]
     _defaults: Floats
     _moves: Floats
     _room: NDArray[np.int64]
@@ -217,7 +219,8 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
                     intercept = intercept + moved[0]
                 else:
                     f[index.begin[part[t, j]] : index.begin[part[t, j] + 1]] += moved
-    return Effects(space, index, raw, f, rows, intercept, left, defaults, moves, room, part)
+    at_own = np.searchsorted(index.seen, there)
+    return Effects(space, index, raw, f, rows, intercept, left, at_own, defaults, moves, room, part)
 
 
 def _renumbered(model: LinearModel, space: AnySpace, own: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -272,3 +275,5 @@ def warm_effects(wide: bool = False) -> None:
     slices = Slices.of(found.index)
     ones = np.ones_like(found.f)
     kernels.fit_margins(2, 2, ones, ones > 0, found.index.begin, slices.at, slices.room, 1e-7, 1)
+    first, _, end = slices.room[2, :3]
+    kernels.margin_rank(np.arange(found.index.begin[2], len(ones)), 2, slices.at, first, end - first, 1_000)

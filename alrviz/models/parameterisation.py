@@ -395,6 +395,12 @@ def parameterise(
     return Parameterisation(family, scale, tables, owners(tables, share), steps)
 
 
+def weights_by_cell(tables: Tables, share: str, w: Floats) -> Floats:
+    """Return the weight of each cell and class, (S, C), of free weights as a point has them, the intercepts last."""
+    owner = owners(tables, share)
+    return w[:-1] if owner is None else w[:, 0][owner[:-1]]
+
+
 def owners(tables: Tables, share: str) -> NDArray[np.intp] | None:
     """Return which free weight moves each place of phi, (S + 1, C); None where each place has its own."""
     if share == "cell-class":

@@ -46,6 +46,11 @@ _BATCH, _CALL, _ENTERED, _LOOKUPS = 2**16, 2**12, 2**12, 250_000
 _KEYS = 2**23
 
 
+def table_bytes(joint_values: float, n_classes: int) -> int:
+    """Return the bytes of a table of so many joint values, and of what finds its rows: never more than MOST_BYTES."""
+    return int(min(MOST_BYTES, joint_values * (8 * lanes_of(n_classes)[1] + _FOUND)))
+
+
 class ScoreTable:
     """Scores rows of codes by the joint values of blocks.
 

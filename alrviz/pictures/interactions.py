@@ -1,19 +1,28 @@
 """Which interactions matter, drawn: ranked bars with bands, columns by columns, one tuple's cells, a row's sum.
 
-Bars lie: a line each with its name, from 0, whiskers for the 90 % band. What adds to the first of two classes is blue,
-what takes from it vermilion. Cells are as opaque as they have rows, and hatched where no row is.
+Bars lie: a line each with its name, from 0, whiskers for the 90 % band; or, as UpSet has it, with a dot for each column
+of the tuple. What adds to the first of two classes is blue, what takes from it vermilion. Cells are as opaque as they
+have rows, up to 50, and hatched where no row is. Views and reports draw by these alone.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.models import AllLabels, FixedTicker, HoverTool, NumeralTickFormatter
+from bokeh.models import (
+    AllLabels,
+    BasicTickFormatter,
+    CustomJSTickFormatter,
+    FixedTicker,
+    HoverTool,
+    NumeralTickFormatter,
+)
 from numpy.typing import NDArray
 
-from alrviz.pictures.level_axis import level_axis, short
+from alrviz.pictures.level_axis import CUT, TILT, level_axis, short
 from alrviz.pictures.palette import GREY, INKS, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot
 from alrviz.studies.core.names import tuples_text
@@ -22,8 +31,12 @@ FOR, AGAINST = "#0072B2", "#D55E00"
 ORDERS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # main effects, pairs, triples, more
 MOST = 16  # bars
 COLUMNS = 24  # of the matrix
-_CUT = 26  # letters of a bar's name
-_FAINT = 0.12  # opacity of a cell that hardly any row is in
+BARS = 32  # levels that have a bar each; of more a line is drawn
+PANELS = 6  # levels of a third column that have a heat map each
+BAR_CUT = 26  # letters of a bar's name
+_FAINT, _SURE = 0.25, 50  # opacity of what hardly any row says; rows from which on a reader may be sure of it
+_TIPS = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
+_WRITTEN = 60  # cells whose numbers are written in them, at most
 
 
 def order_colour(order: int) -> str:
@@ -31,22 +44,89 @@ def order_colour(order: int) -> str:
     return ORDERS[min(order, len(ORDERS)) - 1]
 
 
-def ranked(table: pd.DataFrame, muted: Sequence[str], chosen: str, *, dark: bool = False) -> Picture:
-    """Return the picture of a table of `importance`, its first lines: nats, with the band where there is one."""
+def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how opaque what so many rows say is drawn."""
+    found: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / _SURE)
+    return found
+
+
+def ranked(
+    table: pd.DataFrame, muted: Sequence[str] = (), chosen: str = "", *, by: str = "nats", along: str = "nats a row",
+    members: Mapping[str, Sequence[str]] | None = None, dark: bool = False,
+) -> Picture:  # fmt: skip
+    """Return the picture of a table of `importance`, its first lines: a column of it, with the band where there is one.
+
+    members: the columns of each tuple by its name, for dots in place of names.
+    """
     own = table.head(MOST)
+    value = own[by].clip(lower=0.0)
     bars = pd.DataFrame(
         {
-            "name": [f"▸ {name}" if name == chosen else str(name) for name in own.index],
-            "value": own["nats"].to_numpy(),
-            "low": own.get("nats_low", own["nats"]).fillna(own["nats"]).to_numpy(),
-            "high": own.get("nats_high", own["nats"]).fillna(own["nats"]).to_numpy(),
+            "name": [f"» {name}" if name == chosen else str(name) for name in own.index],
+            "value": value.to_numpy(),
+            "low": own.get(f"{by}_low", value).fillna(value).to_numpy(),
+            "high": own.get(f"{by}_high", value).fillna(value).to_numpy(),
             "colour": [GREY if name in muted else order_colour(size) for name, size in own["order"].items()],
             "tip": [f"{size} column{'s' if size > 1 else ''}; share {share:.1%}; held-out loss {rise:+.4f} without it"
                     for size, share, rise in own[["order", "share", "loss"]].itertuples(index=False)],
             "alpha": 1.0,
         }
     )  # fmt: skip
-    return bar_picture(bars, "nats a row", dark=dark)
+    if members is None:
+        return bar_picture(bars, along, dark=dark)
+    return _dotted(bars, [members[str(name)] for name in own.index], along, dark)
+
+
+def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, dark: bool) -> Picture:
+    """Bars to the right of their tuples' columns, a dot each; those most often there, or first, come first."""
+    count = Counter(name for own in members for name in own)
+    columns = sorted(count, key=lambda name: (-count[name], list(count).index(name)))
+    n, m, place = len(bars), len(columns), {name: k for k, name in enumerate(columns)}
+    wide = max(m, 6)  # of the bars, in dots
+    values = bars[["value", "high"]].to_numpy(float)
+    top = float(np.nanmax(values, initial=0.0)) or 1.0
+    y = n - 0.5 - np.arange(n)
+    data: Data = {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
+    data |= {"y": y, "zero": [m + 0.3] * n}
+    data |= {f"at_{name}": m + 0.3 + wide * bars[name].to_numpy(float) / top for name in ("value", "low", "high")}
+    at = [(place[name] + 0.5, float(height)) for own, height in zip(members, y, strict=True) for name in own]
+    inks = [
+        FOR if name.startswith("» ") else INKS[dark]
+        for name, own in zip(data["name"], members, strict=True)
+        for _ in own
+    ]
+    ends = [[place[name] + 0.5 for name in own] for own in members]
+    spans = {"x0": [min(own) for own in ends], "x1": [max(own) for own in ends], "y": y}
+    ticks = [*(k + 0.5 for k in range(m)), m + 0.3, m + 0.3 + wide / 2, m + 0.3 + wide]
+    words = [*map(short, columns), "0", f"{top / 2:.2g}", f"{top:.2g}"]
+    grid = {"x": [k + 0.5 for _ in range(n) for k in range(m)], "y": [height for height in y for _ in range(m)]}
+    return Picture(
+        draw=partial(_draw_dotted, ticks=ticks, words=words, dark=dark), x=(0.0, m + 0.3 + 1.04 * wide),
+        y=(0.0, float(max(n, 1))), labels=(f"columns; {along}", ""),
+        data={"bars": data, "dots": {"x": [x for x, _ in at], "y": [height for _, height in at], "colour": inks},
+              "spans": spans, "grid": grid},
+        key=(tuple(columns), n, top, along, dark),
+    )  # fmt: skip
+
+
+def _draw_dotted(plot: Plot, ticks: Sequence[float], words: Sequence[str], dark: bool) -> None:
+    fig, bars = plot.figure, plot["bars"]
+    fig.grid.visible = fig.yaxis.visible = False
+    fig.scatter("x", "y", source=plot["grid"], size=7, color=GREY, alpha=0.25)
+    fig.segment("x0", "y", "x1", "y", source=plot["spans"], line_color=INKS[dark], line_width=2)
+    fig.scatter("x", "y", source=plot["dots"], size=9, color="colour")
+    boxes = fig.hbar(
+        y="y", height=0.72, left="zero", right="at_value", source=bars, fill_color="colour", fill_alpha="alpha",
+        line_color="colour",
+    )  # fmt: skip
+    fig.segment("at_low", "y", "at_high", "y", source=bars, line_color=INKS[dark], line_width=2)
+    fig.xaxis[0].update(
+        ticker=FixedTicker(ticks=list(ticks)), major_label_orientation=TILT, major_label_policy=AllLabels(),
+        formatter=CustomJSTickFormatter(
+            args={"at": list(ticks), "words": list(words)}, code="return words[at.indexOf(tick)] ?? ''"
+        ),
+    )  # fmt: skip
+    fig.add_tools(HoverTool(renderers=[boxes], tooltips=_TIPS))
 
 
 def legend(orders: Sequence[int]) -> list[tuple[str, str]]:
@@ -55,14 +135,19 @@ def legend(orders: Sequence[int]) -> list[tuple[str, str]]:
 
 
 def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: bool = False) -> Picture:
-    """Return the picture of bars: name, value, low, high, colour, tip, alpha, the first on top."""
+    """Return the picture of bars: name, value, low, high, colour, tip, alpha, the first on top; each begins at 0, or at
+    its "start".
+    """
     n = len(bars)
-    values = bars[["value", "low", "high"]].to_numpy(float)
+    start = bars["start"].to_numpy(float) if "start" in bars else np.zeros(n)
+    values = np.column_stack([start, *(start + bars[name].to_numpy(float) for name in ("value", "low", "high"))])
+    if n > BARS:
+        return _line(bars, along, dark, percent)
     low, high = min(0.0, float(np.nanmin(values, initial=0.0))), max(0.0, float(np.nanmax(values, initial=0.0)))
     air = 0.04 * (high - low) or 1.0
     y = n - 0.5 - np.arange(n)
     data: Data = {name: bars[name].tolist() for name in ("name", "value", "low", "high", "colour", "tip", "alpha")}
-    data |= {"y": y, "zero": [0.0] * n}
+    data |= {"y": y, "zero": start, "end": values[:, 1], "from": values[:, 2], "to": values[:, 3]}
     x = (0.0, 1.0) if percent else (low - air * (low < 0), high + air)
     names = tuple(data["name"])
     return Picture(
@@ -75,19 +160,47 @@ def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig, bars = plot.figure, plot["bars"]
     fig.ygrid.visible = False
     boxes = fig.hbar(
-        y="y", height=0.72, left="zero", right="value", source=bars, fill_color="colour", fill_alpha="alpha",
+        y="y", height=0.72, left="zero", right="end", source=bars, fill_color="colour", fill_alpha="alpha",
         line_color="colour",
     )  # fmt: skip
-    fig.segment("low", "y", "high", "y", source=bars, line_color=INKS[dark], line_width=2)
-    level_axis(fig.yaxis[0], [short(name, _CUT) for name in reversed(names)], tilts=False)
-    words = [short(name, _CUT) for name in reversed(names)]
+    fig.segment("from", "y", "to", "y", source=bars, line_color=INKS[dark], line_width=2)
+    level_axis(fig.yaxis[0], [short(name, BAR_CUT) for name in reversed(names)], tilts=False)
+    words = [short(name, BAR_CUT) for name in reversed(names)]
     fig.yaxis[0].update(ticker=FixedTicker(ticks=[k + 0.5 for k in range(len(words))]), major_label_policy=AllLabels())
     fig.yaxis[0].formatter.args = {"words": words}
     if percent:
         fig.xaxis[0].formatter = NumeralTickFormatter(format="0%")
+    else:
+        fig.xaxis[0].formatter = BasicTickFormatter(power_limit_low=-5)
     fig.xaxis[0].ticker.desired_num_ticks = 4
-    tips = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
-    fig.add_tools(HoverTool(renderers=[boxes], tooltips=tips))
+    fig.add_tools(HoverTool(renderers=[boxes], tooltips=_TIPS))
+
+
+def _line(bars: pd.DataFrame, along: str, dark: bool, percent: bool) -> Picture:
+    """More levels than can have a bar each, side by side: a line, and the band around it."""
+    n, data = len(bars), {name: bars[name].tolist() for name in ("name", "value", "low", "high", "tip")}
+    ends = bars[["value", "low", "high"]].to_numpy(float)
+    low, high = min(0.0, float(np.nanmin(ends))), max(0.0, float(np.nanmax(ends)))
+    air = 0.06 * (high - low) or 1.0
+    names = tuple(data["name"])
+    return Picture(
+        draw=partial(_draw_line, names=names, percent=percent), x=(0.0, float(n)),
+        y=(0.0, 1.0) if percent else (low - air, high + air),
+        labels=("", along), data={"bars": data | {"x": np.arange(n) + 0.5}}, key=(names, along, percent, dark),
+    )  # fmt: skip
+
+
+def _draw_line(plot: Plot, names: Sequence[str], percent: bool) -> None:
+    fig, bars = plot.figure, plot["bars"]
+    fig.line([0, len(names)], [0, 0], line_color=GREY, line_dash=[5, 4])
+    fig.varea("x", "low", "high", source=bars, fill_color=FOR, fill_alpha=0.25)
+    line = fig.line("x", "value", source=bars, line_color=FOR, line_width=2.4)
+    level_axis(fig.xaxis[0], names)
+    ticks = fig.xaxis[0].ticker.ticks
+    fig.xaxis[0].ticker.ticks = ticks[:: max(1, len(ticks) // 8)]
+    if percent:
+        fig.yaxis[0].formatter = NumeralTickFormatter(format="0%")
+    fig.add_tools(HoverTool(renderers=[line], tooltips=_TIPS, mode="vline"))
 
 
 def seriated(strength: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -153,57 +266,69 @@ def _draw_matrix(plot: Plot, names: Sequence[str]) -> None:
 
 def heat_map(
     values: NDArray[np.float64], rows: NDArray[np.float64], names: tuple[Sequence[str], Sequence[str]],
-    titles: tuple[str, str], what: str, *, signed: bool, dark: bool = False,
+    titles: tuple[str, str], what: str, *, signed: bool, panels: Sequence[str] = ("",), dark: bool = False,
 ) -> Picture:  # fmt: skip
-    """Return the picture of the cells of two columns: values (L1, L2), NaN where there is none, and their rows.
+    """Return the picture of the cells of two columns: values (L1, L2), NaN where there is none, and their rows; of
+    three columns a panel for each of some levels of the third, (P, L1, L2).
 
     signed: whether colours tell above from below 0, else only how much; `what` the values are called.
     """
-    up, across = values.shape
-    y, x = (at.ravel() for at in np.indices((up, across)))
+    values, rows = (of.reshape(len(panels), *of.shape[-2:]) for of in (values, rows))
+    up, across = values.shape[1:]
+    beside = min(len(panels), max(1, round(np.sqrt(1.6 * len(panels) * (up + 1) / (across + 1)))))
+    deep = -(-len(panels) // beside)
+    gap = 0 if len(panels) == 1 else 1  # between panels, for their titles
+    p, y, x = (at.ravel() for at in np.indices(values.shape))
+    left, top = (p % beside) * (across + gap) + x, deep * (up + gap) - (p // beside) * (up + gap) - gap - y
     value, weight = values.ravel(), rows.ravel()
     size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     seen = weight > 0
-    part = np.nan_to_num(np.abs(value) / size)
-    sure = _FAINT + (1 - _FAINT) * np.sqrt(weight / (weight.max() or 1.0)) if signed else np.ones(len(weight))
+    strength = np.nan_to_num(np.abs(value) / size) * (opacity(weight) if signed else 1.0)
+    written = values.size <= _WRITTEN
     data: Data = {
-        "left": x + 0.02, "right": x + 0.98, "bottom": up - 1 - y + 0.02, "top": up - y - 0.02, "value": value,
-        "colour": np.where(value < 0, AGAINST, FOR), "alpha": np.where(seen, part * sure, 0.0), "rows": weight,
+        "left": left + 0.02, "right": left + 0.98, "bottom": top - 0.98, "top": top - 0.02, "value": value,
+        "colour": np.where(value < 0, AGAINST, FOR), "alpha": np.where(seen, strength, 0.0), "rows": weight,
         "across": [names[1][k] for k in x.tolist()], "up": [names[0][k] for k in y.tolist()],
-        "hatch": np.where(seen, " ", "/"), "x": x + 0.5, "y": up - 0.5 - y,
-        "words": [f"{v:.2f}" if s and np.isfinite(v) and across * up <= 60 else ""
-                  for v, s in zip(value, seen, strict=True)],
+        "panel": [panels[k] for k in p.tolist()], "hatch": np.where(seen, " ", "/"), "x": left + 0.5, "y": top - 0.5,
+        "words": [f"{v:.2f}" if s and np.isfinite(v) and written else "" for v, s in zip(value, seen, strict=True)],
+        "ink": np.where((value >= 0) & (strength > 0.5), "#ffffff", INKS[dark]),  # dark words on blue are hard to read
     }  # fmt: skip
-    levels = tuple(names[0]), tuple(names[1])
+    k = np.arange(len(panels))
+    heads: Data = {
+        "x": (k % beside) * (across + gap) + across / 2, "y": (deep - k // beside) * (up + gap) - 0.5 * gap,
+        "words": [short(name, 2 * CUT) for name in panels],
+    }  # fmt: skip
+    levels = tuple([*[""] * gap, *names[0]] * deep), tuple([*names[1], *[""] * gap] * beside)
+    key = "" if written else f"   (darkest: {'±' if signed else ''}{size:.2g})"
     return Picture(
-        draw=partial(_draw_heat, names=levels, what=what, dark=dark), x=(0.0, float(across)),
-        y=(0.0, float(up)), labels=(titles[1], titles[0]), data={"cells": data},
-        key=(levels, what, dark),
+        draw=partial(_draw_heat, names=levels, what=what, gap=gap, dark=dark),
+        x=(0.0, float(beside * (across + gap) - gap)),
+        y=(0.0, float(deep * (up + gap))), labels=(titles[1] + key, titles[0]), data={"cells": data, "heads": heads},
+        key=(levels, what, len(panels), dark),
     )  # fmt: skip
 
 
-def _draw_heat(plot: Plot, names: tuple[Sequence[str], Sequence[str]], what: str, dark: bool) -> None:
+def _draw_heat(plot: Plot, names: tuple[Sequence[str], Sequence[str]], what: str, gap: int, dark: bool) -> None:
     fig, cells = plot.figure, plot["cells"]
     fig.grid.visible = False
     boxes = fig.quad(
         "left", "right", "bottom", "top", source=cells, fill_color="colour", fill_alpha="alpha", line_color=GREY,
         line_alpha=0.5, hatch_pattern="hatch", hatch_color=GREY, hatch_alpha=0.5,
     )  # fmt: skip
-    fig.text(
-        "x", "y", text="words", source=cells, text_color=INKS[dark], text_font=FONT, text_font_size="13px",
-        text_align="center", text_baseline="middle",
-    )  # fmt: skip
+    look: dict[str, Any] = {"text_font": FONT, "text_align": "center", "text_baseline": "middle"}
+    fig.text("x", "y", text="words", source=cells, text_font_size="13px", text_color="ink", **look)
+    fig.text("x", "y", text="words", source=plot["heads"], text_font_size="14px", text_color=INKS[dark], **look)
     level_axis(fig.xaxis[0], names[1])
     level_axis(fig.yaxis[0], names[0][::-1], tilts=False)
-    fig.add_tools(
-        HoverTool(renderers=[boxes], tooltips=[("", "@up & @across"), (what, "@value{0.000}"), ("rows", "@rows{0,0}")])
-    )
+    panel = [("", "@panel")] if gap else []
+    tips = [*panel, ("", "@up & @across"), (what, "@value{0.000}"), ("rows", "@rows{0,0}")]
+    fig.add_tools(HoverTool(renderers=[boxes], tooltips=tips))
 
 
-def kept_curve(table: pd.DataFrame, now: float | None, *, dark: bool = False) -> Picture:
-    """Return the picture of `keep_best`: held-out log loss and 0-1 loss against the number of tuples kept.
+def kept_curve(table: pd.DataFrame, now: float | None, of: str = "held-out", *, dark: bool = False) -> Picture:
+    """Return the picture of `keep_best`: log loss and 0-1 loss against the number of tuples kept.
 
-    now: the loss with the tuples that are muted; None where none is.
+    now: the loss with the tuples that are muted; None where none is. of: whose log loss it is.
     """
     table = table.iloc[1:]  # with the intercept alone there is nothing to see
     x = table["kept"].to_numpy(float)
@@ -216,12 +341,12 @@ def kept_curve(table: pd.DataFrame, now: float | None, *, dark: bool = False) ->
         high, low = max(high, now), min(low, now)
     air = 0.12 * (high - low) or 0.1
     return Picture(
-        draw=partial(_draw_curve, dark=dark), x=(0.9, float(x.max()) * 1.1), y=(low - 1.5 * air, high + air),
-        labels=("tuples kept, the best first", "held-out log loss"),
+        draw=partial(_draw_curve, dark=dark), x=(0.9, float(x.max()) ** 1.12 * 1.15), y=(low - 1.5 * air, high + air),
+        labels=("tuples kept, the best first", f"{of} log loss"),
         data={
             "line": line,
             "best": {"x": [x[best]], "y": [losses[best]], "words": [f"{int(table['kept'].iloc[best])} kept"]},
-            "now": {"x": [] if now is None else [0.9, float(x.max()) * 1.1], "y": [] if now is None else [now, now]},
+            "now": {"x": [] if now is None else [0.9, float(x.max())], "y": [] if now is None else [now, now]},
         },
         axes={"x_axis_type": "log"}, key=dark,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from bokeh.models.axes import Axis
 CUT = 14  # letters of a level's name
 # Not the axis' own overrides of labels: BokehJS makes views of them later than it paints, and shows 10.5 until then.
 _WORDS = "return words[Math.floor(tick)] ?? ''"
-_TILT = 0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
+TILT = 0.8  # radians: lines of 15 px need 21 px from one to the next, which 16 levels have in the narrowest page
 _MOST = 40  # ticks; of more levels every so many is named, and the hover tells of the others
 _ROOM = 44  # characters beside each other below the narrowest picture
 
@@ -24,7 +24,7 @@ def level_axis(axis: Axis, labels: Sequence[str], *, tilts: bool = True, room: i
         formatter=CustomJSTickFormatter(args={"words": words}, code=_WORDS),
     )
     if tilts:
-        axis.major_label_orientation = _TILT if max(map(len, words), default=0) * len(words) > room else 0.0
+        axis.major_label_orientation = TILT if max(map(len, words), default=0) * len(words) > room else 0.0
 
 
 def short(text: str, most: int = CUT) -> str:

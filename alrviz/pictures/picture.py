@@ -32,7 +32,11 @@ if (!canvas) return;
 canvas.setAttribute("role", "img");
 canvas.setAttribute("aria-label", cb_obj.tags.join(" "));
 """
-_KEEP = "const size = '{size}'; if (cb_obj.{name} !== size) cb_obj.{name} = size"
+# The explorer shows all words larger on a wall.
+_KEEP = """
+const size = window.alrvizTextSize?.(cb_obj, '{name}', '{size}') ?? '{size}';
+if (cb_obj.{name} !== size) cb_obj.{name} = size;
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

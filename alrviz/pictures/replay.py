@@ -7,6 +7,7 @@ still grows (`ReplayDelta` says what it gets).
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -122,16 +123,18 @@ def replay_html(film: Film) -> str:
     return _page(film.title, to_json(content(film)).translate(_ESCAPES), _POLICY)
 
 
-def live_html(title: str) -> str:
-    """Return the page that plays the film which its own server tells it, at the page's address with "/steps" behind."""
-    return _page(title, "null", f"{_POLICY}; connect-src 'self'")
+def live_html(title: str, section: str = "", script: str = "") -> str:
+    """Return the page that plays the film which its own server tells it, at the page's address with "/steps" behind.
+
+    section: HTML above the picture. script: what goes with it, run before the page starts to listen.
+    """
+    return _page(title, "null", f"{_POLICY}; connect-src 'self'", section, script)
 
 
-def _page(title: str, data: str, policy: str) -> str:
+def _page(title: str, data: str, policy: str, section: str = "", script: str = "") -> str:
     template = (files("alrviz.pictures") / "replay.html").read_text(encoding="utf-8")
-    before, rest = template.replace("{{policy}}", policy).split("{{title}}")
-    middle, after = rest.split("{{data}}")
-    return f"{before}{escape(title)}{middle}{data}{after}"
+    parts = {"policy": policy, "title": escape(title), "data": data, "section": section, "script": script}
+    return re.sub(r"{{(\w+)}}", lambda found: parts[found[1]], template)
 
 
 def to_json(value: Any) -> str:

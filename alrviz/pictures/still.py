@@ -223,8 +223,9 @@ class FigureDrawing:
         tilt = 0.8 if long * len(x_ticks) > self.wide - widest - 60 else 0.0
         low = 26 + (min(long * 0.7, 80) if tilt else 0)
         left = self.left + widest + (18 if y_axis is None or not _words(y_axis.axis_label) else 40)
-        top = self.top + 12 + 22 * len(legends) + (22 if figure.title is not None and figure.title.text else 0)
         right = self.left + self.wide - 24
+        lines = [self._legend_lines(legend, right - left) for legend in legends]
+        top = self.top + 12 + 22 * sum(map(len, lines)) + (22 if figure.title is not None and figure.title.text else 0)
         bottom = self.top + self.high - low - (22 if x_axis is not None and _words(x_axis.axis_label) else 0)
         if figure.match_aspect:  # one scale for both axes
             ratio = (self.x_range[1] - self.x_range[0]) / (self.y_range[1] - self.y_range[0])
@@ -233,8 +234,11 @@ class FigureDrawing:
         self.frame, self.below = (left, top, right, bottom), low + 18
         if figure.title is not None and figure.title.text:
             self.pen.text(left, self.top + 8, _words(figure.title.text), 15, INK, "la")
-        for k, legend in enumerate(legends):
-            self._legend(legend, left, top - 8 - 22 * (len(legends) - k) + 8)
+        y = top - 22.0 * sum(map(len, lines))
+        for legend, parts in zip(legends, lines, strict=True):
+            for k, items in enumerate(parts):
+                self._legend("" if k else _words(legend.title), items, left, y)
+                y += 22
         inside = self.pen.within(self.frame)
         self.ink = inside
         for ticks, along in ((x_ticks, 0), (y_ticks, 1)):
@@ -260,7 +264,9 @@ class FigureDrawing:
                 x = left + float(self._x(np.array([at]))[0])
                 pen.line(np.array([[x, bottom], [x, bottom + 4]]), QUIET)
                 pen.text(x, bottom + 7, words, 13, INK, "ra" if tilt else "ma", tilt)
-            pen.text((left + right) / 2, bottom + self.below, _words(x_axis.axis_label), 14, INK, "md")
+            along = _words(x_axis.axis_label)  # in the middle, or as far to the left as it has to be to be seen whole
+            x = min((left + right) / 2, self.left + self.wide - 4 - pen.width(along, 14) / 2)
+            pen.text(x, bottom + self.below, along, 14, INK, "md")
         if y_axis is not None:
             pen.line(np.array([[left, top], [left, bottom]]), QUIET)
             for at, words in y_ticks:
@@ -386,13 +392,20 @@ class FigureDrawing:
         x, width = np.asarray(each("x"), float), np.asarray(each("width"), float)
         self._boxes(x - width / 2, x + width / 2, each("bottom"), each("top"), each)
 
+    def _draw_hbar(self, _one: Any, each: Any, _dash: Any) -> None:
+        y, height = np.asarray(each("y"), float), np.asarray(each("height"), float)
+        self._boxes(each("left"), each("right"), y - height / 2, y + height / 2, each)
+
     def _draw_quad(self, _one: Any, each: Any, _dash: Any) -> None:
         self._boxes(each("left"), each("right"), each("bottom"), each("top"), each)
 
     def _boxes(self, left: Any, right: Any, bottom: Any, top: Any, each: Any) -> None:
         sides = self._x(left), self._x(right), self._y(bottom), self._y(top)
-        for x0, x1, y0, y1, fill, alpha in zip(*sides, each("fill_color"), each("fill_alpha"), strict=True):
+        looks = each("fill_color"), each("fill_alpha"), each("hatch_pattern"), each("hatch_color")
+        for x0, x1, y0, y1, fill, alpha, hatch, line in zip(*sides, *looks, strict=True):
             self.ink.area(np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]), _paint(fill, alpha))
+            if hatch not in (None, " "):  # whatever the pattern: one line from corner to corner
+                self.ink.line(np.array([[x0, y0], [x1, y1]]), _paint(line, 0.5))
 
     def _draw_text(self, _one: Any, each: Any, _dash: Any) -> None:
         names = "text", "text_color", "x_offset", "y_offset", "text_align", "text_baseline", "text_font_size"
@@ -442,15 +455,27 @@ class FigureDrawing:
             dx, dy = float(part.x_offset), -float(part.y_offset)
             self._write(x + dx, y + dy, part.text, part.text_color, part.text_align, part.text_baseline, "15px")
 
-    def _legend(self, legend: Any, x: float, y: float) -> None:
-        if legend.title:
-            self.pen.text(x, y + 10, _words(legend.title), 13, INK, "lm")
-            x += self.pen.width(_words(legend.title), 13) + 12
+    def _legend_lines(self, legend: Any, wide: float) -> list[list[tuple[str, Any]]]:
+        """The words and renderers of a legend's items, as many in a line as are within the picture."""
+        lines: list[list[tuple[str, Any]]] = [[]]
+        x = self.pen.width(_words(legend.title), 13) + 12 if legend.title else 0.0
         for item in legend.items:
             words = item.label.value if isinstance(item.label, Value) else item.label
             if not item.visible or not isinstance(words, str):
                 continue
-            for renderer in item.renderers:
+            x += 46 + self.pen.width(words, 13)
+            if x - 16 > wide and lines[-1]:
+                lines.append([])
+                x = 46 + self.pen.width(words, 13)
+            lines[-1].append((words, item.renderers))
+        return lines
+
+    def _legend(self, title: str, items: Sequence[tuple[str, Any]], x: float, y: float) -> None:
+        if title:
+            self.pen.text(x, y + 10, title, 13, INK, "lm")
+            x += self.pen.width(title, 13) + 12
+        for words, renderers in items:
+            for renderer in renderers:
                 glyph = renderer.glyph
                 value = {n: _first(glyph, renderer.data_source.data, n) for n in ("line_color", "fill_color", "marker")}
                 ink = _paint(value["line_color"] or value["fill_color"])

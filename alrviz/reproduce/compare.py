@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce.judge import DIFFERS, NOT_COMPARABLE, UNDECIDED, judge_mean, judge_order
+from alrviz.reproduce.judge import DIFFERS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, judge_mean, judge_order
 
 COLUMNS = (
     "item", "set", "method", "quantity", "paper", "source", "ours", "sd", "splits", "sets", "verdict", "reason",
@@ -39,7 +39,7 @@ def compared(
             advice = of_set["missing"].iloc[0]
             printed = {method: value for (its_set, method), value in paper.items() if its_set == paper_set}
             lines += [
-                _line(item, name, method, quantity, value, source(method, quantity), verdict=UNDECIDED, reason=advice)
+                _line(item, name, method, quantity, value, source(method, quantity), verdict=NOT_RUN, reason=advice)
                 for method, value in printed.items()
             ]
             continue

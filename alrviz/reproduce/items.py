@@ -14,29 +14,42 @@ from alrviz.reproduce.claim_items import CLAIMS, CURVES, ELR_ITEM, PULLS, RACES,
 from alrviz.reproduce.compare import COLUMNS
 from alrviz.reproduce.curves import Curves, curve_rows, share_rows, stepwise
 from alrviz.reproduce.decided import both, paired
-from alrviz.reproduce.dlr_items import DLR_TABLES
+from alrviz.reproduce.dlr_items import CLINICAL, DLR_TABLES
 from alrviz.reproduce.elr_trace import elr_rows
 from alrviz.reproduce.growth import SIZES, growth_rows
 from alrviz.reproduce.item import Item
-from alrviz.reproduce.judge import DIFFERS, UNDECIDED, judge_mean
+from alrviz.reproduce.judge import DIFFERS, NOT_RUN, judge_mean
 from alrviz.reproduce.kept import Progress
 from alrviz.reproduce.limit_studies import LIMIT_STUDIES, limit_rows
-from alrviz.reproduce.methods import METHODS
-from alrviz.reproduce.over_sets import set_rows
+from alrviz.reproduce.methods import HELD_BACK, METHODS
+from alrviz.reproduce.over_sets import Stage, set_rows, staged_rows
 from alrviz.reproduce.pair_items import PAIR_CLAIMS
-from alrviz.reproduce.racers import BIG, MAIN, TABLES_FITTED, TUPLES_CHOSEN, VALIDATED, VALIDATED_2, VARIANTS
+from alrviz.reproduce.racers import (
+    DEFAULTS,
+    LOW_ORDERS,
+    MAIN,
+    PAPERS,
+    TABLES_FITTED,
+    THIRD_ORDER,
+    TUPLES_CHOSEN,
+    VALIDATED,
+    VALIDATED_2,
+    VARIANTS,
+)
 from alrviz.reproduce.racers import PULLS as PULLED_RACERS
-from alrviz.reproduce.races import Races, fitted_as_printed, race_rows
+from alrviz.reproduce.races import Races, fitted_as_printed, race_rows, scaled_rows
 from alrviz.reproduce.reasons import reason_of
 from alrviz.reproduce.selected_items import SELECTED
 from alrviz.reproduce.sets import (
     BIG_SETS,
+    HELD_BACK_SETS,
     LITTLE_SETS,
     MIXED_SETS,
     NOT_HELD,
     NUMERIC_SETS,
     SELECTION_SETS,
     BenchmarkSet,
+    spread,
 )
 from alrviz.reproduce.settings import Settings
 from alrviz.reproduce.splits import split_rows
@@ -73,7 +86,7 @@ def _parted(name: str, method: str, paper: float, own: pd.DataFrame) -> dict[str
             "sd": np.nan,
             "splits": 0,
             "sets": 0,
-            "verdict": UNDECIDED,
+            "verdict": NOT_RUN,
             "reason": "not computed yet",
         }
     row = own.iloc[0]
@@ -101,8 +114,24 @@ PARTED_ITEM = Item(
 
 
 SETS = {one.name: one for one in (*LITTLE_SETS, *BIG_SETS)}
-# In --quick: sets of which a racer takes a second or so.
-QUICK_SETS = tuple(LITTLE_SETS[:8])
+# In --sample: tables that come with the package or are made, in which nobody has to get anything.
+SAMPLE_SETS = tuple(
+    demo(name, rows, "little")
+    for name, rows in (
+        *((name, None) for name in ("monks-1", "monks-2", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine")),
+        *(
+            (name, 1_000)
+            for name in ("led", "waveform", "skewed", "parity", "hidden-pair", "mixed-types", "poker-hand")
+        ),
+        ("breast-cancer", None),
+    )
+)
+SAMPLE_RACERS = (*LOW_ORDERS, "lr1", "alr1", "lr2", "alr2")
+# What those tables can decide, without items that tell seconds: two runs of the sample are the same to the letter.
+SAMPLE = (
+    "alr-t2", "alr-t3", "alr-t4", "alr-f3", "alr-f10", "alr-f12", "alr-f14", "wanbia-t2", "salr-4",
+    "dlr-f3", "dlr-f4", "dlr-f5", "c2", "c3", "c4", "c14", "c15", "c18", "c19", "c20",
+)  # fmt: skip
 _CELLS = ("lr", "alr", "anje")
 
 
@@ -160,7 +189,7 @@ _SMALLER = "car vowel german sign nursery magic"
 _STARTS = ("alrj", "from anje")
 _ZIPF = tuple(planted(order, 5_000, seed) for order in (1, 2, 3) for seed in range(5))
 _QUICK = "car tae"
-# By study: in full, and in --quick.
+# By study: in full, and in --sample.
 RACE_STUDIES: dict[str, tuple[tuple[Races, ...], tuple[Races, ...]]] = {
     "races-1": (_races_over(f"{_SAMPLE} poker-hand-125k", (1,)), _races_over(_QUICK, (1,))),
     "races-2": (_races_over(_SAMPLE, (2,), kinds=_STARTS), _races_over(_QUICK, (2,), kinds=_STARTS)),
@@ -181,24 +210,47 @@ RACE_STUDIES: dict[str, tuple[tuple[Races, ...], tuple[Races, ...]]] = {
 }
 
 
+# Zipf's columns and even ones, ten tables each.
+SCALED_TABLES = tuple(planted(1, 5_000, seed, even) for seed in range(10) for even in (False, True))
+# [DLR]'s tables, all of two classes, each once.
+CLINICAL_SETS = (*NUMERIC_SETS, *(one for one in MIXED_SETS if one.name != "monks-3-test"))
 QUICK_SPLITS, SPLITS = 2, 100
 ROUNDS, QUICK_ROUNDS = 5, 2
 Study = Callable[[Settings], Progress]
 
 
-def _splits(sets: tuple[BenchmarkSet, ...], settings: Settings) -> Progress:
-    return split_rows(sets, tuple(METHODS), settings, QUICK_SPLITS if settings.quick else SPLITS)
+def _splits(
+    sets: tuple[BenchmarkSet, ...], methods: tuple[str, ...], settings: Settings, splits: int = SPLITS
+) -> Progress:
+    return split_rows(sets, methods, settings, QUICK_SPLITS if settings.quick else splits)
 
 
 def _growth(settings: Settings) -> Progress:
     return growth_rows(settings, SIZES[:4] if settings.quick else SIZES)
 
 
+# All racers on all sets are a night's work on two cores: orders 1 and 2 in paper mode come first, on tables of every
+# size in turn; big sets have one round, as far as they are held.
+_LITTLE = spread(LITTLE_SETS)
+SETS_STAGES = (
+    Stage(_LITTLE, LOW_ORDERS, 2, 2e8),
+    Stage(BIG_SETS[:2], PAPERS, 1, 2e8),
+    Stage(_LITTLE, THIRD_ORDER, 2, 7e7),
+    Stage(_LITTLE, PAPERS, ROUNDS, 7e6),
+    Stage(_LITTLE, DEFAULTS, 2, 7e7),
+    Stage(BIG_SETS, LOW_ORDERS, 1, 1e9),
+    Stage(_LITTLE, LOW_ORDERS, 2, 4e8),
+    Stage(_LITTLE, MAIN, 2, 1e9),
+    Stage(_LITTLE, MAIN, ROUNDS, 7e7),
+    Stage(BIG_SETS, MAIN, 1, 1e10),
+)
+
+
 def _sets(settings: Settings) -> Progress:
-    """Every racer on little sets; on big ones, 2-fold once, our defaults and what they are compared with."""
+    """Every racer on little sets and big ones."""
     if settings.quick:
-        return set_rows(QUICK_SETS, MAIN, settings, QUICK_ROUNDS)
-    return chain(set_rows(LITTLE_SETS, MAIN, settings, ROUNDS), set_rows(BIG_SETS, BIG, settings, 1, most_work=1e10))
+        return set_rows(SAMPLE_SETS, SAMPLE_RACERS, settings, QUICK_ROUNDS)
+    return staged_rows(SETS_STAGES, settings)
 
 
 def _over(sets: tuple[BenchmarkSet, ...], racers: tuple[str, ...], settings: Settings, rounds: int = 2) -> Progress:
@@ -206,7 +258,7 @@ def _over(sets: tuple[BenchmarkSet, ...], racers: tuple[str, ...], settings: Set
 
 
 def _validated(settings: Settings) -> Progress:
-    """In --quick once 2-fold, without order 3 and nettalk, which take minutes."""
+    """In --sample once 2-fold, without order 3 and nettalk, which take minutes."""
     if settings.quick:
         return set_rows(VALIDATED_SETS[:2], VALIDATED_2, settings, 1)
     return set_rows(VALIDATED_SETS, VALIDATED, settings, 2)
@@ -256,12 +308,15 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
         "online": partial(_curves, ONLINE, QUICK_ONE_PASS),
         "kdb": _kdb,
         **{name: partial(_races, *races) for name, races in RACE_STUDIES.items()},
+        "scaled": lambda settings: scaled_rows(SCALED_TABLES[: 12 if settings.quick else None], settings),
         "elr": lambda settings: elr_rows(TUNED[:3] if settings.quick else TUNED, settings),
         "toy": toy_rows,
         **LIMIT_STUDIES,
-        "dlr-numeric": partial(_splits, NUMERIC_SETS),
-        "dlr-mixed": partial(_splits, MIXED_SETS),
+        "dlr-numeric": partial(_splits, NUMERIC_SETS, tuple(METHODS)),
+        "dlr-mixed": partial(_splits, MIXED_SETS, tuple(METHODS)),
+        "dlr-clinical": partial(_splits, CLINICAL_SETS, CLINICAL, splits=30),
         "dlr-growth": _growth,
+        "dlr-held-back": partial(_splits, HELD_BACK_SETS, tuple(HELD_BACK), splits=30),
     }
 )
 _PAIRED = {claim.name: paired(claim) for claim in PAIR_CLAIMS}

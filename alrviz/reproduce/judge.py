@@ -3,7 +3,8 @@
     agrees          ours alone, beyond chance, comes out as the paper says
     compatible      ours leans that way, or cannot be told apart from the paper's, and could have been
     differs         beyond chance ours is another
-    undecided       too few figures to tell, or they lean the other way by chance, or there are none yet
+    undecided       too few figures to tell, or they lean the other way by chance
+    not run         there are no figures yet
     not comparable  they do not measure the same: seconds of another machine, a sample in the place of a set
 
 Beyond chance is p <= SURE of an exact two-tailed test: of wins and losses over sets the sign test (what a fair coin
@@ -16,8 +17,8 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.statistics.significance import sign_test
 
 AGREES, COMPATIBLE, DIFFERS, UNDECIDED = "agrees", "compatible", "differs", "undecided"
-NOT_COMPARABLE = "not comparable"
-VERDICTS = (AGREES, COMPATIBLE, DIFFERS, UNDECIDED, NOT_COMPARABLE)
+NOT_RUN, NOT_COMPARABLE = "not run", "not comparable"
+VERDICTS = (AGREES, COMPATIBLE, DIFFERS, UNDECIDED, NOT_RUN, NOT_COMPARABLE)
 SURE = 0.05
 ENOUGH = 6  # wins and losses: with fewer the sign test is never beyond chance, whichever way all of them point
 LIKE = 1.05  # as much above is still about the same
@@ -76,11 +77,35 @@ def judge_claim(wins: int, losses: int) -> str:
     return COMPATIBLE if wins + losses >= ENOUGH and wins > losses else UNDECIDED
 
 
+def judge_ratio(a: Floats, b: Floats) -> str:
+    """Return the verdict on the first of two methods (D,) said to be lower in the mean on D sets, all above 0.
+
+    Wilcoxon's signed ranks of the logarithms of a over b: how much lower counts, not on how many sets alone.
+
+    >>> b = np.arange(1.0, 10.0)
+    >>> few = np.where(b < 8, 0.4, 1.1) * b  # on seven of nine sets: much lower there, little higher elsewhere
+    >>> judge_ratio(few, b), judge_claim(7, 2), judge_ratio(b, few), judge_ratio(0.9 * b[:5], b[:5])
+    ('agrees', 'compatible', 'differs', 'undecided')
+    >>> judge_ratio(np.where(b < 6, 0.9, 1.2) * b, b), judge_ratio(np.where(b < 6, 0.8, 1.1) * b, b)
+    ('undecided', 'compatible')
+    """
+    from scipy.stats import wilcoxon
+
+    logs = np.log(a / b)
+    logs = logs[logs != 0]
+    if len(logs) < ENOUGH:
+        return UNDECIDED
+    lower = bool(logs.mean() < 0)
+    if wilcoxon(logs, alternative="less" if lower else "greater").pvalue <= SURE / 2:
+        return AGREES if lower else DIFFERS
+    return COMPATIBLE if lower else UNDECIDED
+
+
 def judge_like(a: Floats, b: Floats, draw: float = 0.0) -> str:
     """Return the verdict on two methods (D,) said to be about the same on D sets, within LIKE of each other.
 
-    It agrees where each is at most LIKE times the other (or as much as `draw` above) on more sets than chance gives,
-    differs where one is above that on more sets than chance gives, and is compatible where most sets are near.
+    A set on which each is at most LIKE times the other, or as much as `draw` above, is a win of the claim, any other a
+    loss (`judge_claim`). Counting the sets above and those below apart would let a half of each side pass.
 
     >>> ten = np.ones(10)
     >>> judge_like(ten, 1.01 * ten), judge_like(ten, 1.2 * ten), judge_like(ten[:5], ten[:5])
@@ -88,17 +113,12 @@ def judge_like(a: Floats, b: Floats, draw: float = 0.0) -> str:
     >>> some = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.3, 1.3, 0.7])
     >>> judge_like(some, ten[:9]), judge_like(some[3:], ten[3:9])
     ('compatible', 'undecided')
+    >>> either_way = np.repeat([1.0, 1.3, 0.7], [20, 10, 10])  # near on half of the sets alone
+    >>> judge_like(either_way, np.ones(40)), judge_like(either_way[20:], np.ones(20))
+    ('undecided', 'differs')
     """
-    sides = []
-    for x, y in ((a, b), (b, a)):
-        within = int(((x <= LIKE * y) | (np.abs(x - y) <= draw)).sum())
-        sides.append(concludes(within, len(x) - within))
-    if min(sides) == 1:
-        return AGREES
-    if min(sides) == -1:
-        return DIFFERS
-    near = (np.maximum(a, b) <= LIKE * np.minimum(a, b)) | (np.abs(a - b) <= draw)
-    return COMPATIBLE if len(a) >= ENOUGH and 2 * near.sum() > len(a) else UNDECIDED
+    near = int(((np.maximum(a, b) <= LIKE * np.minimum(a, b)) | (np.abs(a - b) <= draw)).sum())
+    return judge_claim(near, len(a) - near)
 
 
 def judge_mean(paper: float, ours: float, sd: float, splits: int, half_digit: float) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.judge import AGREES, DIFFERS, UNDECIDED, judge_claim
+from alrviz.reproduce.judge import AGREES, DIFFERS, NOT_RUN, UNDECIDED, judge_claim
 from alrviz.reproduce.kept import Row
 
 
@@ -36,7 +36,7 @@ def limit_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFr
                 "sd": np.nan,
                 "splits": 1,
                 "sets": int(known),
-                "verdict": (AGREES if keeps else DIFFERS) if known else UNDECIDED,
+                "verdict": (AGREES if keeps else DIFFERS) if known else NOT_RUN,
                 "reason": "" if keeps else why,
             }
         )
@@ -50,12 +50,12 @@ def drawn_lines(item: str, figures: pd.DataFrame, reason: str = "") -> pd.DataFr
     lines = limit_lines(item, figures, reason)
     merged = []
     for _, own in lines.groupby(["method", "quantity", "paper"], sort=False):
-        known = own[own["verdict"] != UNDECIDED]
+        known = own[own["verdict"] != NOT_RUN]
         kept = int((known["verdict"] == AGREES).sum())
-        said = judge_claim(kept, len(known) - kept)
+        said = judge_claim(kept, len(known) - kept) if len(known) else NOT_RUN
         told = f"{kept} of {len(known)} draws, median {known['ours'].astype(float).median():.3g}" if len(known) else ""
         about = {"set": f"{len(own)} draws", "paper": f"most {own['paper'].iloc[0]}", "ours": told, "sets": len(known)}
-        why = {DIFFERS: reason, UNDECIDED: "beyond chance neither way" if len(known) else "not computed yet"}
+        why = {DIFFERS: reason, UNDECIDED: "beyond chance neither way", NOT_RUN: "not computed yet"}
         merged.append(own.iloc[0].to_dict() | about | {"verdict": said, "reason": why.get(said, "")})
     return pd.DataFrame(merged, columns=list(COLUMNS))
 

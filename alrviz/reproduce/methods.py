@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -64,3 +65,10 @@ _METHODS = (
     _dlr("dlr-loo", "dlr (leave-one-out)", bandwidth="loo", alpha=10.0),
 )
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})
+# Silverman's h with weights held back, from not at all to hard: what [DLR] may have done where it prints more.
+HELD_BACK: Mapping[str, Method] = MappingProxyType(
+    {
+        f"dlr-alpha-{alpha:g}": Method(f"dlr-alpha-{alpha:g}", f"dlr, alpha {alpha:g}", partial(_silverman, alpha), {})
+        for alpha in (0.0, 0.1, 1.0, 10.0, 100.0)
+    }
+)

@@ -4,10 +4,11 @@ A *pair* says which measure of which two methods is compared, on which sets, and
 
     printed W-D-L    ours is set against it (`judge.judge_record`)
     "less"           the first is smaller than `factor` times the second on more sets than larger (`judge.judge_claim`)
-    "mean less"      the same, and the geometric mean of first over second must be on the same side to agree or differ
+    "mean less"      the first is lower in the mean of logarithms (`judge.judge_ratio`)
     "like"           within a twentieth of each other (`judge.judge_like`)
 
-Figures are rows with set, group, method and measures; a set counts where both methods have the measure.
+Figures are rows with set, group, method and measures; a set counts where both methods have the measure, of equally
+many rounds where rows say of how many.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,14 +20,14 @@ import pandas as pd
 from alrviz.reproduce.compare import COLUMNS
 from alrviz.reproduce.item import verdicts
 from alrviz.reproduce.judge import (
-    AGREES,
-    COMPATIBLE,
     DIFFERS,
     ENOUGH,
+    NOT_RUN,
     SURE,
     UNDECIDED,
     judge_claim,
     judge_like,
+    judge_ratio,
     judge_record,
     same_coin,
 )
@@ -38,6 +39,7 @@ DRAW = 0.5 * 10.0**-DIGITS
 # Measures of the printed counts, in the papers' order: they print the unbiased form of Kohavi and Wolpert's parts.
 PRINTED = ("bias_unbiased", "variance_unbiased", "error", "rmse")
 LARGE = 400  # rows from which a set is told apart where few sets were reached: the cheapest are the smallest
+LARGEST, MANY = "largest", 10_000  # the group that [WANBIA-C] has beside all, and from which rows sets are in it
 FEW = 3  # sets: with fewer they are told by name
 _COUNTED = ("n_iter", "parameters", "train_seconds", "classify_seconds", "to_goal")
 
@@ -46,9 +48,9 @@ _COUNTED = ("n_iter", "parameters", "train_seconds", "classify_seconds", "to_goa
 class Pair:
     """What is compared: see the module.
 
-    printed: the paper's wins, draws and losses. group: "little", "big", or None for all sets. wrong: what is to be
-    said of a printed p that is not the exact one. beside: whether it is ours beside the paper's, without a verdict.
-    factor: what the second is multiplied by before the two are compared.
+    printed: the paper's wins, draws and losses. group: "little", "big", LARGEST, or None for all sets. wrong: what is
+    to be said of a printed p that is not the exact one. beside: whether it is ours beside the paper's, without a
+    verdict. factor: what the second is multiplied by before the two are compared.
     """
 
     measure: str
@@ -86,15 +88,23 @@ def found(pair: Pair, figures: pd.DataFrame) -> Found:
     """Return what the figures say of a pair."""
     if not len(figures) or pair.measure not in figures:
         return Found([], np.empty(0), np.empty(0), WinDrawLoss(0, 0, 0, 1.0), float("nan"))
-    own = figures[figures["group"] == pair.group] if pair.group and "group" in figures else figures
-    values = own[own["method"].isin((pair.a, pair.b))].pivot_table(
-        index="set", columns="method", values=pair.measure, sort=False, dropna=False
+    own = _of_group(figures, pair.group)
+    both = own[own["method"].isin((pair.a, pair.b))]
+    rounds = both["rounds"].fillna(0) if "rounds" in both else pd.Series(0, index=both.index)
+    values = both.assign(rounds=rounds).pivot_table(
+        index=["set", "rounds"], columns="method", values=pair.measure, sort=False
     )
-    values = values.reindex(columns=[pair.a, pair.b]).dropna()
+    values = values.reindex(columns=[pair.a, pair.b]).dropna().droplevel("rounds")
     a, b = values[pair.a].to_numpy(float), values[pair.b].to_numpy(float)
     digits = None if pair.measure in _COUNTED else DIGITS
     wins, ratio = win_draw_loss(a, pair.factor * b, digits), geometric_mean_ratio(a, b)
     return Found(list(values.index), a, b, wins, ratio, _sizes(values, own, digits))
+
+
+def _of_group(figures: pd.DataFrame, group: str | None) -> pd.DataFrame:
+    if group == LARGEST:
+        return figures[figures["rows"] >= MANY] if "rows" in figures else figures.iloc[:0]
+    return figures[figures["group"] == group] if group and "group" in figures else figures
 
 
 def _sizes(values: pd.DataFrame, figures: pd.DataFrame, digits: int | None) -> str:
@@ -127,15 +137,17 @@ def verdict(pair: Pair, what: Found) -> str:
     """
     if pair.beside:
         return ""
+    if not what.sets:
+        return NOT_RUN
     record = what.wins.wins, what.wins.losses
     if pair.printed is not None:
         return judge_record(record, pair.printed[::2])
     if pair.expect == "like":
         return judge_like(what.a, what.b, 0.0 if pair.measure in _COUNTED else DRAW)
-    said = judge_claim(*record)
-    if pair.expect == "mean less" and said in (AGREES, COMPATIBLE, DIFFERS):
-        return said if (what.ratio < 1.0) == (said != DIFFERS) else UNDECIDED
-    return said
+    if pair.expect == "mean less":
+        width = 0.0 if pair.measure in _COUNTED else DRAW
+        return judge_ratio(what.a + width, pair.factor * what.b + width)
+    return judge_claim(*record)
 
 
 def pair_lines(
@@ -147,7 +159,7 @@ def pair_lines(
         what = found(pair, figures)
         said = verdict(pair, what)
         why = (reason or likely)(pair, what) if said == DIFFERS else ""
-        if said == UNDECIDED:
+        if said in (UNDECIDED, NOT_RUN):
             why = "; ".join(part for part in (_lacking(pair, what, figures), likely(pair, what)) if part)
         lines.append(
             {
@@ -170,7 +182,7 @@ def pair_lines(
 
 def _lacking(pair: Pair, what: Found, figures: pd.DataFrame) -> str:
     """What a pair without a verdict waits for."""
-    own = figures[figures["group"] == pair.group] if pair.group and "group" in figures else figures
+    own = _of_group(figures, pair.group)
     left = own[own["left_out"].notna() & own["method"].isin((pair.a, pair.b))] if "left_out" in own else own.iloc[:0]
     counted = what.wins.wins + what.wins.losses
     few = f"a sign test needs {ENOUGH} sets that are no draws"
@@ -192,15 +204,16 @@ def _told(pair: Pair) -> str:
         said = {"less": f"first is less{times}", "mean less": "first is less in the mean", "like": "about the same"}
         return said[pair.expect]
     wins, draws, losses = pair.printed
-    return f"{wins}/{draws}/{losses}, p {_p(sign_test(wins, losses))}"
+    return f"{wins}/{draws}/{losses}, p {p_words(sign_test(wins, losses))}"
 
 
 def shown(what: Found) -> str:
     """Return W-D-L, p and the mean ratio in few words."""
-    return f"{what.wins}, p {_p(what.wins.p)}, mean ratio {what.ratio:.3g}"
+    return f"{what.wins}, p {p_words(what.wins.p)}, mean ratio {what.ratio:.3g}"
 
 
-def _p(p: float) -> str:
+def p_words(p: float) -> str:
+    """Return p in few words: "< .001", ".049", "1"."""
     return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0") if p < 1 else "1"
 
 
@@ -212,7 +225,7 @@ def likely(pair: Pair, what: Found) -> str:
     if pair.printed is not None:
         record, printed = (ours.wins, ours.losses), pair.printed[::2]
         if ours.p > SURE or sign_test(*printed) > SURE:
-            parts.append(f"one share of wins would give both with p {_p(same_coin(record, printed))}")
+            parts.append(f"one share of wins would give both with p {p_words(same_coin(record, printed))}")
     if len(what.sets) < FEW:
         parts.append(f"on {' and '.join(what.sets)} alone")
     if "rf" in (pair.a, pair.b) and pair.measure not in _COUNTED:

@@ -13,9 +13,8 @@ import pandas as pd
 from alrviz import __version__
 from alrviz.reproduce.drawing import WIDTH, dots, lines
 from alrviz.reproduce.item import Item
-from alrviz.reproduce.methods import METHODS
+from alrviz.reproduce.methods import HELD_BACK, METHODS
 from alrviz.reproduce.panels import curves, maps, scatter
-from alrviz.reproduce.report import Reproduced, report
 from alrviz.reproduce.svg import page, text
 from alrviz.reproduce.toy import EDGE
 from alrviz.studies.core.export import to_csv
@@ -30,7 +29,7 @@ def _maps(points: pd.DataFrame, title: str) -> str:
     return maps(points.to_dict("records"), title, EDGE)
 
 
-_LABELS = {name: method.label for name, method in METHODS.items()}
+_LABELS = {name: method.label for name, method in {**METHODS, **HELD_BACK}.items()}
 # By `Item.picture`: from what it shows and the title to SVG.
 PICTURES: Mapping[str, Callable[[pd.DataFrame, str], str]] = MappingProxyType(
     {
@@ -57,6 +56,8 @@ def save(study: str, rows: Sequence[Mapping[str, Any]], items: Sequence[Item], o
     """Write a study's rows and its items to `out`, over what is there; return the items' tables by name."""
     out.mkdir(parents=True, exist_ok=True)
     figures = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["set", "method"])
+    if "fits" in figures:  # of a set and racer the last row counts: a later stage has more rounds
+        figures = figures[figures["fits"].isna() | ~figures.duplicated(["set", "method"], keep="last")]
     about = {"alrviz": __version__}
     plain = figures[[name for name in figures if not figures[name].map(lambda cell: isinstance(cell, list)).any()]]
     (out / f"{study}.csv").write_text(to_csv(plain, about), encoding="utf-8")
@@ -66,25 +67,3 @@ def save(study: str, rows: Sequence[Mapping[str, Any]], items: Sequence[Item], o
         (out / f"{item.name}.svg").write_text(picture(item, figures, table), encoding="utf-8")
         (out / f"{item.name}.csv").write_text(to_csv(table, about | {"item": item.title}), encoding="utf-8")
     return tables
-
-
-def write_report(
-    items: Sequence[Item],
-    tables: Mapping[str, pd.DataFrame],
-    out: Path,
-    file: Path,
-    quick: bool = False,
-    kept: bool = False,
-    order: Sequence[str] = (),
-) -> None:
-    """Write the report of items that `save` has written to `out`, with their pictures in a folder beside it.
-
-    What the file has of other items stays; `order`: of all items that there are.
-    """
-    pictures = file.parent / "images" / file.stem
-    pictures.mkdir(parents=True, exist_ok=True)
-    for item in items:
-        (pictures / f"{item.name}.svg").write_bytes((out / f"{item.name}.svg").read_bytes())
-    found = [Reproduced(item, tables[item.name]) for item in items]
-    before = file.read_text(encoding="utf-8") if file.is_file() else ""
-    file.write_text(report(found, f"images/{file.stem}", quick, kept, before, order), encoding="utf-8")

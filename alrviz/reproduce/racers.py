@@ -123,6 +123,8 @@ MAIN = tuple(
 VARIANTS = ("lr1 paper", "alr1 paper", "alr2 paper", "alr3 paper", *_OTHER_FITS)
 PULLS = (*(pulled(name, strength) for name in PULLED for strength in STRENGTHS), *_PAPER_ONES)
 TABLES_FITTED = ("nb", "tan", *(name for name in RACERS if name.startswith("elr")))
-BIG = (
-    "anje2 paper", "a1de", "alr2", "lr2", "alr1", "lr1", "anje1 paper", "rf", "anje3 paper", "a2de", "alr3", "lr3",
-)  # fmt: skip
+# Of MAIN: what the papers fitted, without order 3 and with it alone; our defaults.
+PAPERS = tuple(name for name in MAIN if name.endswith("paper") or name in ("a1de", "a2de", "rf"))
+THIRD_ORDER = ("anje3 paper", "a2de", "lr3 paper", "alr3 paper")
+LOW_ORDERS = tuple(name for name in PAPERS if name not in THIRD_ORDER)
+DEFAULTS = tuple(name for name in MAIN if name not in PAPERS)

@@ -14,7 +14,7 @@ import pandas as pd
 from alrviz.reproduce.compare import COLUMNS
 from alrviz.reproduce.decided import Claim, limited, paired
 from alrviz.reproduce.item import Frames, Item
-from alrviz.reproduce.judge import UNDECIDED
+from alrviz.reproduce.judge import NOT_RUN
 from alrviz.reproduce.pairs import Pair
 from alrviz.reproduce.racers import GROWN_SHARES, SHARES, TUPLES_CHOSEN, chosen
 from alrviz.reproduce.sets import COVERTYPE, NOT_HELD
@@ -137,7 +137,7 @@ def _lacking(
     }
     known = ours == ours
     reason = "" if known else f"not held: get it from {where}" if missing else "not computed yet"
-    return line | {"sets": int(known), "verdict": "" if known else UNDECIDED, "reason": reason}
+    return line | {"sets": int(known), "verdict": "" if known else NOT_RUN, "reason": reason}
 
 
 _COVERTYPE = (COVERTYPE.name,)

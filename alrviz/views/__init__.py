@@ -13,6 +13,7 @@ from alrviz.views.studies.interactions import InteractionsView
 from alrviz.views.studies.learning_curve import LearningCurveView
 from alrviz.views.studies.order import OrderStudyView
 from alrviz.views.studies.path import PathView
+from alrviz.views.studies.row import RowView
 from alrviz.views.studies.selection import SelectionView
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "OrderStudyView",
     "PathView",
     "RaceView",
+    "RowView",
     "SelectionView",
 ]

@@ -16,6 +16,7 @@ def test_times_on_a_line_are_on_it_and_others_are_off():
     assert max(map(abs, scale.off_the_line(rows, [1.0, 100.0, 10_000.0]))) > 0.5, "the square of rows"
 
 
+@pytest.mark.slow(reason="an order of three is priced, compiled and fitted in full")
 def test_orders_says_what_a_made_table_takes(capsys, tmp_path):
     path = tmp_path / "rows.csv"
     assert bench.main(["orders", "--orders", "3", "--iterations", "5", "--csv", str(path)]) == 0

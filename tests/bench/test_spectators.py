@@ -17,7 +17,7 @@ def streamed(*steps):
 def test_a_message_is_known_by_its_last_step():
     spectator = Spectator()
     begun = time.time()
-    lines = (b'{"from":3,"steps":[3,4]}\n', b"\n", b'{"from":5,"steps":[]}\n', b'{"state":"Live."}\n')
+    lines = (b'data: {"from":3,"steps":[3,4]}\n\n', b":\n\n", b'data: {"from":5,"steps":[]}\n\n', b'data: {"x":1}\n\n')
     for line in lines:
         spectator.read(line)
     assert [step for step, _ in spectator.came] == [4]

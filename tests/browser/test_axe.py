@@ -12,7 +12,7 @@ from tests.conftest import wait_until
 pytestmark = pytest.mark.browser
 SETTLED = 15.0  # seconds after which what axe finds is no colour on its way to another
 # What axe finds when the page has come to rest; nothing is left out.
-_FOUND = """async (options) => {
+FOUND = """async (options) => {
     const {violations} = await axe.run(document, {resultTypes: ["violations"], ...options});
     return violations.flatMap(({id, nodes}) => nodes.map(({target, html, failureSummary}) =>
         `${id}: ${target.flat().at(-1)} ${html.slice(0, 120)} ${failureSummary.split("\\n")[1] ?? ""}`));
@@ -34,7 +34,7 @@ def test_no_page_breaks_a_rule_of_axe(new_explorer: Callable[..., Explorer]):
             found: list[str] = []
 
             def clean(options=options, found=found) -> bool:
-                found[:] = explorer.js(_FOUND, options)
+                found[:] = explorer.js(FOUND, options)
                 return not found
 
             with suppress(pytest.fail.Exception):  # what is being drawn anew is looked at again

@@ -164,6 +164,7 @@ def test_what_is_drawn_on_stays_where_it_is(explorer: Explorer):
     assert explorer.js("probe.ranges(0)") == seen
 
 
+@slow
 def test_quick_and_long_presses_count_like_any(explorer: Explorer):
     explorer.open("?page=boundaries&data=two-moons&rows=60")
     fitted(explorer)
@@ -258,6 +259,7 @@ def round_(explorer: Explorer, maps: int = 2) -> bool:
     return all(across == pytest.approx(up, rel=0.005) for across, up in scales)
 
 
+@slow
 def test_a_circle_is_round_where_both_columns_are_in_one_unit(explorer: Explorer):
     explorer.open("?page=boundaries&data=two-moons&rows=60")
     fitted(explorer)
@@ -283,6 +285,7 @@ def test_a_circle_is_round_where_both_columns_are_in_one_unit(explorer: Explorer
     assert not round_(explorer), "years of age have no scale in common with a pressure"
 
 
+@slow
 def test_no_hint_moves_the_map(explorer: Explorer):
     """A hint that wrapped moved the map by a line, under the pointer that was about to press."""
     explorer.open("?page=boundaries&data=four-gaussians&rows=200")

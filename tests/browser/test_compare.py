@@ -26,6 +26,7 @@ def run(explorer: Explorer) -> None:
     explorer.wait_says(DONE)
 
 
+@slow
 def test_two_browsers_compare_at_once_and_each_finds_its_own(new_explorer: Callable[..., Explorer]):
     mine, other = new_explorer(), new_explorer()
     mine.open(SMALL)
@@ -49,6 +50,7 @@ def test_two_browsers_compare_at_once_and_each_finds_its_own(new_explorer: Calla
         explorer.wait(lambda listed=listed: listed.count() == 1, "one run in the list")
 
 
+@slow
 def test_what_is_chosen_of_a_long_history_is_told_in_sight(new_explorer: Callable[..., Explorer]):
     for size in ((1280, 400), (390, 500)):
         explorer = new_explorer(viewport=dict(zip(("width", "height"), size, strict=True)))

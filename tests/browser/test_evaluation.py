@@ -1,9 +1,13 @@
 """The section Evaluation as a visitor has it: unfolded, begun by a press, a threshold moved by a key, numbers saved."""
 
+from contextlib import suppress
+
 import pandas as pd
 import pytest
 
 from tests.browser.steps import Explorer
+from tests.browser.test_axe import FOUND, SETTLED
+from tests.conftest import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +28,22 @@ def test_the_verdicts_order_is_judged_and_its_threshold_moved(explorer: Explorer
     slider.focus()
     slider.press("ArrowLeft")
     explorer.wait_says("at threshold 0.495:")
+    explorer.choose("Predict by", "Costs")
+    explorer.wait_says("A row costs 0 on average")
+    explorer.button("more: 0 as 1").click()
+    explorer.wait(lambda: explorer.page.get_by_label("0 as 1", exact=True).input_value() == "2.0", "another cost")
     explorer.page.get_by_role("button", name="Numbers", exact=True).last.click()
     with explorer.page.expect_download() as download:
         explorer.button("CSV of classes").click()
     assert pd.read_csv(download.value.path(), comment="#").rows.sum() == 432
+    axe = pytest.importorskip("axe_playwright_python.base").AXE_SCRIPT
+    explorer.js(axe)
+    for width, height in ((1280, 720), (390, 844)):
+        explorer.page.set_viewport_size({"width": width, "height": height})
+        explorer.still("Array.from(probe.all()).length")
+        assert not [one for one in explorer.js("probe.sideways()") if not one.startswith("div.scroll")]
+        # The rail, folded away on a phone, has the headings of the second level.
+        rules = {"rules": {"heading-order": {"enabled": width > 390}}}
+        with suppress(pytest.fail.Exception):  # what is being drawn anew is looked at again
+            wait_until(lambda: not explorer.js(FOUND, rules), SETTLED, "no rule is broken")  # noqa: B023
+        assert explorer.js(FOUND, rules) == []

@@ -68,6 +68,7 @@ SEEN = {
 }
 
 
+@pytest.mark.slow(reason="every page in a real browser, twice")
 def test_back_and_forward_turn_the_pages(explorer: Explorer):
     explorer.open("?page=order&data=monks-1")
     rail = ["Data", "Compare", "Bias and variance", "Convergence"]

@@ -25,7 +25,9 @@ PAGES = {
     "compare": ("?page=compare", "Press Run", True),
     "history": ("?page=compare&tab=history", "kept|Runs", False),
     "selection": ("?page=selection", "Press Run", True),
-    "interactions": ("?page=interactions", "Press Run", True),
+    "lessons": ("?page=lessons", "you say what you expect", False),
+    "lesson": ("?lesson=parity", "Move the dots", False),
+    "interactions": ("?page=interactions", "Main effects carry", True),
     "data": ("?page=data&data=led&rows=300", "^300 rows", False),
 }
 SIZES = {"phone": (390, 844), "tablet": (768, 1024), "zoomed": (640, 360), "laptop": (1280, 720)}

@@ -73,7 +73,7 @@ def test_a_study_runs_to_its_sentence_its_numbers_and_its_use(explorer: Explorer
     means = frame.groupby("order").log_loss.mean()
     assert explorer.says(re.escape(f"from {means[1]:.3f} to {means[2]:.3f}"))
     explorer.button("Use all orders, n = 2").click()  # AutoClassifier's model is better
-    handed = re.compile(r"hlr_a[-.0-9e]+_cshares_dsmooth~lr_a0\.1")
+    handed = re.compile(r"hlr_a[-.0-9e]+_(?=[^~]*cshares)[^~]*dsmooth[^~]*~lr_a0\.1")  # with its tolerance
     explorer.wait(lambda: handed.fullmatch(explorer.asked().get("racers", [""])[0]), "its racers")
 
 

@@ -130,7 +130,7 @@ def test_intervals_take_the_cut_to_their_left():
     frame = pd.DataFrame({"c": [0.0, 1, 2, 3, 10, 11, 12, 13]})
     encoder = Encoder().fit(frame, np.repeat([0, 1], 4))
     assert encoder.columns_[0].cuts.tolist() == [6.5]
-    assert encoder.columns_[0].labels == ("<= 6.5", "> 6.5")
+    assert encoder.columns_[0].labels == ("<= 6", "> 6")
     assert encoder.transform(pd.DataFrame({"c": [6.5, np.nextafter(6.5, 7), -1e300, np.nan]})).tolist() == [
         [0, 1, 0, 2]
     ]
@@ -390,3 +390,19 @@ def test_categories_are_matched_once_a_table(monkeypatch):
     assert asked == ["a", "b", "c"]
     other = pd.DataFrame({"x": pd.Categorical(["c", "b", "q"], categories=["q", "c", "b"])})
     assert encoder.transform(other).tolist() == [[2, 1, 3]]
+
+
+def test_intervals_of_whole_numbers_are_named_by_the_numbers_that_lie_in_them():
+    years = pd.Series([2012, 2013, 2013, 2014, 2015, 2015, 2016, 2017] * 4, name="year")
+    y = [0, 1, 1, 0, 0, 0, 1, 1] * 4
+    encoder = Encoder(discretize="mdl")
+    encoder.fit(pd.DataFrame({"year": years}), y)
+    column = encoder.columns_[0]
+    assert column.labels == ("<= 2012", "2013", "2014 to 2015", "> 2015")
+    assert [column.labels[code] for code in column.transform(pd.Series([2012, 2013, 2015, 2016]))] == list(
+        column.labels
+    )
+    encoder.fit(pd.DataFrame({"year": years + 0.5}), y)
+    assert encoder.columns_[0].labels[1] == "(2013, 2014]", "not whole"
+    assert interval_labels(np.array([2.2, 2.6]), whole=True)[1] == "(2.2, 2.6]", "no whole number lies there"
+    assert interval_labels(np.array([1.0, np.inf]), whole=True)[1] == "(1, inf]"

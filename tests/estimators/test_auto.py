@@ -23,13 +23,15 @@ def test_it_takes_the_order_that_the_table_needs_and_says_why():
     assert pairs.chosen_.startswith("order=2 and alpha=(")
     assert " at 1, " in pairs.chosen_
     assert "3 folds" in pairs.chosen_
-    assert list(pairs.alphas_) == ["order", "alpha_1", "log_loss", "alpha_2", "alpha_3"]
+    assert list(pairs.alphas_) == ["order", "alpha_1", "log_loss", "folds", "alpha_2", "alpha_3"]
     rng = np.random.default_rng(1)
     single = AutoClassifier().fit(X, (X[0] == "0") ^ (rng.random(600) < 0.2))
-    nothing = AutoClassifier().fit(X, rng.integers(0, 2, 600))
+    noise = rng.integers(0, 2, 600)
+    nothing, weighty = AutoClassifier().fit(X, noise), AutoClassifier().fit(X, noise, np.full(600, 1e6))
     assert (single.order_, nothing.order_) == (1, 1)
     assert "at 2, " in single.chosen_
     assert np.ptp(nothing.predict_proba(X)[:, 0]) < 0.01
+    assert np.ptp(weighty.predict_proba(X)[:, 0]) < 0.01
 
 
 def test_the_sign_of_a_product_of_numbers_is_learned_by_smooth_pairs():
@@ -47,8 +49,28 @@ def test_a_table_is_fitted_in_one_line():
     model = alrviz.fit(frame, "outcome", n_jobs=1)
     np.testing.assert_array_equal(model.predict_proba(X), AutoClassifier().fit(X, y).predict_proba(X))
     assert alrviz.fit(alrviz.load_demo("led", 200), order=1).order_ == 1
-    with pytest.raises(alrviz.TableError, match=r"no column is called 'outcom'; .*did you mean 'outcome'"):
-        alrviz.fit(frame, "outcom")
+    wide = frame.assign(**{f"x{k}": 0 for k in range(9)})
+    with pytest.raises(
+        alrviz.TableError, match=r"no column is called 'outcom'; did you mean 'outcome'\? Expected .* \.\.\.;"
+    ):
+        alrviz.fit(wide, "outcom")
+    with pytest.raises(alrviz.TableError, match="two columns are called 'a'; expected a name of its own for each"):
+        alrviz.fit(pd.concat([frame, X[["a"]]], axis=1), "outcome")
+
+
+def test_a_model_of_a_table_that_was_read_takes_rows_as_they_were(tmp_path):
+    X, y = planted(120)
+    raw = X.assign(
+        id=[f"C{k:04}" for k in range(120)], since=pd.date_range("2024-01-01", periods=120).strftime("%d.%m.%Y")
+    )
+    data = alrviz.read_table(raw.assign(outcome=y), target="outcome")
+    assert "since month" in data.X
+    assert "id" not in data.X
+    model = alrviz.fit(data, order=1)
+    alrviz.save_model(model, tmp_path / "m.zip")
+    for own in (model, tmp_path / "m.zip"):
+        found = alrviz.predict_table(own, raw).filter(like="p(").to_numpy()
+        np.testing.assert_allclose(found, model.predict_proba(data.X), rtol=1e-12)
 
 
 def test_it_is_cloned_saved_and_explained(tmp_path):
@@ -148,7 +170,7 @@ def test_fit_says_what_it_takes():
         with pytest.raises(TableError, match=words):
             alrviz.fit(table, target)
     weighted = alrviz.fit(frame, "class", sample_weight=np.ones(len(frame)), order=1)
-    assert "was chosen by held-out log loss" in weighted.chosen_
+    assert "chosen by held-out log loss" in weighted.chosen_
 
 
 @pytest.mark.filterwarnings("ignore:.*max_iter")

@@ -58,6 +58,8 @@ def test_too_many_rows_to_explain_are_refused():
     assert len(model.explain(X[:10])) == 50
     with pytest.raises(MemoryLimitError, match=r"100 rows have 1,500 contributions.*explain at most 10 rows at once"):
         model.explain(X)
+    with pytest.raises(MemoryLimitError, match="explain at most 5 rows at once"):
+        model.explain(X, centered=True)  # it also puts lines in order, which takes copies
 
 
 def test_a_line_a_cell():

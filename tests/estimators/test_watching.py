@@ -3,6 +3,7 @@
 import logging
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV
+from tqdm import tqdm
 
 import alrviz
 from alrviz.errors import AlrvizError, UnseenLevelWarning
-from alrviz.estimators import ALRClassifier, DLRClassifier, KDBClassifier, LRClassifier, NaiveBayesClassifier
+from alrviz.estimators import (
+    ALRClassifier,
+    AutoClassifier,
+    DLRClassifier,
+    KDBClassifier,
+    LRClassifier,
+    NaiveBayesClassifier,
+)
 from tests.estimators.tables import drawn
 
 
@@ -92,6 +101,22 @@ def test_verbose_tells_the_steps_in_one_line_and_silence_is_the_default(capsys):
     last = told.err.rstrip().split("\r")[-1]
     assert f"LRClassifier: {quiet.n_iter_} steps" in last
     assert "log loss" in last
+
+
+def test_what_an_order_is_chosen_by_is_told_at_a_terminal_alone(capsys, monkeypatch):
+    X, y = drawn()
+    monkeypatch.setattr("alrviz.estimators.recipes.SOON", 0.0)
+    monkeypatch.setattr("alrviz.estimators.recipes.tqdm", partial(tqdm, mininterval=0.0))
+    AutoClassifier().fit(X, y)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    AutoClassifier().fit(X, y)
+    told = capsys.readouterr().err.split("\r")
+    assert any("trying order 1, alpha 1e+05: held-out log loss" in line for line in told)
+    assert not told[-1].strip()  # and it is gone
+    monkeypatch.setattr("multiprocessing.parent_process", object)  # a worker beside others, at the same terminal
+    AutoClassifier().fit(X, y)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_log_has_begin_and_end_and_each_step(caplog):

@@ -220,6 +220,9 @@ def test_what_is_shown_of_a_picture_is_in_the_link_of_its_tab():
     assert read_link(page.session.link).view == ()
     page.tab.study_view.span = "first"
     assert "view=span.first" in page.session.link
+    page.tab.study_view.measure = "log_loss"
+    assert "measure=log_loss" in page.session.link
     page.choice.value = "grid"
     assert read_link(page.session.link).view == (("definition", "Domingos"), ("axis", "alpha"))
+    assert "measure" not in page.session.link, "this tab has none"
     page.close()

@@ -239,10 +239,10 @@ def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
 
 def test_a_fit_that_starts_by_itself_asks_nobody_to_press_run(page):
     said = set()
+    page.tab.part.player.status.param.watch(lambda event: said.add(event.new), "object")  # however short it is said
     page.session.load_demo("two-moons", rows=100)
 
     def followed():
-        said.add(page.tab.part.player.status.object)
         return page.session.dataset.name == "two-moons" and page.tab.table is not None and settled(page)
 
     until(page, followed)

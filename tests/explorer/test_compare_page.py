@@ -1,8 +1,12 @@
 """The page "Compare" without a browser: several tables, prices, links, a script with the screen's numbers."""
 
+import io
+import re
 import threading
+from pathlib import Path
 from urllib.parse import unquote
 
+import pandas as pd
 import pytest
 
 import alrviz
@@ -14,6 +18,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import MOST_SETS, read_link
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import OWNER, opened
+from tests.explorer.pages import until as until_page
 from tests.explorer.pages import until_study as until
 
 SMALL = "?page=compare&sets=monks-1_xor&of=anje_o1~tan&folds=5"
@@ -200,4 +205,59 @@ def test_the_script_reads_the_servers_own_table_where_it_is(tmp_path):
     page.view()
     assert [table.dataset.name for table in known(page).tables] == ["mine"]
     assert f"alrviz.read_table({str(file)!r}" in page.tab.script()
+    page.close()
+
+
+def given(data, name="mine.csv"):
+    """The tab of results with a file dropped into it."""
+    page = open_page("?page=compare&tab=results")
+    page.tab._dropped(name, data)
+    until_page(page, lambda: page.tab.results is not None or "bad" in page.tab.said.object)
+    return page
+
+
+def test_the_fits_of_a_reproduced_table_are_compared_as_if_they_had_been_run_here():
+    docs = Path(__file__).parents[2] / "docs" / "reproduction"
+    fits = pd.read_csv(docs / "fits" / "sets.csv")
+    page = given(fits[fits["group"] == "little"].to_csv(index=False).encode(), "sets.csv")
+    view, table = page.tab.study_view, pd.read_csv(docs / "alr-t2.csv").to_dict("records")
+    page.tab.methods.value = ["alr2 paper", "anje2 paper"]
+    for measure in ("error", "rmse"):
+        view.measure = measure
+        (told,) = (
+            line["ours"] for line in table
+            if (line["quantity"], line["method"], line["set"]) == (measure, "alr2 paper vs anje2 paper", "little sets")
+        )  # fmt: skip
+        record = told.partition(",")[0]
+        assert f"<b>{record}</b>" in view._pairs.object or f"<td>{record} " in view._pairs.object, told
+    lines = pd.read_csv(io.StringIO(view.csv_of_summary()), comment="#")
+    assert set(lines.name) == {"alr2 paper", "anje2 paper"}
+    assert "RMSE" in view._measures.options
+    assert "balanced error" not in view._measures.options, "the file does not tell it"
+    page.close()
+
+
+def test_fits_that_compare_saved_are_opened_with_the_same_table(page):
+    run(page)
+    view = page.tab.study_view
+    again = given(view.csv_of_fits().encode()).tab.study_view
+    for measure in ("error", "log_loss"):
+        view.measure = again.measure = measure
+        assert again._pairs.object == view._pairs.object
+        cells = [" ".join(re.findall(r"<td>.*?</td>", one._means.object)) for one in (view, again)]
+        assert cells[0] == cells[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a,b\n1,2\n", "expected a column &#x27;data&#x27; or &#x27;set&#x27;"),
+        ("set,method,score\niris,lr,.9\n", "expected figures in a column accuracy, log_loss"),
+        ("set,method,error\niris,<b>,none\n", "expected figures"),
+    ],
+)
+def test_a_file_without_results_is_refused_with_what_was_expected(text, told):
+    page = given(text.encode())
+    assert told in page.tab.said.object
+    assert not page.tab.card.visible
     page.close()

@@ -189,6 +189,8 @@ def test_a_racer_that_cannot_be_paid_for_is_refused_before_it_runs():
     assert not refused
     assert "850 to 900 parameters" in words
     assert "2 MB" in words or "2.00 MB" in words
+    words, _ = price_html([("hlr", Price(850, 84, 10**6, 1e-3, 10**9, seconds_before=1.2))])
+    assert "choosing alpha 1.2 s, then 1 ms per iteration" in words
 
 
 def test_an_example_races_by_itself():
@@ -215,7 +217,7 @@ def test_the_example_where_all_orders_win_finds_alphas_and_says_them():
         ),
     )
     sentence = page.race_view.sentence.object
-    assert "nats per row: hlr 0.03" in sentence
+    assert "nats per row: hlr 0.02" in sentence
     assert "(lowest), lr 0.37" in sentence
     assert "Alpha chosen by held-out folds, one for each order: lr 0.1" in sentence
     assert not page.race_view.outdated

@@ -59,6 +59,19 @@ def shown(page):
     return " ".join(str(pane.object) for pane in page_panes(page))
 
 
+def test_a_page_opened_while_a_table_is_read_shows_that_one_first(page):
+    session = page.session
+    session.load_demo("led", rows=50)
+    assert session.loading is not None
+    late = DataPage(session)
+    late.view()
+    assert not hasattr(late, "_grid"), "the columns of iris, in a grid that a browser would keep"
+    settle(late)
+    assert "led" in late._name.object
+    assert list(late._grid.table.value["column"]) == [column.name for column in session.dataset.columns]
+    late.close()
+
+
 def page_panes(page):
     found = [page._name, page._head, page._notes, page._classes, page._prices, page._target.text]
     return [*found, page._column.title, page._column.numbers.table]

@@ -119,6 +119,7 @@ def test_a_peer_beside_a_map_is_judged_too(peer):
     part.folded.open = True
     if peer == "svm-rbf":
         until(page, lambda: "has scores and no probabilities" in part.view.sentence.object)
+        assert "expected a classifier with predict_proba" in part.view.sentence.object
     else:
         found = evaluated(page, part)
         assert found.error == pytest.approx(tab.peer.found.error)

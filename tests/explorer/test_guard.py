@@ -14,6 +14,7 @@ from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 from tornado.websocket import websocket_connect
 
+from alrviz.explorer.server import rate_limit
 from alrviz.explorer.web import guard
 from tests.explorer.fakes import Clock
 
@@ -211,18 +212,20 @@ def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():
     asyncio.run(look())
 
 
-def test_tries_come_back_one_by_one_and_are_of_an_address():
+def test_tries_come_back_one_by_one_and_are_of_an_address(monkeypatch):
     clock = Clock()
-    tries = guard.LoginAttempts(clock)
+    monkeypatch.setattr(rate_limit, "_MANY", 1)
+    tries = rate_limit.RateLimit(guard.TRIES, guard.AGAIN, clock)
     for _ in range(guard.TRIES):
         assert tries.wait("a") == 0
-        tries.wrong("a")
+        tries.count("a")
     assert tries.wait("a") == guard.AGAIN
     assert tries.wait("b") == 0
     clock.now += guard.AGAIN
     assert tries.wait("a") == 0
-    tries.wrong("a")
+    tries.count("a")
     assert tries.wait("a") == guard.AGAIN
     clock.now += 1000
-    tries.wrong("b")
-    assert list(tries._until) == ["b"], "what is over is forgotten"
+    for other in "bc":
+        tries.count(other)
+    assert list(tries._until) == ["b", "c"], "what is over is forgotten"

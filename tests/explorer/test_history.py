@@ -8,11 +8,14 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from alrviz.explorer.lesson import Question
 from alrviz.explorer.pages.compare import history_tab
 from alrviz.explorer.pages.compare.history_tab import MOST, SURE
 from alrviz.explorer.pages.compare.page import ComparePage
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.server import limits
+from alrviz.explorer.server.class_store import ClassKeeper
+from alrviz.explorer.server.classes import Classroom
 from alrviz.explorer.session.managed_jobs import kept_where
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets import run_history
@@ -267,3 +270,16 @@ def test_the_history_says_how_numbers_were_cut_and_rows_split():
     assert line_of(HistoryItem(kept, 10)).endswith(" · numbers cut by 5 quantiles, rows split: together by column 2")
     assert split_words("t0") == "in time by column 1"
     assert split_words("once") == "duplicates dropped"
+
+
+def test_a_saved_class_is_listed_and_its_answers_are_saved_as_csv():
+    room = Classroom(OWNER)
+    room.ask(Question("q", "text", "Why?", ()))
+    room.vote("student", 1, "=1+1")
+    keeper = ClassKeeper(room, kept_where)
+    keeper.end()
+    assert keeper.join(20)
+    tab = listed().tab
+    assert (tab.item.title, tab.open.visible, tab.compare.visible) == (f"class {room.code}", False, False)
+    table = pd.read_csv(io.StringIO(tab._csv()), comment="#")
+    assert table[["question", "student", "answer"]].to_numpy().tolist() == [["Why?", 1, "'=1+1"]]

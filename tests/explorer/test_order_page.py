@@ -53,6 +53,18 @@ def test_every_order_is_priced_and_the_study_is_told(page):
     assert "Press Run: 4 orders" in page.study_view.sentence.object
 
 
+def test_orders_may_be_judged_without_the_models_beside_them(page):
+    whole = page.known
+    page.choose("references", "none")
+    until(page, lambda: page.known is not None)
+    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3"]
+    assert {page.known.study.about(task.racer)["order"] for task in page.known.study.tasks} == {0, 1, 2, 3}
+    assert page.known.seconds < whole.seconds
+    assert page.session.link.endswith("&refs=none")
+    page.choose("references", "all")
+    assert "refs" not in page.session.link
+
+
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page):
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
     until(narrow, lambda: narrow.known is not None)
@@ -90,7 +102,7 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
 
 
 def test_autoclassifiers_model_is_used_where_it_is_better(page):
-    mine = AUTOMATIC.replace(order=2, alpha=(0.001, 0.5))
+    mine = AUTOMATIC.replace(order=2, alpha=(0.001, 0.5), discretize="smooth")
 
     class Ahead:
         recipe = staticmethod(lambda: Recipe("lr", order=2, alpha=0.3))

@@ -12,6 +12,7 @@ from alrviz.explorer.server.visitor_ids import LOCAL
 from alrviz.explorer.session.managed_jobs import ManagedRace
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.shell import Shell
+from alrviz.fitting.pricing.price import Price
 from alrviz.passes.threads import available_threads
 from tests.explorer.fakes import Clock
 from tests.races import ByHand, FakeRace
@@ -107,6 +108,13 @@ def test_what_departed_owners_left_makes_room_ended_runs_first():
     reg.sweep()
     assert more.job.calls == ["start"]
     assert paused.job.ended
+
+
+def test_the_tables_that_models_score_rows_with_are_booked():
+    reg, _ = registry()
+    (entry,) = entries(reg, "a")
+    entry.job.runs = (SimpleNamespace(price=Price(2, 1, 600, None, 10**6, table=50), trace=SimpleNamespace(bytes=7)),)
+    assert entry.size == 657
 
 
 def grow(entry, bytes):

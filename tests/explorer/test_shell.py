@@ -85,6 +85,20 @@ def test_a_page_is_built_on_its_first_visit_and_once(shell):
     assert (first.visible, second.visible) == (False, True)
 
 
+def test_a_place_is_opened_as_by_a_load_and_nothing_of_the_page_before_is_told_any_more(shell):
+    session, before = shell.session, shell.pages["first"]
+    heard = []
+    session.subscribe(heard.append, "dark")
+    session.param.update(measure="rmse", seed=3)
+    shell.open_place("?page=first&seed=5")
+    assert before.calls[-2:] == ["hidden", "close"]
+    assert shell.pages["first"].calls == ["view", "shown"]
+    assert list(shell.frame._area) == [shell._views["first"]]
+    assert (session.seed, session.measure) == (5, "")
+    session.dark = True
+    assert not heard
+
+
 def test_what_is_not_on_the_first_screen_is_built_when_it_is_opened(shell):
     frame, page = shell.frame, shell.pages["first"]
     assert page.calls == ["view", "shown"]

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,9 +11,11 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application
 
+from alrviz.bench.spectators import messages
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
-from alrviz.explorer.web import spectators
+from alrviz.explorer.web import class_page, spectators
+from alrviz.explorer.web.race_feed import RaceFeed
 from alrviz.explorer.web.spectators import routes
 from alrviz.fitting.recipe import Recipe
 from tests.races import ByHand
@@ -48,7 +49,7 @@ class Served:
         self.race.take(3)
         self.entry = self.registry.add(self.race, "ann")
         self.secret = self.registry.share(self.entry)
-        application = Application(routes(self.registry))
+        application = Application([*routes(self.registry), *class_page.routes(self.registry)])
         application.auth_provider = auth or NullAuth()
         application.prefix = ""
         socket, port = bind_unused_port()
@@ -117,15 +118,16 @@ def test_all_are_told_the_same_bytes_until_the_link_is_taken_back(monkeypatch):
         (one, one_ends), (two, two_ends) = served.listen(), served.listen()
         first = await one.get()
         assert await two.get() == first
-        assert json.loads(first)["steps"] == [0, 1, 2]
-        assert EVIL in json.loads(first)["title"], "names are text; the page puts them nowhere else"
+        (message,) = messages(first)
+        assert message["steps"] == [0, 1, 2]
+        assert EVIL in message["title"], "names are text; the page puts them nowhere else"
         served.race.take(1)
-        assert json.loads(await one.get())["steps"] == [3]
-        assert json.loads(await two.get())["steps"] == [3]
+        assert messages(await one.get())[0]["steps"] == [3]
+        assert messages(await two.get())[0]["steps"] == [3]
         late, _ = served.listen()
-        assert json.loads(await late.get())["steps"] == [0, 1, 2, 3], "who comes late is told all"
+        assert messages(await late.get())[0]["steps"] == [0, 1, 2, 3], "who comes late is told all"
         served.registry.take_back(served.entry)
-        assert json.loads(await one.get()) == json.loads(await late.get()) == {"gone": True}
+        assert messages(await one.get()) == messages(await late.get()) == [{"gone": True}]
         assert (await one_ends).code == (await two_ends).code == 200
         assert (await served.ask(served.secret)).code == 404
 
@@ -172,7 +174,7 @@ def test_who_leaves_while_others_are_told_takes_nobody_along(monkeypatch):
             self.got.append(line)
 
     async def look():
-        crowd = spectators.Spectators(Registry(ServerLimits(), timer=False), "f" * 32)
+        crowd = spectators.Spectators(RaceFeed(Registry(ServerLimits(), timer=False), "f" * 32))
         crowd.readers = one, two, three = [Listens() for _ in range(3)]
         telling = asyncio.ensure_future(crowd._tell(b"1"))
         await asyncio.sleep(0)
@@ -193,7 +195,7 @@ def test_who_takes_nothing_loses_the_connection(monkeypatch):
         reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(served.url).port)
         writer.write(f"GET /explorer/race/{served.secret}/steps HTTP/1.1\r\nHost: here\r\n\r\n".encode())
         await reader.readuntil(b"\r\n\r\n")
-        (crowd,) = (crowd for crowd in spectators._spectators.values() if crowd.readers)
+        crowd = spectators._spectators[id(served.registry), served.secret]
         while crowd.readers:
             served.race.take(1)
             await asyncio.sleep(0.01)
@@ -204,8 +206,9 @@ def test_who_takes_nothing_loses_the_connection(monkeypatch):
     in_loop(look())
 
 
-def test_beyond_so_many_readers_the_next_is_to_ask_again(monkeypatch):
-    monkeypatch.setattr(spectators, "MOST", 1)
+@pytest.mark.parametrize("limit", ["MOST", "MOST_HERE"])
+def test_beyond_so_many_readers_the_next_is_to_ask_again(limit, monkeypatch):
+    monkeypatch.setattr(spectators, limit, 1)
 
     async def look():
         served = Served()

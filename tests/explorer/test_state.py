@@ -233,4 +233,6 @@ def test_what_of_a_link_is_none_of_the_choices_is_said_with_the_nearest_and_left
         assert nearest in words, query
         assert getattr(state, attribute) == getattr(State(), attribute), query
     assert said("?utm_source=mail") == (State(), "")
+    choices["measure"] = ()
+    assert "its page has no measure 'rmse'" in said("?measure=rmse")[1]
     assert len(said("?" + "&".join(f"data{k}={k}" for k in range(500)))[1]) < 200

@@ -9,7 +9,7 @@ import pytest
 import alrviz
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import NEVER
-from alrviz.studies.core.cost import fit_seconds, price_recipes, whole_seconds
+from alrviz.studies.core.cost import choosing_seconds, fit_seconds, price_recipes, whole_seconds
 
 # Processor seconds of one fit of lr on one thread of the reference machine: table, order, alpha by nested CV or not,
 # rows, tuples, cells seen, milliseconds of a pass.
@@ -38,6 +38,17 @@ def test_a_fit_takes_about_as_long_as_is_said(name, order, nested, rows, tuples,
     price = SimpleNamespace(seconds_per_pass=ms / 1000, cells_seen=cells)
     said = fit_seconds(price, recipe, 2, rows, tuples)
     assert took / 1.6 < said < 1.6 * took, f"{name}: {said:.2f} s said, {took} s taken"
+
+
+def test_choosing_alpha_is_in_what_a_fit_is_said_to_take():
+    """Passes of its trials, beside those that a pass of a second has it take."""
+    data, recipe = alrviz.load_demo("tic-tac-toe"), Recipe("halr", order=2, alpha="auto", holdout=0.0)
+    run = alrviz.Run(data, recipe)
+    taken = max(step.passes for step in run.steps() if step.kind == "search")
+    said = choosing_seconds(SimpleNamespace(seconds_per_pass=1.0, cells_seen=0), recipe, 2, data.n_rows, 36)
+    assert taken / 2.5 < said < 2.5 * taken, f"{said:.0f} passes said, {taken:.0f} taken"
+    fixed = recipe.replace(alpha=1.0)
+    assert choosing_seconds(SimpleNamespace(seconds_per_pass=1.0, cells_seen=0), fixed, 2, data.n_rows, 36) == 0.0
 
 
 def test_boosting_of_several_classes_grows_a_tree_for_each():

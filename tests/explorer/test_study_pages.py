@@ -19,6 +19,7 @@ from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import PROPERTIES
+from alrviz.explorer.session.view_settings import view_text
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.widgets import run_history
 from alrviz.fitting.recipe import Recipe
@@ -122,6 +123,8 @@ CASES = {
             "?page=bias&tab=learning-curve&of=lr_o1_a0_vsgd~anje_o1&folds=20-300&theta=single-pass&view=span.first": {
                 "recipes": (SGD, NB), "repeats": 20, "window": 300, "theta": "single-pass", "span": "first",
             },
+            "?page=bias&tab=learning-curve&measure=rmse": {"measure": "rmse"},
+            "?page=bias&tab=learning-curve&view=measure.rmse": {"measure": "rmse"},
         },
     ),
     "selection": Case(
@@ -135,14 +138,15 @@ CASES = {
         },
     ),
     "interactions": Case(
-        InteractionsPage, "?page=interactions&data=monks-1&of=anje", ("refits", "10"), {"quantity": "rows", "row": 3},
+        InteractionsPage, "?page=interactions&data=monks-1&of=anje", ("refits", "10"),
+        {"quantity": "rows", "row": 3, "muted": [0, 2], "labels": "dots"},
         "interactions on monks-1", effects_shown,
         {
             "?page=interactions&of=lr_o2_a1&refits=10&view=subset.3~row.7": {
                 "recipes": (Recipe("lr", order=2, alpha=1.0),), "refits": "10", "subset": 3, "row": 7,
             },
             "?page=interactions&of=tan~salr&refits=7": {
-                "recipes": (Recipe("hlr", order=2, alpha=1.0),), "refits": "30",
+                "recipes": (Recipe("salr"),), "refits": "30",
             },
         },
     ),
@@ -253,7 +257,7 @@ def test_every_setting_is_in_the_link_and_comes_back(case, visit):
 def test_what_is_shown_of_the_picture_is_in_the_link_and_comes_back(case, visit):
     part = visit(case)
     part.study_view.param.update(**case.shown)
-    wait(part, lambda: all(str(value) in part.session.link for value in case.shown.values()))
+    wait(part, lambda: all(view_text(value) in part.session.link for value in case.shown.values()))
     again = visit(case, part.session.link)
     assert {name: getattr(again.study_view, name) for name in case.shown} == case.shown
     assert again.session.link == part.session.link

@@ -1,5 +1,7 @@
 """order="auto" and keep="auto": what rows held out choose, in memory and over passes, and which rows have no part."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,9 +11,11 @@ from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting import best_keep as module
 from alrviz.fitting import best_order
+from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.runs.run import Run
+from tests.fitting.test_alpha_tuned import planted as coarse_table
 from tests.models.test_tuple_selection import planted, prepared
 
 
@@ -43,6 +47,24 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
     assert run.recipe.params["order"] == run.model.space.order == highest - 1
 
 
+@pytest.mark.parametrize(("slope", "cuts"), [(0.0, "mdl"), (1.5, "smooth")])
+def test_cuts_are_those_that_lose_less_on_rows_held_out(slope, cuts):
+    """A threshold among few rows is MDL's, a slope that of smooth levels."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["u", "v", "w"])
+    p = np.where(X["u"] > 1.0, 0.99, 0.01) if slope == 0.0 else 1.0 / (1.0 + np.exp(-slope * X.sum(axis=1)))
+    data = alrviz.Dataset.from_arrays(X, np.where(rng.random(600) < p, "a", "b"))
+    run = settled(data, "hlr", alpha="auto", discretize="auto", order="auto", holdout=0.0)
+    alone = settled(data, "hlr", alpha="auto", discretize=cuts, order="auto", holdout=0.0)
+    assert run.recipe == alone.recipe
+    assert run.encoder.discretize == cuts
+    said = "only 1 column has more than one level; numbers are cut by MDL (no cut: v, w), with smooth levels it was"
+    assert (said in run.notes[0]) == (cuts == "mdl")
+    assert {line["smooth"] for line in run.tried if line["order"] == 1} == {0.0, 1.0}
+    with pytest.raises(RecipeError, match="salr has no smooth levels"):
+        alrviz.Recipe("salr", discretize="auto")
+
+
 @pytest.mark.parametrize(
     "params", [{"alpha": "auto", "discretize": "smooth"}, {"alpha": 1.0, "discretize": "quantile"}]
 )
@@ -60,6 +82,25 @@ def test_a_run_and_a_classifier_choose_the_same(params):
     assert model.chosen_ == run.choices[0]
     pd.testing.assert_frame_equal(model.alphas_, pd.DataFrame(run.tried))
     np.testing.assert_array_equal(run.model.phi, model.phi_)
+
+
+def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(monkeypatch):
+    monkeypatch.setattr(alpha_folds, "COARSE", 400)
+    run = settled(alrviz.Dataset.from_arrays(*coarse_table(600)), "hlr", order="auto", alpha="auto", holdout=0.0)
+    losses_told = (
+        r"3 folds: .*, ([\d.]+) at 3; at 4, ([\d.]+) of the first fold alone, whose rows lose ([\d.]+) at 3, it"
+    )
+    every, other, own = map(float, re.search(losses_told, run.notes[0]).groups())
+    alpha, losses = run.recipe.params["alpha"], []
+    for train, test in split_folds(run.encoded.y, FOLDS, 0):
+        fold = Run.of(run.encoded.take(train), alrviz.Recipe("hlr", order=3, alpha=alpha), run.encoded.take(test))
+        *_, last = fold.steps()
+        losses.append(last.extra["heldout_log_loss"])
+    assert (every, own) == (pytest.approx(np.mean(losses), rel=5e-3), pytest.approx(losses[0], rel=5e-3))
+    assert own > 1.05 * every
+    tried = pd.DataFrame(run.tried)
+    least = tried.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min").round(4)
+    assert (least.loc[3, FOLDS], least.loc[4, 1], np.isnan(least.loc[4, FOLDS])) == (every, other, True)
 
 
 def test_rows_known_as_codes_alone_stay_as_they_are():

@@ -285,6 +285,23 @@ def test_priced_bytes_of_dlr_are_those_a_fit_takes(mode, n_classes, numeric):
     assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
 
 
+@pytest.mark.parametrize(("levels", "order", "n_classes"), [(ADULT, 2, 2), ((12, 9, 14, 8, 10, 7), 3, 3)])
+def test_the_table_that_a_model_scores_rows_with_is_booked(levels, order, n_classes):
+    train, new = (table(10_000, levels, n_classes, seed=seed) for seed in (0, 1))
+    run = drain(Run.of(train, Recipe("lr", order=order, max_iter=2), n_jobs=1))
+    model = run.model
+    model.scores(new.codes[:, :10], n_jobs=1)  # finds its cells
+    tracemalloc.start()
+    try:
+        for begin in [*range(0, new.n_rows, 2000)] * 2:
+            model.scores(new.codes[:, begin : begin + 2000], n_jobs=1)
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert held <= run.price.table <= 8 * held
+    assert run.price.booked == run.price.bytes + run.price.table
+
+
 def test_wide_keys_are_priced():
     """Of three blocks the largest has more joint values than 16 bits number."""
     encoded, rng = table(150_000, (700, 700, 300), 2), np.random.default_rng(0)
@@ -363,7 +380,7 @@ def test_the_folds_that_find_alpha_are_in_the_price(levels):
         Prepared(encoded, None, None, 1), (of := Recipe("hlr", order=2, alpha="auto")), of.params, print
     )
     tracemalloc.start()
-    folds = alpha_folds._to_tune(request)
+    folds = list(alpha_folds._to_tune(request))
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert len(folds) == 3

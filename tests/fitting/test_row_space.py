@@ -42,7 +42,7 @@ def test_they_have_the_losses_and_slopes_of_fits_to_cells(family, order, center,
     assert alpha_folds.by_rows(recipe, of.prepared.encoded)
     alpha = np.array([0.3, 2.0, 0.7][: order if family == "hlr" else 1])
     by_cells = [alpha_folds._fold(made, made.fit.w0) for made in alpha_folds._folds(of, False)]
-    by_rows = alpha_folds._to_tune(of)
+    by_rows = list(alpha_folds._to_tune(of))
     assert [type(fold) for fold in by_rows] == [alpha_tuned.RowFold] * 3
     for cells, rows in zip(by_cells, by_rows, strict=True):
         expected, found = cells.tried(alpha, True, NEVER), rows.tried(alpha, True, NEVER)

@@ -149,6 +149,8 @@ def test_the_start_ends_where_steps_have_become_slow():
     assert [state.extra["products"] == 0 for state in path[1:]] == [k <= end for k in range(1, 25)]
     assert all(isinstance(state.carry, Region) for state in path[end + 1 :])
     assert [state.turns for state in path[end + 1 :]] == [state.extra["products"] for state in path[end + 1 :]]
+    early = list(islice(states(Tron(most_start=end - 2), objective, w0), 25))
+    assert [state.extra["products"] == 0 for state in early[1:]] == [k <= end - 2 for k in range(1, 25)]
     none = next(islice(states(Tron(memory=0), objective, w0), 1, None))
     assert isinstance(none.carry, Region)
     assert none.extra["products"] > 0

@@ -118,6 +118,11 @@ def test_a_legend_shows_its_samples():
     line = fig.line([0, 0], [0, 0], color="#ff0000", line_width=3)
     fig.add_layout(Legend(items=[LegendItem(label="one", renderers=[line])]))
     assert middle(pixels(fig), RED)[0] < 60
+    other = fig.line([0, 0], [0, 0], color="#0000ff", line_width=3)
+    many = [LegendItem(label=f"a name of some length {k}", renderers=[line]) for k in range(3)]
+    fig.add_layout(Legend(items=[*many, LegendItem(label="last", renderers=[other])]))
+    picture = pixels(fig)
+    assert middle(picture, BLUE)[1] > places(picture, RED)[:, 1].min(), "lines of a legend lie within the picture"
 
 
 def test_ticks_without_a_place_and_figures_without_numbers_are_no_error():

@@ -1,9 +1,11 @@
 """Stills as SVG: what is drawn as PNG is there as elements, and names from data are text."""
 
+import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from bokeh.plotting import figure
 
 import alrviz
 from alrviz.pictures import evaluation as drawn
@@ -44,3 +46,14 @@ def test_names_from_data_are_text():
     tree = parsed(drawn.confusion(found), evil)
     assert not list(tree.iter("script")) + list(tree.iter(f"{NS}script"))
     assert tree.get("aria-label").startswith('"><script>')
+
+
+def test_an_axis_label_longer_than_its_axis_is_seen_whole():
+    texts = []
+    for words in ("x", "a label that is longer than the whole axis that it is under"):
+        fig = figure(x_range=(0, 1), y_range=(0, 1))
+        fig.xaxis.axis_label = words
+        svg = still_svg(fig, "a picture", width=400, height=200)
+        [place] = re.findall(rf'<text x="([\d.]+)"[^>]*>{words}', svg)
+        texts.append(float(place))
+    assert texts[1] < texts[0]

@@ -82,7 +82,7 @@ def test_of_times_the_order_of_methods_is_compared_set_by_set(ours, said):
 def test_a_set_that_is_missing_has_the_papers_numbers_and_directions():
     frame = pd.DataFrame([{"set": "mine", "paper_set": "Theirs", "missing": "get it from there"}])
     made = table(frame, {("Theirs", "near"): 91.5, ("Others", "near"): 1.0})
-    assert made[["paper", "verdict", "reason"]].values.tolist() == [[91.5, "undecided", "get it from there"]]
+    assert made[["paper", "verdict", "reason"]].values.tolist() == [[91.5, "not run", "get it from there"]]
 
 
 def test_a_method_that_never_ended_says_why():
@@ -94,4 +94,4 @@ def test_a_method_that_never_ended_says_why():
 
 def test_reasons():
     assert "another machine" in reason("train_ms", "pima", "svm-rbf")
-    assert reason("no such quantity", "pima", "lr") == "not found"
+    assert reason("no such quantity", "pima", "lr") == "not explained"

@@ -10,6 +10,7 @@ from alrviz.reproduce.items import ITEMS, STUDIES, chosen_items
 from alrviz.reproduce.methods import METHODS
 from alrviz.reproduce.pair_items import PAIR_CLAIMS
 from alrviz.reproduce.racers import RACERS, VALIDATED_2
+from alrviz.reproduce.races import SCALED
 from alrviz.reproduce.sets import MIXED_SETS, NUMERIC_SETS
 from alrviz.reproduce.settings import Settings
 
@@ -37,16 +38,17 @@ def test_the_list_is_all_that_the_papers_have():
     expected = [f"alr-t{k}" for k in (2, 3, 4)] + [f"alr-f{k}" for k in figures] + ["alr-7.3", "wanbia-t2"]
     expected += [f"wanbia-f{k}" for k in range(1, 9)]
     expected += ["salr-t2", "salr-t3", *(f"salr-f{k}" for k in range(2, 8)), "salr-4"] + [
-        f"dlr-t{k}" for k in range(1, 7)
+        f"dlr-t{k}" for k in range(1, 8)
     ]
-    expected += [f"dlr-f{k}" for k in range(2, 7)] + ["elr-f1"] + [f"c{k}" for k in range(1, 20)]
+    expected += [f"dlr-f{k}" for k in range(2, 7)] + ["dlr-5", "elr-f1"] + [f"c{k}" for k in range(1, 21)]
     assert list(ITEMS) == expected
 
 
 def test_every_pair_is_of_racers_of_its_study():
     for claim in PAIR_CLAIMS:
         for pair in claim.pairs:
-            assert {pair.a, pair.b} <= set(RACERS), (claim.name, pair.words)
+            names = {name + words for words, own in SCALED.items() for name in own}
+            assert {pair.a, pair.b} <= (names if claim.study == "scaled" else set(RACERS)), (claim.name, pair.words)
 
 
 @pytest.mark.parametrize("name", list(ITEMS))
@@ -56,16 +58,16 @@ def test_an_item_without_any_figure_says_so(name):
     if item.study.startswith("dlr-") and item.picture in ("dots", "log dots"):
         figures = figures.assign(paper_set="nobody's")
     table = item.table(figures)
-    assert set(table["verdict"]) <= {"undecided", ""}
+    assert set(table["verdict"]) <= {"not run", ""}
     assert item.seen(table)
     nothing = item.table(pd.DataFrame(columns=["set", "method"]))
-    assert set(nothing["verdict"]) <= {"undecided", ""}
+    assert set(nothing["verdict"]) <= {"not run", ""}
     assert item.seen(nothing)
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(RecipeError, match=r"no item is called 'dlr-t7'; expected alr-t2, .*did you mean 'dlr-t"):
-        chosen_items(["dlr-t7"])
+    with pytest.raises(RecipeError, match=r"no item is called 'dlr-t9'; expected alr-t2, .*did you mean 'dlr-t"):
+        chosen_items(["dlr-t9"])
 
 
 @pytest.mark.parametrize(
@@ -125,3 +127,36 @@ def test_quick_has_no_validated_fits_of_order_3_nor_on_large_sets(tmp_path):
     told = [what for what, _ in STUDIES["validated"](Settings(tmp_path, quick=True))]
     assert told == ["lung-cancer: no data", "promoters: no data"]
     assert set(VALIDATED_2) == {f"{family}2 {mode}" for family in ("lr", "alr") for mode in ("paper", "cv")}
+
+
+def test_weights_held_back_are_set_beside_the_papers_dlr_without_a_verdict():
+    about = {"set": "hepatitis-whole", "paper_set": "hepatitis", "auc": 0.5}
+    figures = pd.DataFrame(
+        [
+            about | {"method": f"dlr-alpha-{a}", "split": k, "accuracy": v + k}
+            for a, v in ((0, 70), (1, 86))
+            for k in (0, 1)
+        ]
+    )
+    table = ITEMS["dlr-5"].table(figures)
+    assert set(table["verdict"]) == {""}
+    assert table["paper"].tolist() == [86.2, 86.2, 0.858, 0.858]
+    assert table["reason"].tolist() == ["", "would agree", "", ""]
+    assert ITEMS["dlr-5"].seen(table) == "hepatitis-whole, dlr-alpha-1: accuracy 86.5"
+
+
+@pytest.mark.parametrize(("gain", "said"), [(0.1, "agrees"), (-0.1, "differs")])
+def test_at_a_matched_specificity_tables_decide_whether_dlr_finds_more(gain, said):
+    about = {"split": 0, "auc": 0.8, "specificity": 0.95, "ppv": 0.5, "npv": 0.9, "right": 90.0}
+    figures = pd.DataFrame(
+        [
+            about | {"set": f"s{k}", "paper_set": f"s{k}", "method": method, "sensitivity": value}
+            for k in range(8)
+            for method, value in (("lr", 0.5), ("svm-rbf", 0.5), ("dlr-h", 0.5 + gain))
+        ]
+    )
+    table = ITEMS["dlr-t7"].table(figures)
+    verdicts = table.set_index(["quantity", "method"])["verdict"]
+    assert verdicts["sensitivity", "lr vs dlr-h"] == verdicts["sensitivity", "svm-rbf vs dlr-h"] == said
+    assert verdicts["auc", "lr vs dlr-h"] == "undecided", "equal on all"
+    assert (table[table["method"] == "dlr-h"]["verdict"] == "").all(), "figures on one set are not judged"

@@ -29,7 +29,7 @@ TEN = np.ones(10)
                         UNDECIDED: ((1, 1), (47, 25))}),
         (judge_claim, {AGREES: (23, 10), COMPATIBLE: (22, 12), DIFFERS: (10, 23), UNDECIDED: (12, 22)}),
         (judge_like, {AGREES: (TEN, TEN), COMPATIBLE: (np.r_[TEN[:7], 0.5, 0.5, 2.0], TEN), DIFFERS: (1.2 * TEN, TEN),
-                      UNDECIDED: (np.r_[0.5 * TEN[:5], 2 * TEN[:5]], TEN)}),
+                      UNDECIDED: (np.r_[TEN[:5], 2 * TEN[:5]], TEN)}),
         (judge_mean, {AGREES: (90, 90.1, 1, 100, 0.05), COMPATIBLE: (90, 90.3, 1, 100, 0.05),
                       DIFFERS: (90, 90.4, 1, 100, 0.05), UNDECIDED: (90, 90, 0, 1, 0.05)}),
         (judge_order, {AGREES: (np.arange(6), np.arange(6)), COMPATIBLE: (np.arange(6), np.array([0, 3, 1, 2, 5, 4])),

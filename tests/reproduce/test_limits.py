@@ -7,6 +7,7 @@ import pytest
 from alrviz import load_demo
 from alrviz.reproduce import identities, limit_studies, limits
 from alrviz.reproduce.items import ITEMS
+from alrviz.reproduce.tables import covered
 
 
 def row(ours, limit, above=False):
@@ -29,7 +30,7 @@ def test_a_line_agrees_on_its_side_of_the_limit():
 
 def test_a_figure_that_is_not_known_is_no_data():
     table = limits.limit_lines("c0", pd.DataFrame([row(1, 2), row(np.nan, 2), row(np.nan, 2, True)]), "why not")
-    assert table["verdict"].tolist() == ["agrees", "undecided", "undecided"]
+    assert table["verdict"].tolist() == ["agrees", "not run", "not run"]
     assert table["reason"].tolist() == ["", "not computed yet", "not computed yet"]
     assert limits.limit_seen(table) == "q: 1 of 1 within <= 2, mean 1, worst 1"
     assert limits.limit_seen(table[1:]) == "no figures"
@@ -54,16 +55,22 @@ def test_a_polynomial_kernel_reaches_the_crosses_and_a_linear_one_does_not(monke
     assert identities.polynomial(load_demo("monks-1"))[0]["ours"] > 0.1
 
 
-def test_families_end_at_one_optimum():
-    rows = identities.one_optimum(load_demo("led", 200), 1)
+@pytest.mark.parametrize(("dataset", "order", "alpha"), [(load_demo("led", 200), 1, 1e-3), (covered().build(), 2, 0.0)])
+def test_families_end_at_one_optimum(dataset, order, alpha):
+    """Without a penalty too, where the lowest F is reached: every distinct row occurs with every class."""
+    rows = identities.one_optimum(dataset, order, alpha)
+    assert {one["set"] for one in rows} == {f"{dataset.name}, n={order}" + ("" if alpha else ", alpha 0")}
     assert {one["method"] for one in rows} >= {"lr", "alr from one", "alrj"}
     assert min(one["ours"] for one in rows) == 0.0
     assert max(one["ours"] for one in rows) <= 1e-8
 
 
-def test_dlr_with_weights_of_one_is_naive_bayes_by_hand():
-    (one,) = limit_studies.density_bayes()
+@pytest.mark.parametrize(("name", "free"), [("two-moons", 600), ("breast-cancer", 0)])
+def test_dlr_with_weights_of_one_is_naive_bayes_by_hand_where_no_phi_is_held(name, free):
+    (one,) = limit_studies.density_bayes(name)
     assert one["ours"] <= one["limit"]
+    counted = int(one["method"].split("on ")[1].split()[0])
+    assert counted == free if free else 0 < counted < 569, "rows whose phi is held were left out"
 
 
 def test_dlr_beats_a_line_where_no_line_helps():
@@ -94,7 +101,7 @@ def test_every_claim_of_a_kind_says_what_it_is_about():
 
 @pytest.mark.parametrize("mode", ["paper", "loo"])
 def test_steps_until_bandwidths_stay(mode):
-    (one,) = limit_studies.settles(mode, 0)
+    (one,) = limit_studies.settles(mode, "three-classes", 0)
     assert 2 <= one["ours"] <= one["limit"] == 4.0
 
 

@@ -1,6 +1,7 @@
 """Racers over sets: a row each, what is too much work, what is missing, and that a second sitting computes nothing."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from alrviz import Recipe
@@ -47,7 +48,8 @@ def test_a_second_sitting_computes_nothing(tmp_path, monkeypatch):
     assert rows_of(settings) == first
     only = Settings(tmp_path, keep=tmp_path / "home", kept_only=True)
     assert rows_of(only) == first
-    assert [row["set"] for row in rows_of(Settings(tmp_path, keep=tmp_path / "nowhere", kept_only=True))] == ["absent"]
+    nothing = rows_of(Settings(tmp_path, keep=tmp_path / "nowhere", kept_only=True))
+    assert [(row["set"], row.get("fits")) for row in nothing] == [("absent", None), ("ring", 0), ("ring", 0)]
 
 
 def test_a_racer_has_figures_when_all_of_its_fits_are_there(tmp_path):
@@ -72,6 +74,54 @@ def test_what_other_racers_were_kept_with_makes_no_difference(tmp_path):
     assert found["lr1"]["fits"] == 0
 
 
+def published(rows, folder):
+    """Keep rows as a page does, and read them again."""
+    pd.DataFrame(rows).to_csv(folder / "sets.csv", index=False)
+    return over_sets.published_rows(folder / "sets.csv")
+
+
+def same(rows, others):
+    """Whether rows say the same; what is missing of one is NaN in the other."""
+    pd.testing.assert_frame_equal(pd.DataFrame(rows), pd.DataFrame(others), check_like=True, check_dtype=False)
+
+
+def test_what_is_published_is_not_measured_again(tmp_path, monkeypatch):
+    first = rows_of(Settings(filled(tmp_path)))[1:]
+    there = published(first, tmp_path)
+    fitted, real = [], compute_task.COMPUTE["fold"]
+    monkeypatch.setattr(compute_task, "COMPUTE", {"fold": lambda *given: fitted.append(1) or real(*given)})
+    taken = Settings(tmp_path, keep=tmp_path / "home", published=there)
+    same([row | {"why": ""} for row in rows_of(taken)[1:]], first)
+    assert not fitted
+    half = {key: row for key, row in there.items() if key == ("ring", "alr1")}
+    _, nb, alr = rows_of(Settings(tmp_path, keep=tmp_path / "home", published=half))
+    assert (len(fitted), nb["error"], alr["error"]) == (4, first[0]["error"], first[1]["error"])
+    other = {key: row | {"data_hash": "another"} for key, row in there.items()}
+    rows_of(Settings(tmp_path, keep=tmp_path / "other home", published=other))
+    assert len(fitted) == 4 + 8, "another table under the same name is measured"
+
+    (tmp_path / "ring.csv.gz").unlink()
+    *rows, missing = list(over_sets.set_rows((RING,), RACERS, Settings(tmp_path, published=there), rounds=2))
+    assert [row["error"] for _, (row,) in rows] == [row["error"] for row in first]
+    assert "example.org/ring" in missing[1][0]["missing"]
+
+
+def test_the_runs_row_takes_the_place_of_a_published_one_once_it_has_as_many_rounds(tmp_path):
+    settings = Settings(filled(tmp_path), keep=tmp_path / "home")
+    (_, (nb,)), (_, (alr,)) = over_sets.set_rows((RING,), RACERS, settings, rounds=1)
+    there = published([nb | {"rounds": 2, "error": 0.9}, alr | {"error": 0.9}], tmp_path)
+    taken = Settings(tmp_path, keep=tmp_path / "home", published=there)
+    only = Settings(tmp_path, keep=tmp_path / "home", published=there, kept_only=True)
+    stages = [over_sets.Stage((RING,), RACERS, 1), over_sets.Stage((RING,), RACERS, 3)]
+
+    def errors(settings):
+        return {row["method"]: (row["rounds"], row["error"]) for _, (row,) in over_sets.staged_rows(stages, settings)}
+
+    assert errors(only) == {"nb": (2, 0.9), "alr1": (1, alr["error"])}
+    told = errors(taken)
+    assert told == {row["method"]: (3, row["error"]) for _, (row,) in over_sets.set_rows((RING,), RACERS, settings, 3)}
+
+
 def test_work_is_rows_times_tuples_times_classes():
     class Table:
         n_rows, kinds, y = 10, dict.fromkeys("abcd"), np.array([0, 1, 2])
@@ -79,3 +129,29 @@ def test_work_is_rows_times_tuples_times_classes():
     assert over_sets.work(Recipe("lr", order=2), Table()) == 10 * 6 * 3
     assert over_sets.work(Recipe("ande", n=2), Table()) == 10 * 4 * 3
     assert over_sets.work(Recipe("rf"), Table()) == 10 * 4 * 3
+
+
+def test_a_run_that_is_stopped_goes_on_and_its_racers_are_compared_over_the_rounds_that_all_have(tmp_path, monkeypatch):
+    settings = Settings(filled(tmp_path), keep=tmp_path / "home")
+    stages = [over_sets.Stage((RING,), RACERS, 1), over_sets.Stage((ABSENT, RING), (*RACERS, "lr1"), 2)]
+    run = over_sets.staged_rows(stages, settings)
+    begun = [rows[0] for _, rows in (next(run) for _ in range(3))]
+    fits = [(row["method"], row["fits"], row["rounds"]) for row in begun]
+    assert fits == [("nb", 2, 1), ("alr1", 2, 1), ("lr1", 0, 0)]
+    assert begun[0]["error"] > 0
+    assert np.isnan([begun[0]["bias"], begun[2]["error"]]).all(), "of one round there is no bias"
+    run.close()
+    only = Settings(tmp_path, keep=tmp_path / "home", kept_only=True)
+    told = [row for _, rows in over_sets.staged_rows(stages, only) for row in rows]
+    np.testing.assert_equal(told[:3], begun)
+
+    fitted, real = [], compute_task.COMPUTE["fold"]
+    monkeypatch.setattr(compute_task, "COMPUTE", {"fold": lambda *given: fitted.append(1) or real(*given)})
+    *_, nb, alr, lr = [row for _, rows in over_sets.staged_rows(stages, settings) for row in rows]
+    assert len(fitted) == 8, "two rounds of lr1, the second of the others"
+    assert {row["rounds"] for row in (nb, alr, lr)} == {2}
+    over_sets.bias_variance(RING.read(tmp_path), [over_sets.RACERS["lr1"]], rounds=3, keep=tmp_path / "home",
+                            owner=over_sets.OWNER, n_jobs=1).run()  # fmt: skip
+    more = [over_sets.Stage((RING,), (*RACERS, "lr1"), 2), over_sets.Stage((RING,), RACERS, 3)]
+    told = {row["method"]: row for _, rows in over_sets.staged_rows(more, only) for row in rows}
+    assert (told["lr1"]["fits"], told["lr1"]["rounds"], told["lr1"]["error"]) == (6, 2, lr["error"])

@@ -7,7 +7,7 @@ import pytest
 
 from alrviz.reproduce.items import ITEMS
 from alrviz.reproduce.panels import RAMP, SIDE, curves, maps, scatter
-from alrviz.reproduce.pictures import PICTURES, picture, save, write_report
+from alrviz.reproduce.pictures import PICTURES, picture, save
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -70,17 +70,13 @@ def test_an_item_without_figures_has_a_picture_all_the_same(name):
     assert parts(picture(item, figures, item.table(figures)), "text")
 
 
-def test_saved_files_and_a_report_with_its_pictures(tmp_path):
+def test_files_that_are_saved(tmp_path):
     rows = [
         {"set": k, "group": "little", "method": name, "error": 0.1 * k, "log_loss": 1.0, "rmse": 0.1}
         for k in range(3)
         for name in ("elr nb", "elr nb to the end")
     ]
     rows.append({"set": "x", "method": "y", "map": [[1]], "limit": float("nan")})
-    tables = save("tuned", rows, [ITEMS["c16"]], tmp_path / "out")
+    save("tuned", rows, [ITEMS["c16"]], tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["c16.csv", "c16.svg", "tuned.csv"]
     assert "map" not in pd.read_csv(tmp_path / "out" / "tuned.csv", comment="#")
-    write_report([ITEMS["c16"]], tables, tmp_path / "out", tmp_path / "docs" / "page.md")
-    page = (tmp_path / "docs" / "page.md").read_text()
-    assert "images/page/c16.svg" in page
-    assert (tmp_path / "docs" / "images" / "page" / "c16.svg").exists()

@@ -4,9 +4,9 @@ import pandas as pd
 
 from alrviz import Recipe, load_demo
 from alrviz.reproduce.derived import race_points, zipf_lines
-from alrviz.reproduce.races import Races, fitted_as_printed, race_rows, raced, to_goals
+from alrviz.reproduce.races import Races, fitted_as_printed, race_rows, raced, scaled_rows, to_goals
 from alrviz.reproduce.settings import Settings
-from alrviz.reproduce.tables import demo
+from alrviz.reproduce.tables import demo, planted
 
 
 def test_a_fit_gives_points_and_in_the_last_its_whole_curve():
@@ -51,30 +51,36 @@ def test_races_are_kept_and_drawn(tmp_path):
     assert next(iter(race_rows(races, settings)))[1] == told[0][1]
 
 
-def test_claims_of_zipf_columns_take_the_mean_ratio_over_tables():
+def zipf(ended):
+    """Two tables of each order; lr ends at 0.5 after 8 steps an order, alr at `ended` after 2."""
     parts = []
     for order in (1, 2, 3):
         for seed in range(2):
-            slow, fast = [1.0] * (8 * order) + [0.5], [1.0] * 2 + [0.5]
-            racers = {f"lr{order}": slow, f"alr{order}": fast, f"alr{order} from anje": fast}
-            name = f"skewed n={order}, 10 rows ({seed})"
-            parts.append(ends(**racers).assign(set=name))
-    figures = pd.concat(parts, ignore_index=True)
-    table = zipf_lines("c4", figures)
-    assert table["verdict"].tolist() == ["agrees", "agrees", "agrees"]
-    assert table["ours"].tolist() == ["0.25", "0.25", "1"]
-    assert zipf_lines("c5", figures)["verdict"].tolist() == ["agrees", "agrees"]
-    assert zipf_lines("c5", figures)["set"][0] == "2 tables, n=1; 2, n=2"
-    begun = zipf_lines("c5", figures[~figures["set"].str.contains("n=3")])
-    assert begun["verdict"].tolist() == ["agrees", "undecided"]
-    assert not len(zipf_lines("c4", pd.DataFrame()))
+            racers = {f"lr{order}": [1.0] * (8 * order) + [0.5], f"alr{order}": [1.0] * 2 + [ended[order - 1]]}
+            parts.append(ends(**racers).assign(set=f"skewed n={order}, 10 rows ({seed})"))
+    return pd.concat(parts, ignore_index=True)
 
 
-def test_a_claim_of_zipf_columns_that_differs_tells_who_came_to_the_goal():
-    name = "skewed n=1, 10 rows"
-    figures = ends(**{"lr1": [1.0, 0.5], "alr1": [1.0, 0.7, 0.6], "alr1 from anje": [1.0, 0.5]}).assign(set=name)
-    told = zipf_lines("c4", figures)["reason"][0]
-    assert told.startswith("came within 0.1 %: lr1 on 1 of 1 and alr1 on 0 of 1; whoever did not")
+def test_how_the_gain_goes_with_n_is_told_where_everyone_came_to_the_goal():
+    table = zipf_lines(zipf((0.5, 0.5, 0.5)))
+    assert table["verdict"].tolist() == ["agrees"] * 3
+    assert (table["set"][0], table["ours"][0]) == ("2 tables, n=1; 2, n=2", "0.5")
+    short = zipf_lines(zipf((0.5, 0.6, 0.5)))
+    assert short["verdict"].tolist() == ["undecided", "undecided", "agrees"]
+    assert "lr2 on 2 of 2 and alr2 on 0 of 2" in short["reason"][0]
+    assert zipf_lines(zipf((0.5, 0.5, 0.5)).query("~set.str.contains('n=3')"))["verdict"].tolist()[1] == "undecided"
+    assert not len(zipf_lines(pd.DataFrame()))
+
+
+def test_who_is_first_to_the_goal_depends_on_levels_and_penalty(tmp_path):
+    settings = Settings(tmp_path, keep=tmp_path / "home")
+    tables = planted(1, 1_000), planted(1, 1_000, even=True)
+    ((_, zipf_columns), (_, even)) = told = list(scaled_rows(tables, settings))
+    steps = pd.DataFrame(zipf_columns + even).pivot_table(index="group", columns="method", values="to_goal")
+    gain = steps["alr1"] / steps["lr1"]
+    assert gain["zipf"] < 0.6 < gain["even"]
+    assert steps["alr1 penalised"]["zipf"] > steps["lr1 penalised"]["zipf"]
+    assert list(scaled_rows(tables, settings)) == told
 
 
 def test_the_rounding_of_a_sum_is_not_drawn():

@@ -1,72 +1,273 @@
-"""The report: an overview, a section an item, its lines, hostile text."""
+"""The report: findings whose figures and headings the tables give, pages a paper, tables that are kept beside them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree
 
 import pandas as pd
+import pytest
 
 from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.items import ITEMS
+from alrviz.reproduce.findings import EARLIER, FINDINGS, SETS, Best, Finding, Group, Lines, Over, figures_of
+from alrviz.reproduce.items import ITEMS, SAMPLE
 from alrviz.reproduce.judge import VERDICTS
-from alrviz.reproduce.report import Reproduced, report
+from alrviz.reproduce.pairs import Pair, pair_lines
+from alrviz.reproduce.racers import LOW_ORDERS
+from alrviz.reproduce.report import items_page, kept, write_report
+from alrviz.reproduce.sets import LITTLE_SETS
+
+RECORD = "9/1/0, p .004, mean ratio 0.5"
 
 
-def found(name, *lines):
+def table(*lines):
     blank = dict.fromkeys(COLUMNS, "") | {"sets": 3, "quantity": "error"}
-    return Reproduced(ITEMS[name], pd.DataFrame([blank | line for line in lines], columns=list(COLUMNS)))
+    return pd.DataFrame([blank | line for line in lines], columns=list(COLUMNS))
 
 
-def test_every_item_has_a_line_a_section_and_a_picture():
+def told(one, tables):
+    """Return what a finding says of the tables, alone on its page."""
+    return one.told(figures_of([one], tables), "page")
+
+
+def group(one, tables):
+    """Return the heading of a finding that is alone on its page."""
+    return one.group(figures_of([one], tables))
+
+
+def kept_sets(measure="error", **methods):
+    """Return kept means under the tables' name for them: a set a value, of 100, 200 and so on rows."""
+    about = {"group": "little", "rounds": 2}
+    lines = [
+        about | {"set": f"s{k}", "rows": 100 * (k + 1), "method": name, measure: value}
+        for name, values in methods.items()
+        for k, value in enumerate(values)
+    ]
+    return {SETS: pd.DataFrame(lines)}
+
+
+def pages(folder, note="", **tables):
+    """Write the report of tables by item ("_" for "-"), over what is there; return its pages, the first one first."""
+    found = {name.replace("_", "-"): of for name, of in tables.items()}
+    (folder / "out").mkdir(parents=True, exist_ok=True)
+    for name in found:
+        (folder / "out" / f"{name}.svg").write_text(name)
+        (folder / "out" / f"{ITEMS[name].study}.csv").write_text("# alrviz: 1\nset,method\na,b\n")
+    items = [ITEMS[name] for name in found]
+    write_report(items, found, folder / "out", folder / "docs" / "page.md", list(ITEMS.values()), note)
+    return [(folder / "docs" / "page.md").read_text(), *(p.read_text() for p in sorted(folder.glob("docs/page/*.md")))]
+
+
+def test_every_item_has_a_line_a_section_a_picture_and_its_table(tmp_path):
     lines = [
         {"set": "all sets", "ours": "2/0/1", "verdict": word, "method": "a|b"} for word in ("agrees", "differs", "")
     ]
-    page = report([found("c6", *lines), found("dlr-f2")], "images/x", quick=False)
-    assert "| [c6](#c6) | bias falls and variance rises with n | 1 | 0 | 1 | 0 | 0 | 3 |" in page
-    assert page.count("\n## ") == 2
-    assert "![Claim 6: bias falls and variance rises with n](images/x/c6.svg)" in page
-    assert "| all sets | error, a\\|b |  | 2/0/1 | 3 | differs |  |" in page
-    assert "| not in the paper |" in page
-    assert "# Claims on data that anyone can repeat" in page
-    assert "quick report" not in page
-    nothing = [{"set": "all sets", "verdict": "undecided", "method": "a", "sets": 0}]
-    assert "| RMSE along alpha on satellite | 0 | 0 | 0 | 1 | 0 | 0 |" in report(
-        [found("wanbia-f7", *nothing)], "x", quick=False
-    )
-    assert "quick report" in report([], "images/x", quick=True)
-    assert "earlier sittings" in report([], "images/x", kept=True)
-    assert "earlier sittings" not in page
+    front, claims, dlr, items = pages(tmp_path, c6=table(*lines), dlr_f2=table())
+    assert "| [c6](claims.md#c6) | bias falls and variance rises with n | 1 | 0 | 1 | 0 | 0 | 0 | 3 |" in items
+    assert "| Claims on data that anyone can repeat | 1 | 0 | 1 | 0 | 0 | 0 |" in items
+    assert "[c6](page/claims.md#c6), bias falls and variance rises with n (1)" in front, "no finding names it"
+    assert "![Claim 6: bias falls and variance rises with n](../images/page/c6.svg)" in claims
+    assert "| all sets | error, a\\|b |  | 2/0/1 | 3 | differs | not explained |" in claims
+    assert "| not in the paper |" in claims
+    assert "[c6.csv](c6.csv)" in claims
+    assert (tmp_path / "docs/images/page/c6.svg").read_text() == "c6"
+    assert len(pd.read_csv(tmp_path / "docs/page/c6.csv")) == 3
+    assert pd.read_csv(tmp_path / "docs/page/fits/sets.csv").values.tolist() == [["a", "b"]]
+    assert "## dlr-f2" in dlr
 
 
-def test_of_long_tables_the_papers_own_methods_are_shown():
+def test_the_check_of_the_sample_finds_a_line_that_differs(tmp_path):
+    """By the words that CI searches its page for."""
+    checks = (Path(__file__).parents[2] / ".ci" / "run").read_text()
+    words = re.search(r"! grep '(.*)' .*sample\.md", checks)[1]
+    for verdict, there in (("differs", True), ("agrees", False)):
+        line = {"set": "all sets", "ours": "2/0/1", "verdict": verdict, "method": "a"}
+        assert (words in pages(tmp_path / verdict, c6=table(line))[0]) is there
+
+
+def test_sets_without_figures_are_named_with_their_seconds(tmp_path):
+    about = {"group": "little", "rounds": 2, "classify_seconds": 0.0, "alrviz": "1.0, numbers 1"}
+    names = [one.name for one in LITTLE_SETS]
     lines = [
-        {"set": f"set {k}", "method": name, "verdict": "agrees", "splits": 100}
-        for k in range(9)
-        for name in ("lr", "dlr", "svm-rbf")
+        about | {"set": name, "rows": 100, "method": racer, "work": k + 1.0, "train_seconds": k + 1.0, "error": 0.1}
+        for racer in LOW_ORDERS
+        for k, name in enumerate(names)
     ]
-    page = report([found("dlr-t1", *lines)], "images/x", quick=False)
+    lines[3] |= {"error": float("nan"), "alrviz": None}
+    lines[5] |= {"work": float("nan")}  # has figures all the same
+    (tmp_path / "fits").mkdir()
+    pd.DataFrame(lines).to_csv(tmp_path / "fits" / "sets.csv")
+    page = items_page([], tmp_path, "page.md")
+    assert f"\nOrders 1 and 2 on little sets, not fitted or not all of it (1): {names[3]} (16 s)." in page
+    assert "within a factor of 1.0" in page
+    assert "skin-segmentation (?)" in page
+    assert f"{len(lines) - 1} rows by 1.0, numbers 1." in page
+    sample = items_page([], tmp_path, "page.md", sample=True)
+    assert "not fitted" not in sample, "seconds differ from run to run, the sample's page does not"
+
+
+def test_what_is_not_measured_anew_stays_and_a_page_is_made_of_what_is_kept(tmp_path):
+    line = {"set": "all sets", "ours": "2/0/1", "verdict": "agrees", "method": "a"}
+    whole = pages(tmp_path, wanbia_t2=table(line), c6=table(line), c10=table(line))
+    assert pages(tmp_path) == whole
+    anew = pages(tmp_path, c6=table(line | {"ours": "9/9/9"}))
+    assert [page.replace("9/9/9", "2/0/1") for page in anew] == whole
+    assert pages(tmp_path, "told")[0].replace("told\n\n", "") == anew[0]
+    found = kept(tmp_path / "docs" / "page", list(ITEMS.values()))
+    assert [one.item.name for one in found] == ["wanbia-t2", "c6", "c10"]
+    assert found[0].counts == dict.fromkeys(VERDICTS, 0) | {"agrees": 1}
+
+
+def test_of_long_tables_the_papers_own_methods_are_shown_and_every_line_that_differs(tmp_path):
+    methods = ("lr", "dlr", "svm-rbf")
+    lines = [{"set": f"set {k}", "method": m, "verdict": "agrees", "splits": 100} for k in range(9) for m in methods]
+    _, page, _ = pages(tmp_path, dlr_t1=table(*lines))
     assert page.count(", svm-rbf |") == 24 - 18
     assert page.count("| set ") == 24
     assert "| set 0 | error, lr |  |  | 3, 100 splits | agrees |  |" in page
-    assert "27 lines in all (27 agree): `dlr-t1.csv`" in page
-
-
-def test_every_line_that_differs_is_shown_however_long_the_table():
+    assert "27 lines in all (27 agree): [dlr-t1.csv](dlr-t1.csv)" in page
     lines = [{"set": f"set {k}", "method": "svm-rbf", "verdict": "differs" if k > 30 else "agrees"} for k in range(90)]
-    page = report([found("dlr-t1", *lines)], "images/x", quick=False)
-    assert page.count("| differs |") == 59 + 1, "and the name of a column"
-    assert "90 lines in all (31 agree, 59 differ)" in page
+    _, page, _ = pages(tmp_path, dlr_t1=table(*lines))
+    assert page.count("| differs |") == 59
 
 
-def test_a_page_keeps_the_items_that_are_not_drawn_anew():
-    line = {"set": "all sets", "ours": "2/0/1", "verdict": "agrees", "method": "a"}
-    names = ["wanbia-t2", "c6", "c10"]
-    page = report([found(name, line) for name in names], "images/x", order=list(ITEMS))
-    assert report([], "images/x", before=page, order=list(ITEMS)) == page
-    anew = report([found("c6", line | {"ours": "9/9/9"})], "images/x", before=page, order=list(ITEMS))
-    assert anew.replace("9/9/9", "2/0/1") == page
-    assert 3 * anew.count("9/9/9") == page.count("2/0/1")
-    more = report([found("salr-f3", line)], "images/x", before=page, order=list(ITEMS))
-    assert [text.split()[0] for text in more.split("\n## ")[1:]] == ["wanbia-t2", "salr-f3", "c6", "c10"]
-    assert "# [sALR]" in more
+@pytest.mark.parametrize(
+    ("verdict", "heading"),
+    [
+        ("agrees", Group.STANDS), ("compatible", Group.FITS), ("differs", Group.FALLS), ("undecided", Group.OPEN),
+        ("not comparable", Group.OPEN),
+    ],
+)  # fmt: skip
+def test_a_finding_takes_its_figures_from_the_tables_and_stands_where_the_verdict_puts_it(verdict, heading):
+    one = Finding("on {0.wins} of {0.sets} ({0.ratio}, p {0.p})", (Lines("c6", "error", "a vs b"),))
+    line = {"method": "a vs b", "ours": RECORD, "verdict": verdict}
+    tables = {"c6": table({"method": "b vs a", "ours": "1/1/1, p 1, mean ratio 1"}, line)}
+    assert told(one, tables) == "on 9 of 10 (0.50, p .004) ([c6](page/claims.md#c6))"
+    assert group(one, tables) is heading
+    assert told(one, {}) == told(one, {"c6": table(line | {"ours": ""})}) == ""
+    assert told(one, {"c6": table(line | {"reason": f"{EARLIER}, whose fits are lost"})}) == ""
 
 
-def test_every_verdict_is_counted():
-    lines = [{"verdict": word, "method": "a"} for word in ("agrees", "undecided", "undecided")]
-    assert found("c12", *lines).counts == dict.fromkeys(VERDICTS, 0) | {"agrees": 1, "undecided": 2}
+@pytest.mark.parametrize(
+    ("ours", "heading"),
+    [("9/1/0", Group.NEW), ("5/1/4", Group.FITS), ("0/1/9", Group.FALLS), ("4/1/5", Group.OPEN), ("2/0/0", Group.OPEN)],
+)
+def test_a_line_without_a_verdict_is_decided_by_its_own_record(ours, heading):
+    one = Finding("it is less", (Lines("c6", "error", "a vs b"),), Group.NEW)
+    assert group(one, {"c6": table({"method": "a vs b", "ours": f"{ours}, p .5, mean ratio 1"})}) is heading
+
+
+def test_a_finding_of_two_sets_stands_where_both_say_so():
+    lines = (Lines("c15", "error", "a"), Lines("c15", "error", "b"))
+    for second, heading in (("agrees", Group.STANDS), ("compatible", Group.FITS), ("differs", Group.OPEN)):
+        both = [{"method": m, "verdict": v, "ours": "1"} for m, v in (("a", "agrees"), ("b", second))]
+        assert group(Finding("", lines, deciding=2), {"c15": table(*both)}) is heading
+        assert group(Finding("", lines), {"c15": table(*both)}) is Group.STANDS
+
+
+def test_a_claim_among_many_stands_where_it_would_after_holm():
+    tables = {"c6": table(*({"method": m, "ours": "9/0/1, p .021, mean ratio 0.5", "verdict": "agrees"} for m in "ab"))}
+    many = [Finding("p {0.p}", (Lines("c6", "error", m),)) for m in "ab"] + [Finding("", (Lines("c6", "error", "c"),))]
+    alone, both = figures_of(many[:1], tables), figures_of(many, tables)
+    assert (many[0].told(alone, "")[:6], many[0].group(alone)) == ("p .021", Group.STANDS)
+    assert (many[0].told(both, "")[:6], many[0].group(both)) == ("p .043", Group.STANDS)
+    three = figures_of([*many, Finding("", (Over("c6", "error", "x", "y"),))], tables | kept_sets(x=[1] * 9, y=[2] * 9))
+    assert three[many[0].lines[0]].p == ".043", "the smallest p is corrected by all, the others by those above it"
+
+
+def test_of_kept_sets_a_finding_tells_parts_sums_and_the_median_with_its_interval():
+    tables = kept_sets("train_seconds", a=[*[1.0] * 5, 300.0], b=[*[2.0] * 5, 3.0])
+    one = Finding(
+        "{0.record} {0.sums[0]}:{0.sums[1]} {0.median} {0.interval} {1.record}",
+        (Over("c6", "train_seconds", "a", "b"), Over("c6", "train_seconds", "a", "b", least=150, below=400)),
+    )
+    assert told(one, tables).startswith("5/0/1 305:13 0.50 0.50 to 100.00 2/0/0 ")
+
+
+@pytest.mark.parametrize(
+    ("a", "heading"),
+    [([1.0] * 10, Group.STANDS), ([1.0] * 7 + [2.0] * 3, Group.OPEN), ([0.5] * 5 + [2.0] * 5, Group.FALLS)],
+)
+def test_two_are_alike_where_they_are_near_on_nearly_all_sets(a, heading):
+    """The last: as often lower as higher, which no sign test tells from the same."""
+    assert group(Finding("", (Over("c6", "error", "a", "b", "like"),)), kept_sets(a=a, b=[1.0] * 10)) is heading
+
+
+def test_what_size_decides_is_told_by_the_rank_correlation_of_rows_and_ratio():
+    tables = kept_sets(falls=[2.0 - 0.1 * k for k in range(20)], one=[1.0] * 20, neither=[1.0, 2.0] * 10)
+    for first, second, heading in (
+        ("falls", "one", Group.STANDS), ("one", "falls", Group.FALLS), ("neither", "one", Group.OPEN),
+    ):  # fmt: skip
+        assert group(Finding("", (Over("c6", "error", first, second, "falls"),)), tables) is heading
+
+
+def test_who_is_best_is_counted_beside_the_paper():
+    lines = [
+        {"set": f"s{k}", "method": m, "paper": paper, "ours": ours, "verdict": "agrees"}
+        for k in range(3)
+        for m, paper, ours in (("dlr", 90.0, 80.0), ("lr", 80.0, 90.0 if k else 70.0), ("svm", "", 99.0))
+    ]
+    one = Finding("{0.wins} of {0.sets}, {0.ours}", (Best(("dlr-t1",), ("dlr",)),))
+    assert told(one, {"dlr-t1": table(*lines)}).startswith("1 of 3, 3 ")
+    assert group(one, {"dlr-t1": table(*lines)}) is Group.FALLS
+
+
+def test_a_finding_counts_a_table():
+    one = Finding("{0.differs} of {0.decided}", (Lines("dlr-t1"),))
+    lines = [{"ours": "1", "verdict": verdict} for verdict in ("differs", "differs", "agrees", "undecided", "")]
+    assert told(one, {"dlr-t1": table(*lines)}).startswith("2 of 3 ")
+    assert group(one, {"dlr-t1": table(*lines)}) is Group.FALLS
+
+
+def test_findings_are_about_lines_that_the_items_have():
+    figures = pd.DataFrame({"set": [], "method": []})
+    lines = [line for finding in FINDINGS for line in finding.lines]
+    for line in (one for one in lines if isinstance(one, Lines) and one.quantity and one.item != "c15"):
+        assert len(line.found({line.item: ITEMS[line.item].table(figures)})) == 1, line
+    assert {line.item for line in lines} <= set(ITEMS)
+
+
+def test_figures_of_a_record_are_read_as_they_are_written():
+    rows = [{"set": k, "method": m, "error": v} for k in range(8) for m, v in (("a", 0.1), ("b", 0.4))]
+    one = Finding("{0.wins} {0.sets} {0.ratio} {0.p}", (Lines("c6", "error", "a vs b"),))
+    lines = pair_lines("c6", [Pair("error", "a", "b")], pd.DataFrame(rows))
+    assert told(one, {"c6": lines}).startswith("8 8 0.25 .008 ")
+
+
+def test_the_pages_of_the_documentation_are_what_their_tables_say(tmp_path):
+    """As they were written: a figure or a verdict that was changed by hand would show."""
+    docs = Path(__file__).parents[2] / "docs"
+    copytree(docs / "reproduction", tmp_path / "docs" / "reproduction")
+    write_report([], {}, tmp_path, tmp_path / "docs" / "reproduction.md", list(ITEMS.values()))
+    for page in ("reproduction.md", *(f"reproduction/{p.name}" for p in (docs / "reproduction").glob("*.md"))):
+        assert (tmp_path / "docs" / page).read_text() == (docs / page).read_text(), page
+
+
+def test_the_sample_is_of_items_that_tell_no_seconds():
+    figures = pd.DataFrame({"set": [], "method": []})
+    for name in SAMPLE:
+        assert not any("seconds" in quantity for quantity in ITEMS[name].table(figures)["quantity"]), name
+
+
+@pytest.mark.slow(reason="three processes that fit; CI writes the whole sample")
+def test_a_sample_that_was_killed_goes_on_and_writes_the_same_page(tmp_path):
+    def begin(home, out):
+        asked = ["reproduce", "--sample", "c2", "c3", "--out", str(out), "--report", str(out / "page.md")]
+        words = f"import sys; from alrviz.cli import main; sys.exit(main({asked!r}))"
+        env = os.environ | {"ALRVIZ_HOME": str(home)}
+        return subprocess.Popen([sys.executable, "-uc", words], env=env, stdout=subprocess.PIPE, text=True)
+
+    killed = begin(tmp_path / "home", tmp_path / "killed")
+    first = killed.stdout.readline()
+    killed.kill()
+    killed.communicate()
+    assert not (tmp_path / "killed" / "page.md").exists(), "killed after its first table"
+    told = begin(tmp_path / "home", tmp_path / "resumed").communicate(timeout=300)[0]
+    assert told.startswith(first)
+    begin(tmp_path / "other", tmp_path / "whole").communicate(timeout=300)
+    files = sorted(p.relative_to(tmp_path / "whole") for p in (tmp_path / "whole").rglob("*") if p.is_file())
+    assert len(files) > 8
+    for file in files:
+        assert (tmp_path / "resumed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file

@@ -1,5 +1,7 @@
 """Benchmark sets: found under any ending, joined, cut, and missed with directions."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -43,3 +45,10 @@ def test_columns_of_0_and_1_that_are_one_column_are_joined(tmp_path):
     assert dataset.kinds == {"height": "numeric", "soil": "categorical"}
     assert dataset.X["soil"].tolist() == ["soil_b", "soil_a", "soil_b"]
     assert dataset.y.tolist() == list("xyx")
+
+
+def test_rows_with_gaps_are_left_out_where_a_set_is_taken_whole(tmp_path):
+    whole = replace(RING, whole=True).read(filled(tmp_path))
+    assert whole.n_rows == RING.read(tmp_path).n_rows - 1
+    assert not whole.X.isna().any(axis=None)
+    assert list(whole.kinds) == list(RING.read(tmp_path).kinds)

@@ -82,3 +82,15 @@ def test_auc_of_the_second_class_from_scores_and_from_probabilities():
     assert splits.auc(truth, scores, classes) == pytest.approx(0.75)
     assert splits.auc(truth, np.column_stack([1 - scores, scores]), classes) == pytest.approx(0.75)
     assert np.isnan(splits.auc(truth[[1, 2]], scores[[1, 2]], classes))
+
+
+@pytest.mark.parametrize("rare", ["a", "z"])
+def test_what_is_found_at_a_specificity_is_of_the_rarer_class_whichever_comes_first(rare):
+    """A class of 40 rows, of which a third lies among the 160 of the other: two thirds can be found."""
+    x = np.r_[np.linspace(0, 1, 160), np.linspace(0, 0.5, 13), np.linspace(2, 3, 27)]
+    y = np.where(np.arange(200) < 160, "m", rare).astype(object)
+    train, test = np.arange(200)[::2], np.arange(200)[1::2]
+    (row,) = splits.measured(pd.DataFrame({"x": x}), y, ["lr"], train, test, 0)
+    assert row["specificity"] == pytest.approx(0.95)
+    assert 0.6 < row["sensitivity"] < 0.8
+    assert row["sensitivity"] * 20 == pytest.approx(row["ppv"] * (row["sensitivity"] * 20 + 4))

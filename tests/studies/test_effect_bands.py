@@ -1,9 +1,15 @@
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import alrviz
 from alrviz.errors import RecipeError
 from alrviz.fitting.store import Store
+from alrviz.studies.core.effects_task import chooses
+from alrviz.studies.core.study_task import unpack
 
 RECIPE = alrviz.Recipe("lr", order=2, alpha=0.5)
 
@@ -24,6 +30,9 @@ def test_its_model_is_the_run_of_the_same_recipe(data, study):
         pass
     own = alrviz.interactions(run)
     assert np.allclose(study.interactions.pure.f, own.pure.f, atol=1e-6)
+    for found in (study.interactions, own):
+        w = found.quantity(found.number_of(found.columns[:2]), "w", 0, 1)
+        assert np.allclose(w, run.estimator().to_frame()["w"]["0"].loc[" & ".join(found.columns[:2])], atol=1e-6)
     assert study.interactions.has_heldout
     assert study.interactions.heldout.n_rows == own.heldout.n_rows
 
@@ -35,6 +44,9 @@ def test_its_model_is_the_run_of_the_same_recipe(data, study):
         alrviz.Recipe("hlr", order=2, alpha=(0.5, 2.0), discretize="smooth"),
         alrviz.Recipe("alr", order=2, alpha=0.5, missing="skip"),
         alrviz.Recipe("anje", order=2),
+        alrviz.Recipe("salr", order=2, alpha=0.5, keep=0.4),
+        alrviz.Recipe("hsalr", order=2, alpha=0.5, keep=0.6, selection="gain"),
+        alrviz.Recipe("hlr", order=2, alpha=1.0, keep=0.3),
     ],
     ids=lambda recipe: recipe.label,
 )
@@ -44,13 +56,31 @@ def test_every_family_has_bands(recipe):
     assert (found.frame()["outcome"] != "failed").all()
     f, importance = found.refits()
     assert f.shape == (4, *found.interactions.pure.f.shape)
-    assert np.allclose(importance[:, :, 0].sum(axis=1), 1.0, atol=1e-4)
+    shares = importance[:, :, 0].sum(axis=1)
+    assert np.allclose(shares, 1.0, atol=1e-4) or chooses(recipe), "a refit may choose tuples that the model has not"
     table = found.importance()
     assert (table["nats_low"] <= table["nats_high"]).all()
     first, second = found.interactions.classes[:2]
     own = found.effects(*table.index[:1], of=first, against=second)
     assert ((own["low"] <= own["median"]) & (own["median"] <= own["high"])).all()
     assert own["same_sign"].between(0, 1).all()
+
+
+def test_refits_that_choose_other_tuples_say_nothing_of_the_models(data):
+    recipe = alrviz.Recipe("salr", order=2, alpha=0.5, keep=3)
+    found = alrviz.effect_bands(data, recipe, refits=8, n_jobs=1).run()
+    run = alrviz.Run(data, recipe.replace(holdout=0.3, seed=0))
+    for _ in run.steps():
+        pass
+    own = alrviz.interactions(run)
+    assert found.interactions.names == own.names
+    assert np.allclose(found.interactions.pure.f, own.pure.f, atol=1e-6)
+    pairs = found.interactions.pure.sizes == 2
+    nats = found.refits()[1][:, pairs, 2]
+    assert (nats == 0).any(), "a pair that a refit left out"
+    assert (nats > 0).any(axis=1).all()
+    whole = alrviz.effect_bands(data, recipe.replace(keep=1.0), refits=2, n_jobs=1).run()
+    assert np.allclose(whole.refits()[1][:, :, 0].sum(axis=1), 1.0, atol=1e-4), "of all tuples none is left out"
 
 
 def test_the_numbers_depend_on_no_worker_and_on_the_seed_alone(data, study):
@@ -73,17 +103,60 @@ def test_what_was_kept_is_not_computed_again(data, study, tmp_path):
         assert (one == two).all()
 
 
+CHILD = """
+import sys
+import alrviz
+from alrviz.fitting.store import Store
+recipe = alrviz.Recipe("lr", order=2, alpha=0.5)
+study = alrviz.effect_bands(alrviz.load_demo("led", 400), recipe, refits=40, n_jobs=1, keep=Store(sys.argv[1]))
+for row in study.rows():
+    print(row["draw"], flush=True)
+"""
+
+
+def test_a_process_that_is_killed_loses_no_refit_that_was_done(data, study, tmp_path):
+    path = tmp_path / "runs.sqlite"
+    with subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True) as child:
+        for _ in range(3):
+            assert child.stdout.readline()
+        child.send_signal(signal.SIGKILL)
+    again = alrviz.effect_bands(data, RECIPE, refits=40, n_jobs=1, keep=Store(path))
+    kept = again.recall()
+    assert 2 <= kept < 41, "the last one said may not have been written yet"
+    assert again.interactions is not None, "taken apart from what was kept"
+    again.run()
+    assert again.progress.done == 41
+    for mine, other in zip(study.refits(), again.refits(), strict=True):
+        assert (mine == other[:6]).all()
+
+
 def test_what_refits_would_choose_anew_is_refused(data):
     for recipe, words in (
-        (alrviz.Recipe("salr", order=2), "no cells that refits share"),
-        (alrviz.Recipe("hlr", order=2, keep=0.5), "no cells that refits share"),
+        (alrviz.Recipe("salr", order=2, unit="cell"), "no cells that refits share"),
+        (alrviz.Recipe("dlr"), "no cells that refits share"),
+        (alrviz.Recipe("salr", order=2, alpha=1.0, keep="auto"), "keep='auto'"),
         (alrviz.Recipe("lr", order="auto", alpha=1.0), "order='auto'"),
+        (alrviz.Recipe("hlr", order=2, alpha=1.0, discretize="auto"), "expected 'smooth' or 'mdl'"),
         (alrviz.Recipe("alr", order=2, unseen="m-estimate"), "unseen='m-estimate'"),
     ):
         with pytest.raises(RecipeError, match=words):
             alrviz.effect_bands(data, recipe)
     with pytest.raises(RecipeError, match="refits=-1"):
         alrviz.effect_bands(data, RECIPE, refits=-1)
+
+
+def test_refits_are_unpacked_once_each_and_kept_in_single_precision(data, monkeypatch):
+    from alrviz.studies.protocols import effect_bands as module
+
+    unpacked = []
+    monkeypatch.setattr(module, "unpack", lambda packed: unpacked.append(packed) or unpack(packed))
+    found = alrviz.effect_bands(data, RECIPE, refits=3, n_jobs=1).run()
+    first, second = found.interactions.classes[:2]
+    for name in found.importance().index[:5]:
+        assert found.effects(name, of=first, against=second)["low"].notna().all()
+    assert len(unpacked) == 4
+    assert {drawn.dtype.name for drawn in found._drawn.values()} == {"float32"}
+    assert not any(result.predicted for _, result in found.results())
 
 
 def test_a_model_without_refits_has_no_bands(data):

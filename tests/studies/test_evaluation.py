@@ -1,6 +1,8 @@
 """Evaluation by hand and beside scikit-learn: confusion, figures at a threshold, groups, weights, classes absent."""
 
 import itertools
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -150,7 +152,10 @@ def test_groups_beside_each_other():
         interval = binomtest(wrong, int(rows.sum())).proportion_ci(method="wilson")
         assert (part.rows, part.error) == (rows.sum(), pytest.approx(wrong / rows.sum()))
         assert (part.low, part.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+        assert part.shares_error == pytest.approx(1 - np.bincount(y[rows]).max() / rows.sum())
         assert part.log_loss == pytest.approx(metrics.log_loss(y[rows], p[rows], labels=[0, 1, 2]))
+        own = np.tile(np.bincount(y[rows], minlength=3) / rows.sum(), (rows.sum(), 1))
+        assert part.shares_log_loss == pytest.approx(metrics.log_loss(y[rows], own, labels=[0, 1, 2]))
         assert part.sensitivity == pytest.approx(metrics.recall_score(y[rows] == 1, p[rows].argmax(axis=1) == 1))
     assert table.rows.sum() == 300
     assert len(found.groups("size")) == 4, "numbers by quarters"
@@ -164,8 +169,26 @@ def test_groups_beside_each_other():
     assert len(many) == 13
     assert many.group.iloc[-1] == OTHER
     assert found.groups([None if k < 30 else "a" for k in range(300)]).rows.tolist() == [270, 30]
+    ordered = pd.Categorical(["low", "high", "high"] * 100, categories=["low", "mid", "high"], ordered=True)
+    in_order = replace(found, X=X.assign(grade=ordered)).groups("grade")
+    assert in_order.group.tolist() == ["low", "high"], "levels with an order stand in it"
     with pytest.raises(TableError, match="no column is called 'color'; did you mean 'colour'"):
         found.groups("color")
+
+
+def test_the_calibration_error_that_chance_gives():
+    """Of right probabilities it is the mean over draws of the classes."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, 200)
+    p = np.column_stack([1 - p, p])
+    draws = [of(p, np.array(["a", "b"])[(rng.random(200) < p[:, 1]).astype(int)], ["a", "b"], None) for _ in range(200)]
+    assert draws[0].chance_ece() == pytest.approx(np.mean([one.summary().ece for one in draws]), rel=0.06)
+    for unit in (1 / 200, 1000.0):  # whatever rows are weighed in
+        again = replace(draws[0], weight=np.full(200, unit))
+        assert again.chance_ece() == pytest.approx(draws[0].chance_ece(), rel=0.01)
+    uneven = [replace(one, weight=1 + 20 * (np.arange(200) % 10 == 0)) for one in draws]
+    assert uneven[0].chance_ece() == pytest.approx(np.mean([one.summary().ece for one in uneven]), rel=0.06)
+    assert uneven[0].chance_ece() > 1.3 * draws[0].chance_ece()
 
 
 def test_the_worst_rows_come_first():
@@ -283,3 +306,60 @@ def test_columns_without_names_are_called_by_their_numbers():
     X, y = np.arange(40).reshape(20, 2) % 3, np.arange(20) % 2
     found = alrviz.evaluate(alrviz.NaiveBayesClassifier().fit(X, y), X, y)
     assert found.groups("1").rows.sum() == 20
+
+
+def test_a_run_over_batches_is_judged_on_some_of_its_held_out_rows(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+    monkeypatch.setattr("alrviz.studies.protocols.evaluate.MOST", 100)
+    data = alrviz.load_demo("monks-1")
+    data.frame.to_parquet(tmp_path / "monks.parquet")
+    run = alrviz.Run(alrviz.open_table(tmp_path / "monks.parquet"), alrviz.Recipe("anje", order=1, holdout=0.5))
+    with pytest.raises(alrviz.AlrvizError):
+        alrviz.evaluate(run)
+    run.start()
+    run.join()
+    found = alrviz.evaluate(run)
+    assert len(found.y) == 100
+    assert re.search(r"100 of 2\d\d held-out rows are judged, drawn at random", found.notes[0])
+    rows = found.X.astype(data.X.dtypes.to_dict())
+    np.testing.assert_allclose(found.log_p, run.estimator().predict_log_proba(rows), atol=1e-12)
+    unheld = alrviz.Run(run.dataset, alrviz.Recipe("anje", order=1, holdout=0.0))
+    unheld.start()
+    unheld.join()
+    assert alrviz.evaluate(unheld).what.startswith("training rows")
+
+
+def test_what_cannot_be_judged_is_refused_with_the_reason():
+    with pytest.raises(TableError, match="probabilities of 2 rows are no numbers"):
+        of([0.3, np.nan, np.nan], ["yes", "no", "no"])
+    with pytest.raises(TableError, match="two classes are called '1'"):
+        of([0.3, 0.4], ["1", "1"], [1, "1"])
+    data = alrviz.load_demo("xor", 100)
+    model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
+    with pytest.raises(
+        TableError, match="'bit_1' is a column that the model sees; expected that of the class, 'class'"
+    ):
+        alrviz.evaluate(model, data, "bit_1")
+
+
+def test_a_run_over_batches_is_taken_apart_and_reported_by_some_of_its_rows(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+    monkeypatch.setattr("alrviz.studies.effects.interactions.MOST_ROWS", 150)
+    data = alrviz.load_demo("monks-1")
+    data.frame.to_parquet(tmp_path / "monks.parquet")
+    stream = alrviz.open_table(tmp_path / "monks.parquet")
+    run = alrviz.Run(stream, alrviz.Recipe("hlr", order=2, alpha=1.0, holdout=0.3))
+    run.start()
+    run.join()
+    found = alrviz.interactions(run)
+    assert found.encoded.n_rows == 150
+    assert found.has_heldout
+    assert re.search(r"Measured on 150 of \d+ training rows, drawn at random\.$", found.sentence())
+    scores = found.pure.scores(found.encoded.codes)
+    own = run.model.scores(found.encoded.codes)
+    np.testing.assert_allclose(scores, own - own.mean(axis=1, keepdims=True), atol=1e-10)
+    alrviz.save_report(run, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "of a table of 432 rows" in text
+    assert "is read in batches: what stands here of columns and classes is counted on a sample" in text
+    assert "alrviz.open_table(FILE" in text

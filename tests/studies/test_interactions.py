@@ -51,6 +51,38 @@ def test_every_score_table_is_taken_apart_exactly(mixed, recipe):
     assert row.of == model.predict(new.iloc[[3]])[0]
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_dlr_is_taken_apart_into_its_columns(mixed, classes):
+    """Exactly so on rows it knows and on others, with gaps and numbers and levels that it has not seen."""
+    _, X, y, new = mixed
+    y = y if classes == 2 else np.where(X["smoker"].astype(str) == "yes", "third", y)
+    model = alrviz.DLRClassifier(alpha=1.0).fit(X, y)
+    found = alrviz.interactions(model, alrviz.Dataset.from_arrays(X, y))
+    assert found.names == list(X)
+    log_p = model.predict_log_proba(X)
+    scores = found.pure.scores(found.encoded.codes)
+    assert np.allclose(np.diff(scores, axis=1), np.diff(log_p, axis=1), atol=1e-10)
+    for t in range(len(found.names)):
+        cells = found.pure.cells_of(t)
+        assert np.allclose(found.pure.rows[cells] @ found.pure.f[cells], 0.0, atol=1e-8)
+    importance = found.importance()
+    assert importance["share"].sum() == pytest.approx(1.0, abs=1e-9)
+    strange = new.iloc[[2]].assign(temperature=55.25, pressure=np.nan)
+    for row in (new.iloc[[0]], strange):
+        said = found.row(row)
+        own = dict(zip(model.classes_, model.predict_log_proba(row)[0], strict=True))
+        assert said.log_odds == pytest.approx(own[said.of] - own[said.against], abs=1e-10)
+    changed = found.row(3, changes={"temperature": 55.25})
+    own = dict(zip(model.classes_, model.predict_log_proba(X.iloc[[3]].assign(temperature=55.25))[0], strict=True))
+    assert changed.log_odds == pytest.approx(own[changed.of] - own[changed.against], abs=1e-10)
+    own = -model.predict_log_proba(X)[np.arange(len(y)), np.searchsorted(model.classes_, y)].mean()
+    muted = found.mute("temperature")["log_loss"]
+    assert muted["all"] == pytest.approx(own, abs=1e-10)
+    assert muted["muted"] - muted["all"] == pytest.approx(importance.loc["temperature", "loss"], abs=1e-10)
+    assert len(found.lacking()) == 10
+    assert "Main effects carry 100%" in found.sentence()
+
+
 def test_columns_may_be_called_like_tuples_of_others(mixed):
     _, X, y, _ = mixed
     names = ["R & D", "sales", "R", "D", "sales & R"]
@@ -65,6 +97,30 @@ def test_columns_may_be_called_like_tuples_of_others(mixed):
     assert len(found.row(X.iloc[[0]]).frame.index.unique()) == 15
 
 
+def test_classes_are_matched_by_one_rule(mixed):
+    """What `evaluate` takes of numbers and texts is taken apart too."""
+    _, X, y, _ = mixed
+    data = alrviz.Dataset.from_arrays(X, (y == y[0]).astype(int))
+    for labels in (data.y.astype(float), data.y.astype(int), data.y.astype(int).astype(bool)):
+        model = alrviz.LRClassifier(order=1).fit(X, labels)
+        if labels.dtype != bool:
+            assert alrviz.interactions(model, data).encoded.y.tolist() == alrviz.evaluate(model, data).y.tolist()
+    with pytest.raises(TableError, match=r"class '1' of .* none of the model's; expected some of 'False', 'True'"):
+        alrviz.interactions(model, data)
+
+
+def test_a_pair_that_the_model_has_not_is_in_the_sentence_and_a_constant_column_nowhere():
+    data = alrviz.load_demo("xor")
+    X = data.X.assign(same="a")
+    found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(X, data.y), alrviz.Dataset.from_arrays(X, data.y))
+    assert "Not in the model, and predicted to lower held-out log loss (nats a row): bit_1 & bit_2" in found.sentence()
+    assert not [name for table in (found.lacking(), found.associations()) for name in table.index if "same" in name]
+    assert "left" not in found.importance()
+    assert found.importance()["nats"]["same"] == 0.0
+    with pytest.raises(RecipeError, match="order=5 does not fit; expected 1 to 4"):
+        found.lacking(5)
+
+
 def test_a_row_of_weight_two_is_the_row_twice(mixed):
     data, X, y, _ = mixed
     model = alrviz.LRClassifier(order=2).fit(X, y)
@@ -73,8 +129,8 @@ def test_a_row_of_weight_two_is_the_row_twice(mixed):
     weights = np.r_[np.full(100, 2.0), np.ones(100), np.zeros(100)]
     once = Interactions(model._model, model.encoder_, replace(once.encoded, weights=weights), None)
     pd.testing.assert_frame_equal(
-        once.importance().sort_index().drop(columns=["cells", "left"]),
-        twice.importance().sort_index().drop(columns=["cells", "left"]), atol=1e-9,
+        once.importance().sort_index().drop(columns="cells"),
+        twice.importance().sort_index().drop(columns="cells"), atol=1e-9,
     )  # fmt: skip
     muted = [found.mute("region").drop(columns="ece") for found in (once, twice)]  # its bins may part equal rows
     pd.testing.assert_frame_equal(*muted, atol=1e-9)

@@ -10,7 +10,8 @@ from scipy.stats import binom
 import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError
-from alrviz.studies.effects.lacking import associations, lacking
+from alrviz.stop import NEVER
+from alrviz.studies.effects.lacking import Counted, associations, lacking
 
 
 def table(seed, n, levels, classes, strength=0.0, order=2):
@@ -108,3 +109,28 @@ def test_interactions_name_what_is_lacking():
         whole.lacking()
     with pytest.raises(RecipeError, match="expected 1 to 4"):
         found.associations(5)
+
+
+@pytest.mark.parametrize("levels", [[4, 3], [5, 4, 3], [3, 3, 2, 3]])
+@pytest.mark.parametrize("rows", [12, 40, 4000])
+def test_degrees_of_freedom_are_cells_less_the_rank_of_their_slices(levels, rows):
+    encoded, every = table(rows, rows, levels, 3), tuple(range(len(levels)))
+    counted = Counted.of(encoded, [every], 1, NEVER)
+    begin, end = counted.index.begin[counted.tuples[0]], counted.index.begin[counted.tuples[0] + 1]
+    looked = np.random.default_rng(rows).random((len(counted.index.local), 3)) < 0.7
+    ranks = []
+    for k in range(3):
+        at = counted.slices.at[begin:end][looked[begin:end, k], : len(levels)]
+        slices = np.zeros((len(at), at.max() + 1))
+        slices[np.arange(len(at))[:, None], at] = 1.0
+        ranks.append(len(at) - np.linalg.matrix_rank(slices))
+    assert counted.free(looked, np.full(looked.shape, 2 / 3))[0] == pytest.approx(sum(ranks) * 2 / 3)
+    if rows == 4000:  # all cells
+        whole = counted.free(np.ones_like(looked), np.full(looked.shape, 2 / 3))
+        assert whole[0] == pytest.approx(2 * np.prod(np.array(levels) - 1))
+
+
+def test_triples_of_which_few_cells_are_filled_are_not_silenced():
+    found = [_tested(table(seed, 3000, [9, 8, 7], 2), order=3, alpha=0.05) for seed in range(10)]
+    ratio = np.concatenate([one["chi2"] / one["df"] for one in found])
+    assert 0.75 < ratio.mean() < 1.1

@@ -81,7 +81,7 @@ small(rounds=10, keep=sys.argv[1]).run()
 """
 
 
-@pytest.mark.parametrize("after", [1, 7])
+@pytest.mark.parametrize("after", [1, pytest.param(7, marks=pytest.mark.slow(reason="as after the first fit"))])
 def test_a_process_killed_in_the_middle_loses_nothing_and_nothing_is_computed_twice(tmp_path, calls, after):
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE)
     store = Store(tmp_path)

@@ -25,6 +25,7 @@ def test_it_says_how_good_the_model_is(found):
     view = alrviz.EvaluationView(found)
     assert "of the 479 held-out rows are predicted wrongly" in view.sentence.object
     assert view.label == "negative"
+    assert "average precision, of negative" in view._numbers_html(), "two classes have two of it"
     assert not view.slider.visible, "nothing to drag where the most probable class is predicted"
     np.testing.assert_array_equal(view.matrix.plot["cells"].data["rows"], found.confusion().to_numpy().ravel())
 
@@ -61,6 +62,32 @@ def test_the_cost_of_a_miss_is_dragged(found):
     view.rule = "most"
     assert np.isnan(view.figures_at.threshold)
     assert view.figures_at.tp == found.confusion().loc["negative", "negative"]
+
+
+def test_costs_of_each_class_said_to_be_each_other_are_typed():
+    rng = np.random.default_rng(0)
+    p, names = rng.dirichlet(np.ones(3), 200), ["a", "b<i>", "c"]
+    found = evaluation_of(np.log(p), names, np.array(names)[rng.integers(0, 3, 200)], pd.DataFrame(index=range(200)))
+    view = alrviz.EvaluationView(found)
+    assert not view.grid.visible
+    view.rule = "costs"
+    assert view.grid.visible
+    assert not view.slider.visible
+    cells = view.matrix.plot["cells"].data
+    assert cells["rows"].tolist() == found.confusion().to_numpy().ravel().tolist(), "each error costs 1"
+    view.grid[0][2].value = 9.0
+    assert view.grid[0][2].label == "a as c"
+    costs = np.array([[0, 1, 9], [1, 0, 1], [1, 1, 0]])
+    expected = found.decided(costs=costs)
+    assert view.matrix.plot["cells"].data["rows"].tolist() == expected.confusion().to_numpy().ravel().tolist()
+    assert f"A row costs {expected.cost(costs):.4g} on average" in view.told.object
+    view.watch(evaluation_of(np.log(p[:, :2]), names[:2], ["a", "b<i>"] * 100, pd.DataFrame(index=range(200))))
+    assert (view.costs, len(view.grid)) == ([], 2), "others' costs are not these classes'"
+    view.watch(
+        evaluation_of(np.full((9, 9), -np.log(9)), list("abcdefghi"), list("abcdefghi"), pd.DataFrame(index=range(9)))
+    )
+    assert view.rule == "most", "81 numbers are not asked for"
+    assert "Costs" not in view.rules.options
 
 
 def test_pictures_and_their_numbers(found):

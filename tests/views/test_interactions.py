@@ -2,9 +2,13 @@
 
 import csv
 import io
+from functools import partial
 
 import numpy as np
 import pytest
+from bokeh.document import Document
+from bokeh.io.doc import patch_curdoc
+from bokeh.plotting import figure
 
 import alrviz
 from tests.views.studied import until
@@ -26,7 +30,7 @@ def view(study):
 def test_the_most_important_tuple_is_shown_first(view, study):
     assert view.table.index[0] == "bit_1 & bit_2"
     bars = view.ranked.picture["bars"]
-    assert bars["name"][0] == "▸ bit_1 & bit_2"
+    assert bars["name"][0] == "» bit_1 & bit_2"
     assert bars["low"][0] < bars["high"][0]
     cells = view.cells.picture["cells"]
     found = study.interactions
@@ -49,7 +53,7 @@ def test_a_press_on_a_bar_or_a_cell_chooses_its_tuple(view):
     assert view.cells.picture["bars"]["name"] == ["0", "1"]
 
 
-@pytest.mark.parametrize("quantity", ["pure", "phi", "rows", "p", "theta"])
+@pytest.mark.parametrize("quantity", ["pure", "phi", "w", "rows", "p", "theta"])
 def test_every_quantity_is_shown_of_tuples_of_any_size(view, quantity):
     view.quantity = quantity
     for name in ("bit_1", "bit_1 & bit_2", "bit_1 & bit_2 & bit_3"):
@@ -71,7 +75,7 @@ def test_shares_of_the_class_are_counted(view, study):
 def test_muting_shows_the_held_out_figures_at_once(view):
     before = view.losses.loc["all", "log_loss"]
     view.mutes.value = ["bit_1 & bit_2"]
-    assert view.muted == ["bit_1 & bit_2"]
+    assert view.muted == [view.found.number_of("bit_1 & bit_2")]
     assert view.losses.loc["muted", "log_loss"] > before + 0.1
     assert "without bit_1 &amp; bit_2" in view.muting.object
     assert len(view.curve.picture["now"]["y"]) == 2
@@ -83,15 +87,105 @@ def test_muting_shows_the_held_out_figures_at_once(view):
 
 def test_a_row_is_taken_apart_and_its_levels_are_tried(view):
     view.row = 5
-    bars = view.sum.picture["bars"]
-    assert sum(bars["value"]) == pytest.approx(view.explanation.log_odds)
+    row = view.one_row
+    bars = row.sum.picture["bars"]
+    assert sum(bars["value"][:-1]) == pytest.approx(view.explanation.log_odds)
+    assert bars["end"][-2:] == pytest.approx([view.explanation.log_odds] * 2)
+    assert bars["zero"][1:-1] == pytest.approx(bars["end"][:-2])
     view.column = 0
     other = view.explanation.what_if("bit_1")[view.explanation.of]
-    assert view.levels.picture["bars"]["value"] == pytest.approx(other.tolist())
-    view.worst.clicks += 1
+    assert row.levels.picture["bars"]["value"] == pytest.approx(other.tolist())
+    row.worst.clicks += 1
     encoded = view.found.encoded
     assert view.row == view.found.worst(1)[0]
-    assert f"Row {view.row:,} is of class <b>{view.found.classes[encoded.y[view.row]]}</b>" in view.told.object
+    assert f"Row {view.row:,} is of class <b>{view.found.classes[encoded.y[view.row]]}</b>" in row.told.object
+
+
+def test_levels_that_are_tried_add_up_and_are_taken_back(study):
+    found = study.interactions
+    view = alrviz.RowView(found, row=5)
+    part, own = view.part, view.explanation.log_odds
+    level = found.level(0, 5)
+    other = next(label for label in found.labels(0)[:-1] if label != level)
+
+    class At:
+        x, y = 0.5, len(part.level.options) - 0.5 - part.level.options.index(other)
+
+    part._pressed(At)
+    assert view.changes == {"bit_1": other}
+    assert part.level.value == other
+    assert part.undo.visible
+    expected = found.row(5, of="1", against="0", changes={"bit_1": other})
+    assert view.explanation.log_odds == pytest.approx(expected.log_odds)
+    assert sum(part.sum.picture["bars"]["value"][:-1]) == pytest.approx(expected.log_odds)
+    assert f"bit_1 were <b>{other}</b>" in part.told.object
+    assert f'"bit_1": "{other}"' in view.csv()
+    part.tried.value, part.level.value = 1, found.level(1, 5)  # what it is anyway
+    assert view.changes == {"bit_1": other}
+    part.undo.clicks += 1
+    assert view.changes == {}
+    assert view.explanation.log_odds == pytest.approx(own)
+    view.changes = {"bit_1": other}
+    part.rows.value = 6
+    assert view.changes == {}
+    view.dark = True
+    assert part.sum.picture.key[-1] is True
+    assert view.png()[:4] == b"\x89PNG"
+
+
+def test_what_was_taken_apart_before_is_shown_without_a_study(study):
+    data = alrviz.load_demo("xor")
+    found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    view = alrviz.InteractionsView(found, muted=["bit_1 & bit_2"])
+    assert view.body.visible
+    assert view.found is found
+    assert view.losses.loc["muted", "error"] > 0.4
+    assert "no bands" in view.key.object
+    view._numbers.open = True
+    for name in view._pictures:
+        assert view._pictures[name].picture is not None
+    view.watch(study)
+    assert view.found is study.interactions
+    assert "3 refits" in view.key.object
+    view.show_model(found, {"model": "mine.zip"})
+    assert view.found is found
+    assert "mine.zip" in view.origin("row").title
+    page = view.page().decode()
+    assert page.count("<svg") >= 6
+    assert "<script" not in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "Main effects carry" in page
+    assert "mine.zip" in view.csv_of_summary()
+
+
+def test_columns_of_tuples_are_dots(view):
+    view.labels = "dots"
+    picture = view.ranked.picture
+    first = [picture["dots"]["x"][k] for k in range(2)]
+    assert picture["spans"]["x0"][0] == min(first)
+    assert picture["spans"]["x1"][0] == max(first)
+    assert len(picture["dots"]["x"]) == sum(len(view.found.members(name)) for name in view.table.index[:16])
+    bars = picture["bars"]
+    spread = np.array(bars["at_value"]) - np.array(bars["zero"])
+    assert spread / spread[0] == pytest.approx(np.array(bars["value"]) / bars["value"][0])
+
+
+def test_triples_are_small_multiples(view):
+    view.subset = view.found.number_of(["bit_1", "bit_2", "bit_3"])
+    picture = view.cells.picture
+    assert picture["heads"]["words"] == ["bit_3 = 0", "bit_3 = 1"]
+    cells = picture["cells"]
+    assert len(cells["value"]) == 8
+    pure = view.found.quantity(view.subset, "pure", 1, 0)
+    assert sorted(cells["value"]) == pytest.approx(sorted(pure))
+    assert not set(zip(cells["left"][:4], cells["top"][:4], strict=True)) & set(
+        zip(cells["left"][4:], cells["top"][4:], strict=True)
+    )
+    column = view.found.columns.index("bit_3")
+    at = picture["cells"]["panel"].index("bit_3 = 1")
+    codes = view.found.encoded.codes
+    there = (codes[column] == 1) & (codes[0] == int(cells["up"][at])) & (codes[1] == int(cells["across"][at]))
+    assert cells["rows"][at] == there.sum()
 
 
 def test_the_tables_are_those_that_are_shown(view):
@@ -114,3 +208,24 @@ def test_bands_come_while_it_computes():
     assert view.table["nats_low"].notna().all()
     view.dark = True
     assert view.ranked.picture.key[-1] is True
+
+
+def _rendered(holoviews, element):
+    document = Document()  # of its own: another test's may be current, and gone
+    with patch_curdoc(document):
+        return holoviews.render(element, backend="bokeh")
+
+
+def test_pictures_are_holoviews_elements_that_compose(study):
+    holoviews = pytest.importorskip("holoviews", reason="HoloViews is not installed")
+    view = alrviz.InteractionsView(study, labels="dots")
+    parts = view.elements()
+    assert list(parts) == ["importance", "interactions", "effect", "kept-tuples", "row", "what-if"]
+    render = partial(_rendered, holoviews)
+    beside = render(parts["importance"] + parts["effect"])
+    assert len(list(beside.select({"type": figure}))) == 2
+    cells = parts["effect"].get(0)
+    assert cells["x0"].tolist() == pytest.approx(list(view.cells.picture["cells"]["left"]))
+    assert set(cells[cells.vdims[0]]) == set(view.cells.picture["cells"]["colour"])
+    together = parts["kept-tuples"] * holoviews.HLine(0.5)
+    assert len(render(together).renderers) >= 4

@@ -14,9 +14,11 @@ from sklearn.preprocessing import OrdinalEncoder
 
 import alrviz
 from alrviz.cli import main
+from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import split
 from alrviz.studies.protocols.report_facts import report_facts, report_of_run
-from alrviz.studies.statistics.evaluation import percent
+from alrviz.studies.statistics.evaluation import Evaluation, percent
+from alrviz.views.report.judged import calibration_sentence
 from alrviz.views.report.page import report_html
 
 
@@ -122,14 +124,25 @@ def test_a_run_is_reported_as_it_was_fitted(data):
     assert "No rows were held out" in report_html(report_of_run(unheld))
 
 
-def test_the_classifier_that_chooses_says_why(tmp_path):
+def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(alpha_folds, "COARSE", 100)
     data = alrviz.load_demo("monks-1")
     alrviz.save_report(data, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "Why this one:" in text
-    assert "were chosen by held-out log loss" in text
+    assert "were chosen by held-out log loss" in text.split("<section id='again'>")[1], "in the program's words, last"
+    model = re.search("<section id='model'>(.*?)</section>", text)[1]
+    one = r"(?:<td[^>]*>)([^<]+)</td>"
+    lines = re.findall(rf"<td>(single columns|pairs too \(taken\)|triples too)</td>{one}{one}", model)
+    assert [words for words, *_ in lines] == ["single columns", "pairs too (taken)", "triples too"]
+    assert float(lines[1][1]) < float(lines[0][1]), "monks-1 has a pair"
+    assert float(lines[1][2]) < float(lines[0][2])
+    assert lines[2][1] == "given up", "no fold but the first has judged it"
+    assert "a score table, by logistic regression: hlr n=2 " in text, "as it was settled, not n=auto"
     given = report_html(report_facts(data, alrviz.LRClassifier(order=2, alpha=1.0)))
     assert "Its settings were given" in given
+    tuned = report_html(report_facts(data, alrviz.LRClassifier(order=1, alpha="cv")))
+    assert "chosen by cross-validation; other settings were given" in tuned
     assert "Why this one:" not in given
 
 
@@ -155,6 +168,50 @@ def test_many_classes_numbers_and_names_that_are_hostile():
     assert "Classes most often confused" in text
 
 
+def test_what_chance_gives_is_not_said_to_be_found():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 3, (400, 4)), columns=list("abcd")).astype(str)
+    frame["day"] = pd.date_range("2020-01-01", periods=400).astype(str)
+    frame["class"] = np.where(frame.a == "1", "x", np.where(rng.random(400) < 0.1, "rare", "y"))
+    data = alrviz.read_table(frame, target="class")
+    page = report_html(report_facts(data, alrviz.LRClassifier(order=2, alpha=20.0)))
+    _, text = read(page)
+    assert "no single one of the pairs lowers held-out log loss by more than chance gives" in text
+    assert "Effect of a &amp; b" not in page
+    assert "It never predicts rare (" in text, "a class that is always less probable"
+    assert "Rows are held out at random, of all dates of 'day'" in text
+    made = report_facts(data.split_by(time="day"), alrviz.LRClassifier(order=1))
+    assert made.evaluation.summary().ece > 0.03
+    page = report_html(made)
+    assert "There are too few rows to tell whether its probabilities can be trusted" in page, "100: chance gives that"
+    assert "all dates of 'day'" not in page
+
+
+@pytest.mark.parametrize(("rows", "wrong", "words"), [
+    (40, False, "There are too few rows to tell whether its probabilities can be trusted"),
+    (40, True, "Its probabilities are not to be trusted"),
+    (4000, False, "Its probabilities can be taken at their word"),
+])  # fmt: skip
+@pytest.mark.parametrize("unit", [None, 1e-4])
+def test_what_few_rows_cannot_tell_is_not_called_trust(rows, wrong, words, unit):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, rows)
+    y, said = (rng.random(rows) < p).astype(int), np.where(p < 0.5, 0.99, 0.01) if wrong else p
+    weight = None if unit is None else np.full(rows, unit)
+    log_p = np.log(np.column_stack([1 - said, said]))
+    sentence = calibration_sentence(Evaluation(("a", "b"), log_p, y, pd.DataFrame(index=range(rows)), weight))
+    assert sentence.startswith(words)
+    assert ("too sure of itself" in sentence) == wrong
+
+
+def test_a_column_that_tells_the_class_is_told_first():
+    frame = alrviz.load_demo("monks-1").frame
+    data = alrviz.read_table(frame.assign(told=frame["class"]), target="class")
+    page = report_html(report_facts(data, alrviz.LRClassifier(order=1)))
+    short = re.search("<section id='summary'>(.*?)</section>", page)[1]
+    assert "<b>Beware</b>: &#x27;told&#x27; alone almost tells the class; is that known beforehand?</li>" in short
+
+
 def test_later_rows_may_have_a_class_of_their_own_and_a_hostile_column_to_be_split_by():
     n, evil = 300, "<img src=x onerror=alert(1)>"
     rng = np.random.default_rng(0)
@@ -177,6 +234,10 @@ def test_the_command_writes_it(tmp_path, capsys):
     assert "the report is" in capsys.readouterr().out
     assert "CC0" in out.read_text()
     assert main([*said, "--card", "licens=CC0"]) == 2
+    column = alrviz.load_demo("monks-1").columns[0].name
+    assert main([*said, "--groups", column]) == 0
+    assert f".split_by(groups={column!r})" in html.unescape(out.read_text())
+    assert main([*said, "--time", "when"]) == 2
     with pytest.raises(SystemExit, match="2"):
         main([*said, "--seed", "-1"])
     assert main(["report", str(tmp_path / "monk.csv"), "-o", str(out)]) == 2

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.dataset import Column, Dataset, Table
 from alrviz.data.encode import Encoder, lost_text
+from alrviz.data.encoded import Encoded
 from alrviz.data.interpret import RawTable, Values, of_type
 from alrviz.data.limits import OWN_LIMITS
 from alrviz.data.options import ReadOptions
@@ -198,6 +199,18 @@ class CodedTable:
     def names(self) -> tuple[str, ...]:
         """The columns' names."""
         return tuple(column.name for column in self.encoder.columns_)
+
+    def some_rows(self, part: str, most: int) -> Encoded:
+        """Return rows of "train" or "held", at most so many: they lie in an order drawn at random."""
+        chunks, taken = [], 0
+        for chunk in self.cache.chunks(part):
+            chunks.append(chunk)
+            taken += len(chunk.y)
+            if taken >= most:
+                break
+        codes = np.concatenate([chunk.codes for chunk in chunks], axis=1)[:, :most]
+        y = np.concatenate([chunk.y for chunk in chunks])[:most].astype(np.int32)
+        return Encoded(codes, y, np.ones(len(y)), self.levels, self.classes, self.names)
 
     @property
     def notes(self) -> list[str]:

@@ -130,6 +130,7 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
         "quantile": "quantiles",
         "uniform": "equal widths",
         "smooth": "smooth levels",
+        "auto": "smooth or MDL",
         None: "every value",
     },
     "cross_tuning": {True: "early stopping by cross-validation", False: "until convergence"},

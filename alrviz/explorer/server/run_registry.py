@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from alrviz.errors import AlrvizError
+from alrviz.explorer.server.classes import Classes
 from alrviz.explorer.server.jobs import Job, StudyJob
 from alrviz.explorer.server.limits import ServerLimits, below, limits_from
 from alrviz.explorer.server.shares import Shares
@@ -92,9 +93,11 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Bytes it takes, as far as is known: its price, in which the weights kept along the way are, and its steps."""
+        """Bytes it takes, as far as is known: its price, in which the weights kept along the way are, the tables that
+        its models score rows with, and its steps.
+        """
         prices = [getattr(run, "price", None) for run in self.job.runs]
-        return max(self.bytes, sum(price.bytes for price in prices if price is not None)) + self.grown
+        return max(self.bytes, sum(price.booked for price in prices if price is not None)) + self.grown
 
     @property
     def grown(self) -> int:
@@ -131,7 +134,7 @@ class Registry:
     """All runs of a process.
 
     Args:
-        limits: the caps; `tables` holds the files of the same owners under them.
+        limits: the caps; `tables` holds the files of the same owners under them, `classes` their classes.
         clock: seconds, monotonic; a test brings its own.
         timer: whether a thread of the registry's own sweeps once a second while something runs.
     """
@@ -141,6 +144,7 @@ class Registry:
     ):
         self.limits = limits or limits_from()
         self.tables = UploadedTables(self.limits, clock)
+        self.classes = Classes(clock, timer)
         self._clock = clock
         self._timer = timer
         self._entries: dict[str, Entry] = {}

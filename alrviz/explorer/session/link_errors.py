@@ -67,6 +67,8 @@ def _unread(key: str, text: str, value: object) -> Iterable[str]:
 
 def _none_of(key: str, text: str, choices: Iterable[str]) -> str:
     every = [choice for choice in choices if choice]
+    if not every:
+        return f"its page has no {key} {_short(text)!r}"
     if near := get_close_matches(text, every, n=3, cutoff=0.5):
         return f"there is no {key} {_short(text)!r} (nearest: {', '.join(near)})"
     more = ", ..." if len(every) > LISTED else ""

@@ -17,9 +17,11 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import param
+from param.parameterized import Watcher
 
 from alrviz import __version__
 from alrviz.data.stream.table import Stream
+from alrviz.errors import AlrvizError
 from alrviz.explorer.server.jobs import Job, StudyJob
 from alrviz.explorer.server.run_registry import Entry, Registry
 from alrviz.explorer.server.tables import FileLink, Upload
@@ -61,6 +63,7 @@ class Session(TableLoading):
     revisited = param.Event(doc="The reader has come back to another question or race, which are set.")
     drawn: "Sketch | None" = param.Parameter(default=None, doc="Points drawn in place of the map's rows, or none.")
     fit: "Entry | None" = param.Parameter(default=None, doc="The run of the map shown.")
+    asking = param.Boolean(default=False, doc="Whether a lesson's question is open: nothing runs before its answer.")
 
     def __init__(
         self,
@@ -84,18 +87,41 @@ class Session(TableLoading):
         self.open_drawer: Callable[[bool], None] = lambda open: None
         self._watched = time.monotonic()
         self._left: dict[str, dict[str, object]] = {}  # what pages that were left had for themselves
+        self._watchers: dict[str, list[Watcher]] = {}  # what pages and their parts follow, by page
         self.param.watch(lambda event: self._page_turned(event.old, event.new), "page")
+
+    # ---- pages' subscriptions ------------------------------------------------------------------------------------
+
+    def subscribe(self, call: Callable[..., object], names: str | list[str], page: str = "") -> None:
+        """Call a function whenever one of these changes, until its page (by default the one shown) is closed."""
+        self._watchers.setdefault(page or self.page, []).append(self.param.watch(call, names))
+
+    def unsubscribe(self, page: str) -> None:
+        """Tell a page nothing any more: it is closed."""
+        for watcher in self._watchers.pop(page, []):
+            self.param.unwatch(watcher)
 
     # ---- links -------------------------------------------------------------------------------------------------
 
     def apply(self, state: State, told: str = "") -> None:
-        """Show what a link asks for; `told` is what is to be said of it."""
+        """Show what a link asks for; `told` is what is to be said of it.
+
+        In a session that shows something already, a table that stays is not opened again, and what runs is left to the
+        registry, as if the page had been loaded: nobody looks at it.
+        """
+        shown, at_rest = self.state, self.dataset is not None and self.loading is None
+        same = at_rest and all(getattr(state, name) == getattr(shown, name) for name in OF_TABLES)
+        same = same and (self.own_choice or state.page == self.page)
+        self._left[state.page] = {name: getattr(state, name) for name in OF_PAGES}
         self.param.update({name: getattr(state, name) for name in OF_SESSION})
         self.param.update({name: getattr(state, name) for name in (*OF_MAPS, *OF_PAGES)})
         self.fit = self.registry.find(state.fit, self.owner)
-        self.source = Source(kinds=dict(state.kinds), split=state.split)
+        self.studies.clear()
         self._find_race(state)
-        self._open_table(state)
+        if not same:
+            self.source = Source(kinds=dict(state.kinds), split=state.split)
+            self.param.update(dataset=None, drawn=None, pending=None, wanted=None)
+            self._open_table(state)
         self.told = told or self.sample_note
 
     def _find_race(self, state: State) -> None:
@@ -271,6 +297,8 @@ class Session(TableLoading):
         return write_link(self.state.replace(fit="", run="", kept=""))
 
     def _exchange(self, before: Entry | None, job: Job, bytes: int, threads: int) -> Entry:
+        if self.asking:
+            raise AlrvizError("the lesson's question is still open: answer it, then Run is free")
         entry = self.registry.add(job, self.owner, bytes=bytes, threads=threads)
         self._put_away(before)
         return entry

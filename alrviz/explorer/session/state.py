@@ -107,7 +107,7 @@ def _read_axes(text: str) -> tuple[int, ...]:
 
 
 def _read_view(text: str) -> tuple[tuple[str, str], ...]:
-    found = (re.fullmatch(r"([a-z_]{1,20})\.([A-Za-z0-9_-]{1,40})", part, re.ASCII) for part in text.split("~")[:8])
+    found = (re.fullmatch(r"([a-z_]{1,20})\.([A-Za-z0-9_-]{1,200})", part, re.ASCII) for part in text.split("~")[:8])
     return tuple((match[1], match[2]) for match in found if match)
 
 
@@ -152,6 +152,8 @@ class State:
     """What a session shows: all that a link may hold, in its order."""
 
     page: str = link("convergence", "Slug of the page.", of=SESSION)
+    lesson: str = link("", "Slug of the lesson that goes with it.", of=SESSION)
+    step: int = link(1, "The step of the lesson.", partial(_clamped, 1, 1_000, 1), of=SESSION)
     data: str = link("", 'Name of a demo set; "" for the page\'s own, and while `file` is set.')
     rows: int | None = link(
         None, "Rows asked of the demo's generator, or None for its own number.", partial(_clamped, 1, 1_000_000, None),
@@ -196,6 +198,7 @@ class State:
         write_recipes, key="of", of=STUDY, parts="~",
     )  # fmt: skip
     folds: str = link("", 'Slug of its rounds and folds ("2x5"), "" for its page\'s own.', of=STUDY)
+    references: str = link("", 'Slug of what orders are judged beside, "" for the page\'s own.', key="refs", of=STUDY)
     refits: str = link("", 'Slug of how many refits its bands are of, "" for its page\'s own.', of=STUDY)
     sizes: str = link("", 'Slug of its training sizes in % ("25-50-100"), "" for its page\'s own.', of=STUDY)
     theta: str = link("", 'Slug of where learners row by row take log theta from, "" for its page\'s own.', of=STUDY)

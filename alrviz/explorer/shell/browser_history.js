@@ -1,6 +1,6 @@
 /* The browser's Back and Forward: what is looked at is an entry of its history; a setting changes the entry.
 
-   That is the page or a tab of it, the table, and of races the question and the orders. Panel's `Location` makes an entry
+   That is the page or a tab of it, the table, and of races the question and the orders; in a lesson its step. Panel's `Location` makes an entry
    of every change of the address and does not listen when the reader goes through them. Back shows what the entry is about
    (`Session.visit`); other settings are as they are by now, and the entry takes them on.
 
@@ -9,9 +9,9 @@
   const push = history.pushState.bind(history), replace = history.replaceState.bind(history);
   const place = (url) => {
     const asked = new URL(url, window.location.href).searchParams;
-    const races = (asked.get("page") || "FIRST") === "FIRST";
+    const lesson = asked.has("lesson"), races = !lesson && (asked.get("page") || "FIRST") === "FIRST";
     const orders = (asked.get("racers") || "").match(/_o\d+/g) || [];
-    const keys = ["tab", "data", "file", "points", ...(races ? ["q"] : [])];
+    const keys = ["tab", ...(lesson ? ["lesson", "step"] : ["data", "file", "points"]), ...(races ? ["q"] : [])];
     const said = keys.map((key) => asked.get(key) || "");
     return [asked.get("page") || "FIRST", ...said, ...(races ? orders : [])].join(" ");
   };

@@ -16,6 +16,7 @@ from alrviz.explorer.session.incoming_file import IncomingFile, too_large
 
 PIECE = 4_000_000  # bytes a message; Bokeh's limit is 20 MB, and smaller pieces keep the event loop free
 WORDS = "Your data: drop a file, or browse"
+TABLES = "CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx, also packed (gzip, zip ...). It stays in this server's memory."
 
 
 class DropStrip(pmui.FileInput):
@@ -29,7 +30,7 @@ class DropStrip(pmui.FileInput):
         begun: returns the arrival that takes the pieces of the next file.
         taken: called with the file's name and bytes.
         refused: called with a `TableError`.
-        words: what is on it.
+        words: what is on it. description: of the files that are taken.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class DropStrip(pmui.FileInput):
         taken: Callable[[str, bytes], None],
         refused: Callable[[Exception], None],
         words: str = WORDS,
+        description: str = TABLES,
         **params: object,
     ):
         self._limit, self._begun, self._taken, self._refused = limit, begun, taken, refused
@@ -52,8 +54,7 @@ class DropStrip(pmui.FileInput):
             multiple=False,
             variant="outlined",
             color="primary",
-            description="CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx, also packed (gzip, zip ...). It stays in this "
-            "server's memory.",
+            description=description,
             sx={
                 "borderStyle": "dashed",
                 "borderRadius": "8px",

@@ -16,9 +16,11 @@ from alrviz import __version__
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.button_list import Button, ButtonList
+from alrviz.explorer.shell.class_panel import ClassPanel
 from alrviz.explorer.shell.drop_strip import DropStrip
 from alrviz.explorer.shell.glossary import glossary_html
 from alrviz.explorer.shell.lazy_dialog import LazyDialog
+from alrviz.explorer.shell.lesson_dialog import LessonDialog
 from alrviz.explorer.shell.notices import Notice
 from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
 from alrviz.views.core.clipboard import copy_code
@@ -38,13 +40,32 @@ class Frame:
         session: whose notice and table are shown.
         pages: by slug, in the rail's order.
         dropped: called with the name and the bytes of a file that was dropped.
+        lesson: what stands beside the page, if anything: a lesson.
+        classes: the teacher's side of a class, beside the page.
     """
 
-    def __init__(self, session: Session, pages: "Mapping[str, Page]", dropped: Callable[[str, bytes], None]):
+    def __init__(
+        self,
+        session: Session,
+        pages: "Mapping[str, Page]",
+        dropped: Callable[[str, bytes], None],
+        classes: ClassPanel,
+        lesson: Viewable | None = None,
+    ):
         self.session, self._dropped, self._pages, self._slug = session, dropped, pages, ""
         self.notice = Notice(session)
         self._area = pn.Column(sizing_mode="stretch_both", margin=(12, 16))
-        self._outer = pn.Column(self.notice.heard, self.notice.panel, self._area, sizing_mode="stretch_both", margin=0)
+        self._classes = classes
+        self._area.css_classes = ["alrviz-area"]  # it gives way to what stands beside it
+        # Whatever holds the page's view, from the inside out.
+        beside: list[Viewable] = [self._area, classes.panel]
+        if lesson is not None:  # three columns are more than a projector has room for
+            classes.panel.css_classes = ["alrviz-of-lesson"]
+            classes.panel.margin = (12, 0, 0, 16)
+            beside = [pn.Column(classes.panel, lesson, margin=0, css_classes=["alrviz-stacked"]), self._area]
+        row = pn.Row(*beside, margin=0, css_classes=["alrviz-beside"])
+        self._outer = pn.Column(self.notice.heard, self.notice.panel, row, sizing_mode="stretch_both", margin=0)
+        self._around = [self._area, row, self._outer]
         self._opening = pn.pane.HTML(
             "", stylesheets=[theme.PANE_CSS, theme.PROGRESS_CSS], sizing_mode="stretch_width", margin=0
         )
@@ -52,6 +73,7 @@ class Frame:
         self._help = LazyDialog(_help_dialog)
         self._code = pn.pane.HTML("", stylesheets=[theme.PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._coded = LazyDialog(lambda: _dialog(self._code, "This page on another screen", "sm"))
+        self._made = LessonDialog(session)
         self._about = pn.pane.HTML(
             "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 20), align="center", css_classes=["alrviz-about"]
         )
@@ -73,9 +95,10 @@ class Frame:
         """Bring a page's view to the front; its drawer is closed and empty until it is asked for."""
         # A page as high as the window fills it; any other is as high as it is, and the window scrolls.
         mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
-        self._area.sizing_mode = self._outer.sizing_mode = mode
-        # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
-        self._area.styles = self._outer.styles = {"max-height": "none"} if mode == "stretch_width" else {}
+        for part in self._around:
+            part.sizing_mode = mode
+            # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
+            part.styles = {"max-height": "none"} if mode == "stretch_width" else {}
         # What is left is hidden, not taken out: its figures would be made anew when it comes back, and what is said to
         # them meanwhile would be about figures that the browser no longer has.
         if view not in self._area.objects:
@@ -86,6 +109,10 @@ class Frame:
         self._rail.here = slug
         self._slug = slug
         self._show_title()
+
+    def remove(self, view: Viewable) -> None:
+        """Take out the view of a page that is closed."""
+        self._area.remove(view)
 
     def show_opening(self, slug: str, failed: bool = False) -> None:
         """Mark a page whose view is still to be built, and say so in its place; or that it could not be built."""
@@ -127,12 +154,21 @@ class Frame:
         )
         tools = ButtonList(
             [
+                Button("class", "Class: students answer by phone", "groups"),
                 Button("copy", "Copy a link to what you see", "link", code=tell),
                 Button("code", "QR code of the link to what you see", "qr_code_2"),
+                Button("lesson", "Make a lesson from here", "post_add", mark="alrviz-seldom"),
+                Button(
+                    "present",
+                    "Present: the picture alone, in large",
+                    "slideshow",
+                    code="alrvizPresent()",
+                    mark="alrviz-seldom",
+                ),
                 Button("theme", "Light or dark", "contrast", code="window.alrvizToggleTheme()"),
                 Button("help", "Help: keys and words", "help_outline", mark="alrviz-key-help"),
             ],
-            lambda key: self._help.open() if key == "help" else self._show_code(),
+            self._press,
             align="center",
         )
         header = pn.Row(
@@ -150,7 +186,14 @@ class Frame:
             title="alrviz",
             header=[header],
             sidebar=[self._rail],
-            main=[self._outer, self._drawer, self._help.place, self._coded.place],
+            main=[
+                self._outer,
+                self._drawer,
+                self._help.place,
+                self._coded.place,
+                self._made.place,
+                self._classes.place,
+            ],
             sidebar_variant="permanent",
             sidebar_width=theme.RAIL,
             sidebar_resizable=False,
@@ -170,6 +213,10 @@ class Frame:
         with edit_readonly(page):
             page.busy = page.param.loading
         return page
+
+    def _press(self, key: str) -> None:
+        open_of = {"help": self._help.open, "code": self._show_code, "lesson": self._made.open}
+        {**open_of, "class": self._classes.open}[key]()
 
     def _show_code(self) -> None:
         """Show the QR code of the page's link."""

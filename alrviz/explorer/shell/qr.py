@@ -18,10 +18,10 @@ _TOO_LONG = (
 )
 
 
-def qr_html(link: str, *, named: bool = True) -> str:
+def qr_html(link: str, *, named: bool = True, high: str = "30vh") -> str:
     """Return the code of a link as an SVG, black on white on any ground; words where it is too long.
 
-    named: whether the link stands below it.
+    named: whether the link stands below it. high: how large it is at most, as CSS has it.
     """
     try:
         code = segno.make(link, error="m", micro=False)
@@ -29,7 +29,7 @@ def qr_html(link: str, *, named: bool = True) -> str:
         return _TOO_LONG
     svg = code.svg_inline(omitsize=True, light="#fff", border=4)
     # So large that a dialog with all its words fits a projector of 720 lines.
-    style = "max-width:min(100%,30vh); margin:0 auto"
+    style = f"max-width:min(100%,{high}); margin:0 auto"
     picture = f"<div role='img' aria-label='QR code of the link' style='{style}'>{svg}</div>"
     words = f"<p class='quiet' style='overflow-wrap:anywhere; text-align:center'>{safe(link, 400)}</p>"
     return picture + (words if named else "")

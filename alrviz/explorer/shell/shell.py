@@ -7,7 +7,7 @@ the page still needs it, and `close()`, called when the visitor has gone.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,18 @@ from panel.viewable import Viewable
 from tornado.ioloop import IOLoop
 
 from alrviz.data.demos import demo_names
+from alrviz.errors import AlrvizError
+from alrviz.explorer.lesson import Lesson, Question, Said
+from alrviz.explorer.lessons import library
 from alrviz.explorer.page import Page
 from alrviz.explorer.server import process_tuning, visitor_ids
 from alrviz.explorer.session.link_errors import Choices, checked
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import HELD, State, read_link
 from alrviz.explorer.shell import theme
+from alrviz.explorer.shell.class_panel import ClassPanel
 from alrviz.explorer.shell.frame import Frame
+from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.views.core.browser_ready import connected, page_ready, server_session
 
 if TYPE_CHECKING:
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
     from alrviz.data.stream.table import Stream
     from alrviz.explorer.server.tables import Upload
+    from alrviz.views.core.live_figure import NumberAxes
 
 
 _LINKED = ("dataset", "pending", "loading", "entry", "wanted", "fit", *HELD)  # what of a session its link shows
@@ -42,9 +48,14 @@ DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, mea
 class Shell:
     """One visitor's pages in their frame; `page_classes` in the rail's order, first the one of the first screen."""
 
-    def __init__(self, session: Session, page_classes: Sequence[Any]):
+    def __init__(self, session: Session, page_classes: Sequence[Any], lesson: Lesson | None = None):
         self.session = session
+        # Before the pages: where its question is open they run nothing by themselves.
+        self.lesson = (
+            None if lesson is None else LessonPanel(session, lesson, self._result, self.open_place, self._axes)
+        )
         session.registry.opened(session)
+        self._classes = page_classes
         self.pages: dict[str, Page] = {cls.slug: cls(session) for cls in page_classes}
         self._first = next(iter(self.pages))
         self._views: dict[str, Viewable] = {}
@@ -55,7 +66,8 @@ class Shell:
         self._awaited: object = None  # the loading of its table
         self._quiet = 0
         self._there: float | None = None  # when the browser was first seen
-        self.frame = Frame(session, self.pages, self._dropped)
+        self.classes = ClassPanel(session, self._asked_by_lesson, self._say)
+        self.frame = Frame(session, self.pages, self._dropped, self.classes, self.lesson)
         self.root, self.notice = self.frame.root, self.frame.notice
         session.on_wake = self.wake
         session.open_drawer = self.open_drawer
@@ -83,16 +95,50 @@ class Shell:
         if slug == self._asked:
             return
         seen = bool(self._asked) and server_session() is not None and page_ready()
-        self._asked = slug
-        if self._shown:
-            self.pages[self._shown].on_hidden()
-            self._shown = ""
+        self._leave_for(slug)
         if slug in self._views or not seen:
             self._bring(slug)
         else:
             with pn.io.hold():  # one message, which is sent before the next tick begins
                 self.frame.show_opening(slug)
             pn.state.curdoc.add_next_tick_callback(partial(self._open, slug))
+
+    def _leave_for(self, slug: str) -> None:
+        """Let the page in front rest: another is asked for."""
+        self._asked = slug
+        if self._shown:
+            self.pages[self._shown].on_hidden()
+            self._shown = ""
+
+    def open_place(self, search: str) -> None:
+        """Show what a link asks for as if it had been loaded, in this session: its page is built anew.
+
+        Of what the page had before nothing is left over; header, lesson and class stay as they are.
+        """
+        lesson = None if self.lesson is None else self.lesson.lesson
+        state, told, _ = opened(search, self._classes, lesson)
+        slug = state.page if state.page in self.pages else self._first
+        with pn.io.hold():
+            self._leave_for(slug)  # nothing is shown while the session's parameters change
+            self._close(slug)
+            returns, self._returns = self._returns, True  # nor is a link written of some of them
+            try:
+                self.session.apply(state, told)
+            finally:
+                self._returns = returns
+            cls = next(one for one in self._classes if one.slug == slug)
+            self.pages[slug] = cls(self.session)
+            self._asked = "another"
+            self.show_page()
+            self.write_link()
+
+    def _close(self, slug: str) -> None:
+        """End a page with all that it holds."""
+        self.session.unsubscribe(slug)
+        self.pages[slug].close()
+        self._drawers.pop(slug, None)
+        if (view := self._views.pop(slug, None)) is not None:
+            self.frame.remove(view)
 
     def _open(self, slug: str) -> None:
         """Build the page that was asked for, unless the reader has gone on meanwhile."""
@@ -128,6 +174,26 @@ class Shell:
         if not awaited:
             self.session.go("data")
 
+    def _result(self) -> object | None:
+        """What the page shown has run, when that has ended."""
+        page = self.pages.get(self._shown)
+        return None if page is None else page.result()
+
+    def _axes(self) -> "NumberAxes | None":
+        """The picture of the page shown, if its axes are numbers."""
+        page = self.pages.get(self._shown)
+        return None if page is None else page.axes()
+
+    def _asked_by_lesson(self) -> tuple[Question | None, Said | None]:
+        """The question of the lesson's step, and what happened where that is shown."""
+        lesson = self.lesson
+        return (None, None) if lesson is None else (lesson.step.ask, lesson.was)
+
+    def _say(self, said: Said) -> None:
+        """Answer the lesson's question for the class."""
+        if self.lesson is not None:
+            self.lesson.say(said, of_class=True)
+
     # ---- pump and link -----------------------------------------------------------------------------------------
 
     def wake(self) -> None:
@@ -157,6 +223,9 @@ class Shell:
             self.notice.show()
         page = self.pages.get(self._shown)
         wants = bool(page.pump()) if page is not None else False
+        if self.lesson is not None:
+            self.lesson.look()
+        wants |= self.classes.look()
         self._keep_session(self.session.busy)
         self._quiet = 0 if busy or wants else self._quiet + 1
         if self._quiet > 20 and self._callback is not None and self._callback.running:
@@ -193,10 +262,20 @@ class Shell:
             self._returns = True
             try:
                 with pn.io.hold():
-                    self.session.visit(read_link(search))
+                    self._return_to(search)
             finally:
                 self._returns, self._awaited = False, self.session.loading
             self.write_link()
+
+    def _return_to(self, search: str) -> None:
+        """Show a place where the reader has been."""
+        place, session = read_link(search), self.session
+        if self.lesson is not None and (place.lesson, place.step) != (session.lesson, session.step):
+            if not self.lesson.goes_on_at(place.step):
+                self.open_place(search)
+                return
+            session.step = place.step
+        session.visit(place)
 
     def write_link(self) -> None:
         """Put what is shown into the address bar; until the table that this asks for is there it stays as it is."""
@@ -225,19 +304,39 @@ def build(page_classes: Sequence[Any], dataset: "Dataset | Upload | Stream | Non
     pn.config.theme = "dark" if dark else "default"
     session.dark = dark
     search = pn.state.location.search if pn.state.location is not None else ""
-    session.apply(*opened(search or "", page_classes))
-    shell = Shell(session, page_classes)
+    state, told, lesson = opened(search or "", page_classes)
+    session.apply(state, told)
+    shell = Shell(session, page_classes, lesson)
     if request is not None:
         pn.state.on_session_destroyed(partial(_gone, shell))
     return shell
 
 
-def opened(search: str, page_classes: Sequence[Any]) -> tuple[State, str]:
-    """Return what a link asks for, and what is to be said of what could not be used of it."""
-    state = read_link(search)
+def opened(search: str, page_classes: Sequence[Any], lesson: Lesson | None = None) -> tuple[State, str, Lesson | None]:
+    """Return what a link asks for, what is to be said of what could not be used of it, and its lesson.
+
+    A link with a lesson, and no more than the number of its step, opens what the step sets. `lesson`: the one that is
+    open already.
+    """
+    state, choices, broken = read_link(search), choices_of(page_classes), ""
+    try:
+        lesson = lesson or (library.find(state.lesson, choices) if state.lesson else None)
+    except AlrvizError as error:
+        broken = f"The lesson cannot be opened: {error}"
+    if lesson is not None:
+        step = min(state.step, len(lesson.steps))
+        if state == State(lesson=state.lesson, step=state.step):
+            search = lesson.steps[step - 1].link
+        state = read_link(search).replace(lesson=lesson.id, step=step)
+    state, told = checked(search, state, {**choices(state.page), "lesson": library.names()})
+    return state, broken or told, lesson
+
+
+def choices_of(page_classes: Sequence[Any]) -> Callable[[str], Choices]:
+    """Return what tells what a link to a page may hold."""
     pages = {cls.slug: cls for cls in page_classes}
-    choices: Choices = getattr(pages.get(state.page), "choices", dict)()
-    return checked(search, state, {"page": pages, "data": demo_names(), "sets": demo_names(), **choices})
+    names: Choices = {"page": pages, "data": demo_names(), "sets": demo_names(), "measure": ()}
+    return lambda page: {**names, **getattr(pages.get(page or State().page), "choices", dict)()}
 
 
 def _gone(shell: Shell, context: "BokehSessionContext") -> None:

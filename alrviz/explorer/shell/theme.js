@@ -24,6 +24,90 @@
     root.adoptedStyleSheets = [...root.adoptedStyleSheets, fit];
     return root;
   };
+  // What of a page is not shown, for a lesson (`hide`, `locked`: Run waits for an answer) and where it is presented.
+  // One sheet is in every shadow root: it is written anew.
+  const view = { hide: [], locked: "" };
+  const PRESENTED = ["header", "rail", "drop", "controls", "racers", "measures", "side", "more"];
+  const WHERE = { rail: "nav", drop: ":host(.alrviz-strip)", side: ":host(.alrviz-side)", header: ".MuiAppBar-root, .MuiToolbar-root",
+    measures: ":host(.alrviz-later)" };
+  window.alrvizView = (asked) => {
+    Object.assign(view, asked);
+    const presented = "present" in document.documentElement.dataset;
+    // The rail is folded, not taken away: the menu brings it back.
+    const hidden = presented ? PRESENTED : view.hide.filter((part) => part !== "rail");
+    const rules = hidden.map((part) => `${WHERE[part] ?? `:host(.alrviz-part-${part})`} { display: none !important; }`);
+    // The sentence stands in the row's place: a bar in it that makes itself visible (Panel's HTML does) is gone, too.
+    if (view.locked) rules.push(`:host(.alrviz-run) > * { display: none !important; }
+      :host(.alrviz-run)::after { content: ${JSON.stringify(view.locked)}; padding: 8px 0; min-height: 24px;
+        font: 500 1rem/1.5 Roboto, 'Segoe UI', Arial, sans-serif; color: var(--alrviz-quiet); }`);
+    if (presented) rules.push(PRESENT);
+    fit.replaceSync(FIT + rules.join("\n"));
+    if ("hide" in asked) fold(asked.hide.includes("rail"), 100);
+  };
+  const fold = (folded, tries) => {
+    const nav = rail()?.closest("nav");
+    if (!nav) { if (tries) setTimeout(() => fold(folded, tries - 1), 100); return; }
+    nav.classList.toggle("alrviz-folded", folded);
+    menu()?.setAttribute("aria-expanded", String(!folded));
+  };
+  // Present: for a wall. Pictures are canvases: their words are made larger one by one, and as they were afterwards.
+  const LARGE = 1.375, LEAST = 22, scaled = new Map();
+  const enlarged = (size) => {
+    const of = parseFloat(size) * LARGE, unit = size.replace(/[\d.]/g, "");
+    if (unit === "em") return "1em";  // of a legend: a part of the page, whose type is large already
+    return `${unit === "px" ? Math.max(of, LEAST) : of}${unit}`;
+  };
+  // Axes ask it, which put back the sizes of their words where a theme has changed them.
+  window.alrvizTextSize = (model, name, own) => {
+    if (!("present" in document.documentElement.dataset)) return own;
+    const large = enlarged(own);
+    scaled.set(model, { ...scaled.get(model), [name]: { own, large } });
+    return large;
+  };
+  const enlarge = () => {
+    if (!("present" in document.documentElement.dataset)) return;
+    for (const model of window.Bokeh?.documents?.[0]?._all_models?.values() ?? []) {
+      for (const name of Object.keys(model.properties ?? {})) {
+        if (!name.endsWith("text_font_size")) continue;
+        const now = model[name], size = typeof now === "string" ? now : now?.value;
+        const known = scaled.get(model)?.[name];
+        if (typeof size !== "string" || known?.large === size || !/^[\d.]+(px|pt|em)$/.test(size)) continue;
+        const large = enlarged(size);
+        scaled.set(model, { ...scaled.get(model), [name]: { own: now, large } });
+        model.setv({ [name]: typeof now === "string" ? large : { ...now, value: large } }, { sync: false });
+      }
+    }
+    setTimeout(enlarge, 400);
+  };
+  const leave = Object.assign(document.createElement("button"), { type: "button", id: "alrviz-leave", textContent: "×" });
+  leave.setAttribute("aria-label", "Leave the presentation (Escape)");
+  leave.addEventListener("click", () => window.alrvizPresent(false));
+  const heard = Object.assign(document.createElement("h1"), { className: "alrviz-heard" });  // the header's is not shown
+  window.alrvizPresent = (on = !("present" in document.documentElement.dataset)) => {
+    if (on) document.documentElement.dataset.present = "";
+    else {
+      delete document.documentElement.dataset.present;
+      for (const [model, names] of scaled)
+        for (const [name, { own }] of Object.entries(names)) model.setv({ [name]: own }, { sync: false });
+      scaled.clear();
+    }
+    try { on ? sessionStorage.setItem(HERE, "1") : sessionStorage.removeItem(HERE); } catch (e) { /* for this page */ }
+    leave.hidden = !on;
+    heard.textContent = on ? document.title : "";
+    if (on) document.body.append(heard, leave); else heard.remove();
+    window.alrvizView({});
+    window.dispatchEvent(new Event("resize"));
+    enlarge();
+  };
+  // A step of a lesson may load the page anew: it is still presented.
+  const HERE = "alrviz_present";
+  window.addEventListener("DOMContentLoaded", () => {
+    try { if (sessionStorage.getItem(HERE)) window.alrvizPresent(true); } catch (e) { /* nothing is stored */ }
+  });
+  window.addEventListener("keydown", (e) => {
+    if (e.key !== "Escape" || e.defaultPrevented || !("present" in document.documentElement.dataset)) return;
+    window.alrvizPresent(false);
+  });
   // `alrvizRail` opens or closes the rail. In a narrow window a press beside it, a choice and Escape close it too.
   const deep = function* (root) {
     for (const el of root.querySelectorAll("*")) {

@@ -126,7 +126,9 @@ PAGE_SX = {
     "nav.alrviz-folded": {"display": "none"},
     # A window too narrow for a rail beside a page: it comes over the page when the menu is pressed.
     "@media (max-width: 1199px)": {
-        ".MuiAppBar-root .title": {"display": "none"},  # the page's own title is there
+        ".MuiAppBar-root .title": {  # heard alone: the page's own title is there
+            "position": "absolute", "width": "1px", "height": "1px", "overflow": "hidden", "clipPath": "inset(50%)",
+        },
         "nav, nav.alrviz-folded": {"width": 0, "display": "block"},
         ".MuiDrawer-paper.sidebar": {
             "position": "fixed", "top": 0, "left": 0, "width": 248, "height": "100dvh", "visibility": "hidden",
@@ -208,7 +210,7 @@ TEMPLATE = (
     + NATIVE
     + connection.script()
     + asset("browser_history.js").replace("FIRST", State().page)
-    + _HEAD_SCRIPT.replace("FIT", json.dumps(FIT))
+    + f"{{const FIT = {json.dumps(FIT)}, PRESENT = {json.dumps(asset('present.css'))};{_HEAD_SCRIPT}}}"
     + asset("accessibility.js").replace("LINES", json.dumps(_LINES).replace("</", "<\\/"))
     + STATE_SYNC
     + "</script>{{ super() }}{% endblock %}"

@@ -6,8 +6,8 @@ answer that says so, else its maker would sit in the visitor's session. Answers 
 this server only.
 
 A server may ask for a token, as Jupyter does: who opens the address that holds it gets a cookie in its place. Readers
-of a race come with the secret of their link instead. `alrviz explore` makes a token up, a server of `panel serve` has
-one where ALRVIZ_TOKEN is set.
+of a race and students of a class come with the secret of their link instead. `alrviz explore` makes a token up, a
+server of `panel serve` has one where ALRVIZ_TOKEN is set.
 
 `alrviz explore` and whoever makes a server calls `protect`. `panel serve` runs an application's script only when the
 first request comes, whose session is begun by then: that one is sent to the same address again and finds all in place.
@@ -16,9 +16,8 @@ first request comes, whose session is begun by then: that one is sent to the sam
 import os
 import re
 import secrets
-import time
+import threading
 import weakref
-from collections.abc import Callable
 from hashlib import sha256
 from html import escape
 from math import ceil
@@ -31,9 +30,14 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.routing import Matcher
 from tornado.web import Application, OutputTransform, RequestHandler
 
+from alrviz.explorer.server.class_store import restore
 from alrviz.explorer.server.page_queue import PageQueue
+from alrviz.explorer.server.rate_limit import RateLimit
+from alrviz.explorer.server.run_registry import process_registry
+from alrviz.explorer.session.managed_jobs import kept_where
 from alrviz.explorer.shell import connection
-from alrviz.explorer.web import page_server, spectators
+from alrviz.explorer.web import class_page, page_server, spectators
+from alrviz.explorer.web.answer import Answer
 from alrviz.memory import few_arenas
 
 if TYPE_CHECKING:
@@ -69,6 +73,7 @@ def protect(application: BokehTornado, token: str = "") -> None:
     if application in _protected:
         return
     _protected.add(application)
+    threading.Thread(target=_restore, name="alrviz-restore", daemon=True).start()
     few_arenas()
     _contexts.update(context.server_context for context in application.applications.values())
     if not (application.sign_sessions and application.secret_key):
@@ -80,9 +85,13 @@ def protect(application: BokehTornado, token: str = "") -> None:
     pages = {application.prefix + path.rstrip("/"): path for path in application.app_paths}
     rules = [rule for base, path in pages.items() for rule in page_server.rules(application, base, path, queue)]
     scripts = [(base + r"/autoload\.js", _NotEmbedded) for base in pages]
-    routes = [*spectators.routes(), *rules, *connection.routes(), *scripts]
+    routes = [*spectators.routes(), *class_page.routes(), *rules, *connection.routes(), *scripts]
     application.add_handlers(".*", [*door, (_NamesSession(list(pages)), _Refused), *routes])
     application.add_transform(_Headers)
+
+
+def _restore() -> None:
+    restore(process_registry().classes, kept_where)
 
 
 def admitted(context: "BokehSessionContext | None") -> bool:
@@ -147,7 +156,7 @@ class _WithoutCookie(Matcher):
         return None if (shown and "token" not in request.arguments) or _READER.search(request.path) else {}
 
 
-_READER = re.compile(rf"/race/{spectators.SECRET}(/steps)?/?\Z")
+_READER = re.compile(rf"/(race/{spectators.SECRET}(/steps)?|class(/{spectators.SECRET}(/steps|/vote)?)?)/?\Z")
 
 
 def _digest(token: str) -> str:
@@ -165,21 +174,7 @@ def _same(given: str, expected: str) -> bool:
     return secrets.compare_digest(given.encode(), expected.encode())
 
 
-class _Answer(RequestHandler):
-    """A short answer in place of the page, whatever the method."""
-
-    def say(self, status: int, title: str, html: str) -> None:
-        self.set_status(status)
-        self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.set_header("Cache-Control", "no-store")
-        self.finish(
-            f"<!doctype html><html lang=en><meta name=viewport content='width=device-width'><title>{title}</title>"
-            "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:36em;"
-            f"margin:15vh auto;padding:0 1em}}</style><h1>{title}</h1>{html}"
-        )
-
-
-class _Refused(_Answer):
+class _Refused(Answer):
     """The answer to a request that names a session."""
 
     def prepare(self) -> None:
@@ -193,37 +188,15 @@ class _Refused(_Answer):
         )
 
 
-class LoginAttempts:
-    """Wrong tokens by address: TRIES at once, and one more every AGAIN seconds.
-
-    Args:
-        clock: seconds.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic):
-        self._clock = clock
-        self._until: dict[str, float] = {}  # when the tries of an address will all be forgotten
-
-    def wait(self, address: str) -> float:
-        """Return the seconds until a token of this address is looked at again; 0 where it is now."""
-        return max(self._until.get(address, 0.0) - self._clock() - (TRIES - 1) * AGAIN, 0.0)
-
-    def wrong(self, address: str) -> None:
-        """Count a wrong token."""
-        now = self._clock()
-        self._until = {one: until for one, until in self._until.items() if until > now}
-        self._until[address] = max(self._until.get(address, now), now) + AGAIN
-
-
 def door_rule(token: str) -> tuple[Matcher, type[RequestHandler], dict[str, object]]:
     """Return the rule, as Tornado takes it, that asks for a token whoever has not shown it."""
-    return _WithoutCookie(token), _Door, {"token": token, "tries": LoginAttempts()}
+    return _WithoutCookie(token), _Door, {"token": token, "tries": RateLimit(TRIES, AGAIN)}
 
 
-class _Door(_Answer):
+class _Door(Answer):
     """Takes the token and gives the cookie."""
 
-    def initialize(self, token: str, tries: LoginAttempts) -> None:
+    def initialize(self, token: str, tries: RateLimit) -> None:
         self._token, self._tries = token, tries
 
     def prepare(self) -> None:
@@ -247,7 +220,7 @@ class _Door(_Answer):
             self.redirect(_without(self.request, "token"), status=303)
             return
         if given:
-            self._tries.wrong(address)
+            self._tries.count(address)
         wrong = "<p>The token in this address is not the one of this server; it changes with every start.</p>"
         self.say(
             403,
@@ -258,7 +231,7 @@ class _Door(_Answer):
         )
 
 
-class _NotEmbedded(_Answer):
+class _NotEmbedded(Answer):
     """The answer to `autoload.js`, the page as a script of another one: it would be built past the queue."""
 
     def prepare(self) -> None:

@@ -22,12 +22,13 @@ class RaceFeed:
 
     Attributes:
         gone: whether the link leads to nothing any more; what `pull` returned then was the last message.
+        token: of the race; another is another race.
     """
 
     def __init__(self, registry: Registry, token: str):
         self.gone = False
         self._registry = registry
-        self._token = token
+        self.token = token
         self._entry: Entry | None = None
         self._told = ReplayDelta()
         self._status: tuple[object, ...] = ()
@@ -40,7 +41,7 @@ class RaceFeed:
 
     def pull(self) -> bytes:
         """Look at the race; return the message with what is new, b"" where nothing is."""
-        entry = self._registry.by_token(self._token)
+        entry = self._registry.by_token(self.token)
         if entry is None:
             self.gone = True
             return GONE

@@ -1,11 +1,11 @@
 """The page behind a race's secret link, for a lecture room: plain HTML that draws by itself, fed from one trace.
 
     <page of the explorer>/race/<secret>          the page (pictures.replay.live_html), the same for every race
-    <page of the explorer>/race/<secret>/steps    lines of JSON without an end: all that is known, then what is new
+    <page of the explorer>/race/<secret>/steps    server-sent events: all that is known, then what is new
 
 A reader has no session: an open answer, to which all get the same bytes (`RaceFeed`), and nothing that it sends is read
 but the secret. Whoever is slower than the race is passed over and then told all at once. Where the server asks visitors
-who they are, it asks readers too.
+who they are, it asks readers too. A class has the same page with its question on it (`class_page`).
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import gzip
 import weakref
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
 from tornado.web import authenticated
@@ -27,6 +27,7 @@ TICK = 0.25  # seconds between two looks at the race
 BEAT = 40  # ticks of silence after which a reader is told that the server is there
 AT_ONCE = 50  # readers that are written to before others have their turn on the loop
 MOST = 800  # readers of all links; a process has a thousand connections where nobody asked for more
+MOST_HERE = 400  # of them from one address: a lecture hall is behind one router, and so is whoever would take all
 SILENT = 240  # ticks in which a reader takes nothing until it is given up
 SECRET = "([0-9a-f]{32})"
 _HEADERS = {
@@ -38,18 +39,51 @@ _HEADERS = {
 }
 
 
-class _Quiet(AuthRequestHandler):
+class Feed(Protocol):
+    """What readers of one address are told, as lines of JSON."""
+
+    gone: bool  # whether there is nothing more to see; what `pull` returned then was the last message
+
+    @property
+    def whole(self) -> bytes:
+        """All that is known, for somebody who has just come."""
+
+    def pull(self) -> bytes:
+        """Return what is new, b"" where nothing is."""
+
+
+def events(lines: bytes) -> bytes:
+    """Return lines as server-sent events."""
+    return b"".join(b"data: %s\n\n" % line for line in lines.splitlines())
+
+
+class Quiet(AuthRequestHandler):
     """What both have: the registry, and headers that keep the secret."""
 
     def initialize(self, registry: Registry | None = None) -> None:
+        """Take the registry, the process's own without one."""
         self.registry = registry or process_registry()
 
+    @property
+    def address(self) -> str:
+        """Of the browser that asks."""
+        return self.request.remote_ip or ""
+
     def set_default_headers(self) -> None:
+        """Keep the secret."""
         for name, value in _HEADERS.items():
             self.set_header(name, value)
 
+    def write_page(self, page: Callable[[bool], bytes]) -> None:
+        """Answer with a page, packed where the browser takes that."""
+        packed = "gzip" in self.request.headers.get("Accept-Encoding", "")
+        if packed:
+            self.set_header("Content-Encoding", "gzip")
+        self.set_header("Vary", "Accept-Encoding")
+        self.write(page(packed))
 
-class RacePage(_Quiet):
+
+class RacePage(Quiet):
     """The page; where the link leads nowhere it says so."""
 
     @authenticated
@@ -57,14 +91,10 @@ class RacePage(_Quiet):
         """Answer with the page, with status 404 where the link leads nowhere."""
         if not is_id(secret) or self.registry.by_token(secret) is None:
             self.set_status(404)
-        packed = "gzip" in self.request.headers.get("Accept-Encoding", "")
-        if packed:
-            self.set_header("Content-Encoding", "gzip")
-        self.set_header("Vary", "Accept-Encoding")
-        self.write(_page(packed))
+        self.write_page(_page)
 
 
-class RaceSteps(_Quiet):
+class Steps(Quiet):
     """What the page is told, as long as it stays."""
 
     def initialize(self, registry: Registry | None = None) -> None:
@@ -74,17 +104,15 @@ class RaceSteps(_Quiet):
         self.behind = 0  # ticks since it took what it was sent
         self._sent: asyncio.Future[None] | None = None
 
-    @authenticated
-    async def get(self, secret: str) -> None:
-        """Answer with all there is, and with what comes until the reader leaves or the link ends."""
-        if self.registry.by_token(secret) is None:
-            self.set_status(404)
-            return
-        spectators = _spectators_of(self.registry, secret)
-        if sum(not reader.left.is_set() for each in _spectators.values() for reader in each.readers) >= MOST:
+    async def serve(self, secret: str, feed: Callable[[], Feed]) -> None:
+        """Answer with all there is at that secret, and with what comes until the reader leaves or the link ends."""
+        spectators = _spectators_of(self.registry, secret, feed)
+        there = [one for each in _spectators.values() for one in each.readers if not one.left.is_set()]
+        if len(there) >= MOST or sum(one.address == self.address for one in there) >= MOST_HERE:
             self.set_status(503)
+            self.write("There is no place for more readers now")
             return
-        self.set_header("Content-Type", "application/x-ndjson")
+        self.set_header("Content-Type", "text/event-stream")
         spectators.join(self)
         await self.left.wait()
         if self.behind > SILENT:  # it would not take the answer's end either, and hold its connection for ever
@@ -95,7 +123,7 @@ class RaceSteps(_Quiet):
         self.left.set()
 
     def tell(self, line: bytes, whole: Callable[[], bytes]) -> None:
-        """Send a line, or all there is to whoever has missed some; nothing while the last is still on its way."""
+        """Send events, or all there is to whoever has missed some; nothing while the last is still on its way."""
         if self._sent is not None and not self._sent.done():
             self.behind += 1
             if self.behind > SILENT:
@@ -106,20 +134,32 @@ class RaceSteps(_Quiet):
         self._sent = self.flush()
 
 
-class Spectators:
-    """The readers of one link, and what tells them what is new while there are any."""
+class RaceSteps(Steps):
+    """The same of a race."""
 
-    def __init__(self, registry: Registry, secret: str):
-        self.readers: set[RaceSteps] = set()
-        self._feed = RaceFeed(registry, secret)
+    @authenticated
+    async def get(self, secret: str) -> None:
+        """Tell of the race until its link ends."""
+        if self.registry.by_token(secret) is None:
+            self.set_status(404)
+            return
+        await self.serve(secret, lambda: RaceFeed(self.registry, secret))
+
+
+class Spectators:
+    """The readers of one address, and what tells them what is new while there are any."""
+
+    def __init__(self, feed: Feed):
+        self.readers: set[Steps] = set()
+        self._feed = feed
         self._task: asyncio.Task[None] | None = None
 
-    def join(self, reader: RaceSteps) -> None:
+    def join(self, reader: Steps) -> None:
         """Tell a reader all there is, and from now on what is new."""
-        if not self._feed.whole:
+        if self._task is None:  # nobody is there to miss it
             self._feed.pull()
         self.readers.add(reader)
-        reader.tell(self._feed.whole, lambda: b"")
+        reader.tell(events(self._feed.whole), lambda: b"")
         if self._task is None:
             self._task = asyncio.ensure_future(self._run())
 
@@ -129,10 +169,10 @@ class Spectators:
             while self.readers and not self._feed.gone:
                 await asyncio.sleep(TICK)
                 self.readers = {reader for reader in self.readers if not reader.left.is_set()}
-                line = self._feed.pull() if self.readers else b""
+                line = events(self._feed.pull()) if self.readers else b""
                 quiet = 0 if line else quiet + 1
                 if quiet >= BEAT:
-                    quiet, line = 0, b"\n"
+                    quiet, line = 0, b":\n\n"
                 await self._tell(line)
         finally:
             self._task = None
@@ -142,7 +182,7 @@ class Spectators:
     async def _tell(self, line: bytes) -> None:
         for number, reader in enumerate(list(self.readers)):
             if (line or reader.behind) and not reader.left.is_set():  # while others were told some have gone
-                reader.tell(line, lambda: line if self._feed.gone else self._feed.whole)
+                reader.tell(line, lambda: line if self._feed.gone else events(self._feed.whole))
             if number % AT_ONCE == AT_ONCE - 1:
                 await asyncio.sleep(0)
 
@@ -150,8 +190,8 @@ class Spectators:
 _spectators: "weakref.WeakValueDictionary[tuple[int, str], Spectators]" = weakref.WeakValueDictionary()
 
 
-def _spectators_of(registry: Registry, secret: str) -> Spectators:
-    spectators = _spectators.get((id(registry), secret)) or Spectators(registry, secret)
+def _spectators_of(registry: Registry, secret: str, feed: Callable[[], Feed]) -> Spectators:
+    spectators = _spectators.get((id(registry), secret)) or Spectators(feed())
     _spectators[id(registry), secret] = spectators
     return spectators
 
@@ -162,7 +202,7 @@ def _page(packed: bool) -> bytes:
     return gzip.compress(page, mtime=0) if packed else page
 
 
-def routes(registry: Registry | None = None) -> list[tuple[str, type[_Quiet], dict[str, Any]]]:
+def routes(registry: Registry | None = None) -> list[tuple[str, type[Quiet], dict[str, Any]]]:
     """Return the two handlers as Tornado takes them, below whichever path the explorer has."""
     given = {"registry": registry}
     return [

@@ -37,7 +37,7 @@ TASK, REPORT = "evaluation", "report"
 ABOUT = r"""
 How good is the model on rows that it has not learned from? Choose the class you care about and how it
 is predicted: the most probable class, a [[threshold]] on its probability, the one that reaches a [[specificity]] or
-[[sensitivity]], or what a missed row costs beside a false alarm."""
+[[sensitivity]], what a missed row costs beside a false alarm, or costs of each class said to be each other one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +63,7 @@ class EvaluationPart:
 
     def __init__(self, session: Session, tasks: PageTasks, title: str = "Evaluation: how good is this model?"):
         self._session, self._tasks, self._title = session, tasks, title
+        self._slug = session.page  # of the page that it is part of: it may be built while another is in front
         self._offered: Mapping[str, Judged] = {}
         self._key: Hashable = None
         self._chosen = ""  # of what is offered
@@ -103,7 +104,7 @@ class EvaluationPart:
 
     def _build(self) -> None:
         self.view = EvaluationView(dark=self._session.dark, wake=self._session.wake)
-        self._session.param.watch(lambda _: self.view.param.update(dark=self._session.dark), "dark")
+        self._session.subscribe(lambda _: self.view.param.update(dark=self._session.dark), "dark", self._slug)
         self.choice = pmui.Select(label="Evaluate", options=[], width=320, size="small", margin=(0, 12, 0, 0))
         self.choice.param.watch(lambda event: self._turn(event.new), "value")
         self.start = button("Evaluate", self._work, icon="fact_check", variant="contained", visible=False)

@@ -178,12 +178,12 @@ class ExportModel:
 
     def _judged(self, run: Any) -> Judged | None:
         """How a model is judged: on the rows held out for it."""
-        from alrviz.data.dataset import Dataset
+        from alrviz.data.stream.table import Stream
         from alrviz.studies.protocols.evaluate import evaluate, evaluate_heldout
         from alrviz.studies.protocols.report_facts import report_of_run
 
         dataset = run.dataset
-        if not isinstance(dataset, Dataset):  # rows that are read in batches are not at hand
+        if dataset is None:
             return None
         about = {"data": dataset.name, "data hash": dataset.hash}
         if isinstance(run, ExportableModel):
@@ -194,7 +194,7 @@ class ExportModel:
         about |= {"seed": run.recipe.seed}
         return Judged(
             lambda stop, tell: evaluate(run), about, [run.recipe],
-            report=lambda stop, tell: report_of_run(run, stop, tell),
+            report=None if isinstance(dataset, Stream) else lambda stop, tell: report_of_run(run, stop, tell),
         )  # fmt: skip
 
     @property

@@ -81,7 +81,7 @@ class FitCard:
             self._start_if_cheap()
 
     def _start_if_cheap(self) -> None:
-        if self._autorun and self.pricing.known:
+        if self._autorun and self.pricing.known and not self.session.asking:
             self._autorun = False
             if self.pricing.cheap:
                 self.player.player.outdated = True  # whatever is drawn is not this run

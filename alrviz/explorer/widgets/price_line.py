@@ -12,16 +12,19 @@ from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.fitting.pricing.price import known_order
 from alrviz.fitting.recipe import Recipe
 from alrviz.memory import used_memory
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
+from alrviz.studies.core.cost import ORDERS, choosing_seconds
 from alrviz.studies.core.names import short_names
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.data.encoded import Encoded
     from alrviz.explorer.session.managed_jobs import ManagedRace
     from alrviz.fitting.pricing.price import Price
     from alrviz.studies.race.race_like import RaceLike, RunLike
@@ -73,8 +76,8 @@ class PriceLine:
 
     @property
     def bytes(self) -> int:
-        """What all racers take together."""
-        return sum(price.bytes for _, price in self.found)
+        """What all racers take together, and their models."""
+        return sum(price.booked for _, price in self.found)
 
     @property
     def seconds(self) -> float:
@@ -229,13 +232,21 @@ def priced(
         tell("preparing: planning, pricing")
         own = of_likely_order(recipe, prepared.encoded.n_columns)
         price = price_of(prepared.encoded, own, prepared.holdout, stop=stop, timed=True, prepared=prepared)
-        price = price if own is recipe else replace(price, refused="")  # a lower one will do
+        choosing = choosing_seconds(price, own, *_size(prepared.encoded, own))
+        price = replace(price, seconds_before=choosing)
+        if own is not recipe:  # a lower one will do
+            price = replace(price, refused="", seconds_before=ORDERS * choosing)
         found.append((name, price))
         stop.check()
         if not price.refused:
             tell("preparing: compiling")
             own.definition.warm_for(own, prepared, stop)
     return found
+
+
+def _size(encoded: "Encoded", recipe: Recipe) -> tuple[int, int, int]:
+    """Classes, rows and tuples."""
+    return encoded.n_classes, encoded.n_rows, comb(encoded.n_columns, known_order(recipe))
 
 
 def passes_text(runs: "Sequence[RunLike]") -> str:
@@ -264,6 +275,8 @@ def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
     passes = [price.seconds_per_pass for _, price in priced if price.seconds_per_pass is not None]
     every = ", all racers" if len(passes) > 1 else ""
     spent = f"{seconds_text(sum(passes))} per iteration{every}" if passes else "not timed"
-    memory = bytes_text(sum(price.bytes for _, price in priced))
+    memory = bytes_text(sum(price.booked for _, price in priced))
+    before = sum(price.seconds_before for _, price in priced)
+    spent = f"choosing alpha {seconds_text(before)}, then {spent}" if before else spent
     told = f"{spent} · {words} parameters · {memory}"
     return f"<span class='quiet' title='{safe(told)}'>{told}</span>", False

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError
+from alrviz.explorer.server.class_store import KIND as CLASS
+from alrviz.explorer.server.class_store import read_class
 from alrviz.explorer.session.managed_jobs import kept_where
 from alrviz.explorer.session.state import MOST_SETS, State, first_demo, read_link, write_link
+from alrviz.explorer.shell.class_panel import class_csv
 from alrviz.explorer.widgets.study_spec import SPECS
 from alrviz.explorer.widgets.table_settings import split_words
 from alrviz.fitting.families import ENCODING
@@ -22,7 +25,7 @@ from alrviz.studies.race.race_store import FIT, read_race
 from alrviz.studies.race.race_store import KIND as RACE
 from alrviz.studies.race.recorded import RecordedRace
 
-KINDS = {RACE: ("race", "show_chart"), FIT: ("fit", "scatter_plot")}  # besides studies
+KINDS = {RACE: ("race", "show_chart"), FIT: ("fit", "scatter_plot"), CLASS: ("class", "groups")}  # besides studies
 STATES = {
     "interrupted": "interrupted: the process that ran it ended",
     "failed": "ended by an error",
@@ -47,7 +50,8 @@ class HistoryItem:
     @property
     def title(self) -> str:
         """What it is about: "race on led"."""
-        return f"{look_of(self.kept.kind)[0]} on {self.kept.data_name}"
+        what = look_of(self.kept.kind)[0]
+        return f"{what} on {self.kept.data_name}" if self.kept.data_name else f"{what} {self.kept.name}"
 
     @property
     def names(self) -> str:
@@ -138,6 +142,8 @@ def csv_of(kept: StoredRun) -> str:
     store = kept_where()
     if not isinstance(store, Store):
         return ""
+    if kept.kind == CLASS:
+        return class_csv(read_class(store, kept, ""))
     about = {"alrviz": kept.version, "data": kept.data_name, "data hash": kept.data_hash}
     if kept.kind in (RACE, FIT):
         race = read_race(store, kept)

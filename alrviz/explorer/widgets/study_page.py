@@ -34,6 +34,7 @@ from alrviz.explorer.widgets.table_settings import cuts_menu, cuts_of, show_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.views.core.collapsible import Collapsible
+from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.panes import Updating, say
 from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
@@ -50,7 +51,7 @@ PYTHON = "Python: copy this study as a script whose numbers are the screen's"
 
 
 class StudyMenus:
-    """The menus of a study; `parts` go into the page's first row, and each is found by its name.
+    """The menus of a study, each found by its name; `parts` go into the page's first row, `folded` below the picture.
 
     They show what they are told and tell what was chosen.
 
@@ -82,9 +83,15 @@ class StudyMenus:
 
     @property
     def parts(self) -> list[Viewable]:
-        """The menus in their order."""
+        """The menus of the first row in their order."""
         rows = [] if self._rows is None else [self._rows]
-        return [self["data"], *rows, *(self[name] for name in self._of), self["cuts"], self["split"]]
+        own = (self[name] for name, of in self._of.items() if not of.folded)
+        return [self["data"], *rows, *own, self["cuts"], self["split"]]
+
+    @property
+    def folded(self) -> list[Viewable]:
+        """The menus of what is seldom set."""
+        return [self[name] for name, of in self._of.items() if of.folded]
 
     def tell(self, name: str, value: Any) -> None:
         """Tell what was chosen, unless it is only being shown."""
@@ -133,6 +140,8 @@ class StudyPage:
     streams: ClassVar[bool] = False  # whether it shows runs over all rows of a table larger than memory
     judges: ClassVar[bool] = False  # whether the recipes of its folds can be evaluated
     use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
+    # Seconds: the study that a page opens on, where no link asks for another, begins if it is likely to take no longer.
+    at_once: ClassVar[float] = 0.0
 
     study_view: Any
 
@@ -145,6 +154,8 @@ class StudyPage:
         self.known: Any = None
         self._sought: Hashable = None  # what `known` is, or will be, about
         self._doing = ""
+        # Nothing has been learned yet, and neither a link nor a lesson asks for anything.
+        self._opening = not (self._own.judged or session.lesson)
         self._touched = 0.0
 
     @classmethod
@@ -162,7 +173,7 @@ class StudyPage:
     def view(self) -> Viewable:
         """Build the page."""
         self.build()
-        self.first.param.update(margin=(0, 0, 8, 0), sizing_mode="stretch_width")
+        self.first.param.update(margin=(0, 0, 8, 0), sizing_mode="stretch_width", css_classes=["alrviz-part-controls"])
         self.follow()
         return pn.Column(self.first, self.below, sizing_mode="stretch_width", margin=0)
 
@@ -197,13 +208,15 @@ class StudyPage:
                 session, lambda: self.spec.recipes, self._choose, self._fresh, self.choosable,
                 place=(lambda panel: None) if self._tabs is None else self._tabs.place,
             )  # fmt: skip
-            above = [pn.FlexBox(self.chooser.panel, told, gap="4px 8px", **line)]
+            above = [pn.FlexBox(self.chooser.panel, told, gap="4px 8px", css_classes=["alrviz-part-racers"], **line)]
         self.first = self.make_first(self.menus.parts if above else [*self.menus.parts, told])
         self.card = pn.Column(view, styles=CARD | {"min-height": self.high}, sizing_mode="stretch_width", margin=0)
         if hasattr(view, "aside"):
             view.aside[:] = [self.prices]
         else:
             folded = [Collapsible("What it costs", self.prices)]
+        if self.menus.folded:
+            folded.append(Collapsible("More settings", pn.Row(*self.menus.folded, margin=(10, 0))))
         self.evaluation = EvaluationPart(session, self.tasks)
         self.below = pn.Column(
             *above, self.note, self.card, self.evaluation.part, *folded,
@@ -264,7 +277,8 @@ class StudyPage:
 
     def write(self) -> None:
         """Put what is set, and what is seen of it, into the link."""
-        self.session.param.update(self.spec.written())
+        # A measure is of the tab in front: another, which has none, leaves none in the link.
+        self.session.param.update(self.spec.written() | ({} if "measure" in self.keys else {"measure": ""}))
         self._write_view()
 
     # -- what is peculiar to a page ------------------------------------------------------------------------------------
@@ -301,8 +315,8 @@ class StudyPage:
 
     def follow(self) -> None:
         """Follow the session from now on: to be called once, when the view is there."""
-        self.session.param.watch(lambda _: self._ground_changed(), "dark")
-        self.session.param.watch(lambda *_: self.ask(), ["dataset", "loading", "cuts", "whole"])
+        self.session.subscribe(lambda _: self._ground_changed(), "dark")
+        self.session.subscribe(lambda *_: self.ask(), ["dataset", "loading", "cuts", "whole"])
         self.ask()
 
     def _ground_changed(self) -> None:
@@ -386,6 +400,9 @@ class StudyPage:
                 if found is not None:
                     self.keep.value = found.entry.keep
             view.ready = True
+            if self._opening and view.study.phase == "waiting" and known.seconds <= self.at_once:
+                view.press_run()
+        self._opening = False
         self._learn()
 
     def _looked(self) -> None:
@@ -420,6 +437,15 @@ class StudyPage:
             study = None if self.study_view.outdated else self.study_view.study
             done = study is not None and study.phase not in ("running", "queued")
             self.evaluation.offer((study, done), judged_folds(study) if study is not None and done else {}, self.best())
+
+    def result(self) -> Any:
+        """Return the study of what is set, when it is done."""
+        view = self.study_view
+        return view.study if view.study is not None and view.study.phase == "done" and not view.outdated else None
+
+    def axes(self) -> NumberAxes | None:
+        """Return the picture of the study, if its axes are numbers."""
+        return getattr(self.study_view, "axes", None)
 
     def best(self) -> str | None:
         """Return the name of the racer whose evaluation is shown first; None for the first."""

@@ -35,7 +35,7 @@ UNSET = {name: getattr(State(), name) for name in OF_STUDIES}
 
 @dataclass(frozen=True)
 class Menu:
-    """A menu of a page's first row. Its functions are given the spec; a menu of a setting needs none but `options`.
+    """A menu of a page. Its functions are given the spec; a menu of a setting needs none but `options`.
 
     Attributes:
         label, width: as it is seen; px.
@@ -44,6 +44,7 @@ class Menu:
         choose: returns the spec with a value chosen; None: the setting of that name is replaced.
         shown: whether it has an effect.
         why: what it is about, told on hover.
+        folded: whether it stands folded below the picture, as what is seldom set does.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Menu:
     choose: Callable[[Any, Any], Any] | None = None
     shown: Callable[[Any], bool] = lambda spec: True
     why: str | Callable[[Any], str] | None = None
+    folded: bool = False
 
 
 def recipe_menu(name: str, options: Any, label: str, width: int, **more: Any) -> Menu:

@@ -49,6 +49,14 @@ class TabbedPage:
         """The tab that is shown."""
         return self._built[self.choice.value]
 
+    def result(self) -> Any:
+        """Return what has run of what is set on the tab shown, when it has ended; None before."""
+        return self.tab.result() if hasattr(self.tab, "result") else None
+
+    def axes(self) -> Any:
+        """Return the picture of the tab shown, if its axes are numbers; None where they are not."""
+        return self.tab.axes() if hasattr(self.tab, "axes") else None
+
     def view(self, *beside: Viewable) -> Viewable:
         """Build the page; `beside`: what stands between the menu of tabs and the tab's own."""
         session, first = self.session, next(iter(self.tabs.values()))
@@ -61,11 +69,11 @@ class TabbedPage:
         )
         self._first = pn.FlexBox(
             self.choice, *beside, align_items="flex-start" if beside else "center", gap="4px 0", margin=(0, 0, 8, 0),
-            sizing_mode="stretch_width",
+            sizing_mode="stretch_width", css_classes=["alrviz-part-controls"],
         )  # fmt: skip
         self._area = pn.Column(sizing_mode="stretch_width", margin=0)
         self._show()
-        session.param.watch(lambda _: self._show() if session.page == self.slug else None, "tab")
+        session.subscribe(lambda _: self._show() if session.page == self.slug else None, "tab")
         return pn.Column(self._first, self._area, sizing_mode="stretch_width", margin=0)
 
     def _show(self) -> None:

@@ -1,6 +1,6 @@
 """The folds by which "auto" is chosen: training rows that judge fits of the others."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from math import comb
@@ -17,7 +17,15 @@ from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price, PriceRequest, price_of, require_memory
-from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTrial, AlphaTuned, Fold, RowFold, judged_on, row_losses
+from alrviz.fitting.solvers.alpha_tuned import (
+    AlphaFold,
+    AlphaTrial,
+    AlphaTuned,
+    Fold,
+    RowFold,
+    judged_on,
+    row_losses,
+)
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import SharedRows, shared
 from alrviz.fitting.solvers.tron import Tron
@@ -36,6 +44,8 @@ BEFORE = 1.0
 # Rows up to which fits by what they share are thought of (each fold keeps numbers by pairs of rows), and how many such
 # pairs take the time of a cell.
 MOST_SHARED, CHEAPER = 3000, 50.0
+# Rows from which one fold finds the way of the search: a third of fewer judges too little to go by.
+COARSE = 3000
 # By which share of F a step would lower it where passes go on.
 NEARLY = 1e-5
 
@@ -70,22 +80,29 @@ def tuned(made: BuiltFit, request: FitRequest) -> BuiltFit:
         return made
     solver = AlphaTuned(
         made.fit.solver, _n_alphas(request.recipe), lambda: _to_tune(request), BEFORE, request.stop,
-        partial(first_weights, made.fit.objective, request),
+        partial(first_weights, made.fit.objective, request), *_way(request),
     )  # fmt: skip
     return replace(made, fit=replace(made.fit, solver=solver))
 
 
-def best_on_folds(request: FitRequest, hear: Callable[[dict[str, float]], None]) -> AlphaTrial | None:
+def best_on_folds(
+    request: FitRequest, hear: Callable[[dict[str, float]], None], goal: AlphaTrial | None = None
+) -> AlphaTrial | None:
     """Return what became of a recipe on its folds, at its best alphas where they are to be found, losses row by row;
-    None where there are too few rows to hold some out. `hear` hears of each trial.
+    None where there are too few rows to hold some out. `hear` hears of each trial; where the first fold is not below
+    the `goal`, the others may be left.
     """
     if request.params.get("alpha") != AUTO:
         own = [_fold(made, weights_at_end(made, request.stop)) for made in _folds(request, False)]
         trial = judged_on(own, [row_losses(fold.objective, fold.w, fold.heldout) for fold in own]) if own else None
         if trial is not None:
-            hear({"log_loss": trial.loss})
+            hear({"log_loss": trial.loss, "folds": trial.folds})
         return trial
-    search = AlphaTuned(Tron(), _n_alphas(request.recipe), lambda: _to_tune(request, False), BEFORE, request.stop)
+    unit, coarse = _way(request)
+    search = AlphaTuned(
+        Tron(), _n_alphas(request.recipe), lambda: _to_tune(request, False), BEFORE, request.stop,
+        unit=unit, coarse=coarse, goal=goal,
+    )  # fmt: skip
     trials = search.trials()
     while True:
         try:
@@ -93,7 +110,7 @@ def best_on_folds(request: FitRequest, hear: Callable[[dict[str, float]], None])
         except StopIteration as end:
             best: AlphaTrial | None = end.value
             return best
-        hear({**trial.named, "log_loss": trial.loss})
+        hear({**trial.named, "log_loss": trial.loss, "folds": trial.folds})
 
 
 def weights_at_end(made: BuiltFit, stop: StopToken) -> Floats:
@@ -108,21 +125,28 @@ def weights_at_end(made: BuiltFit, stop: StopToken) -> Floats:
     return w
 
 
+def _way(request: FitRequest) -> tuple[float, bool]:
+    """What a row weighs, where that is more than once: of rows that count a million times alphas are as much larger;
+    and whether one fold finds the way.
+    """
+    weights = request.prepared.encoded.weights
+    return max(1.0, float(weights.mean())), len(weights) > COARSE
+
+
 def _n_alphas(recipe: "Recipe") -> int:
     return recipe.params["order"] if recipe.definition.params["alpha"].each else 1
 
 
-def _to_tune(request: FitRequest, merge: bool = True) -> Sequence[Fold]:
+def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
     if not by_rows(request.recipe, request.prepared.encoded):
-        return [_fold(made, made.fit.w0) for made in _folds(request, merge)]
+        yield from (_fold(made, made.fit.w0) for made in _folds(request, merge))
+        return
     order, whole, jobs = request.params["order"], _n_alphas(request.recipe) > 1, request.prepared.n_jobs
-    found = list[Fold]()
     for train, test in _splits(request):
         learned, judging = request.prepared.encoded.take(train), request.prepared.encoded.take(test)
         request.stop.check()
         fit = _shared_rows(learned, request, whole)
-        found.append(RowFold(fit, shared(judging, learned, order, whole, jobs), judging.y, judging.weights))
-    return found
+        yield RowFold(fit, shared(judging, learned, order, whole, jobs), judging.y, judging.weights)
 
 
 def first_weights(objective: ObjectiveProtocol, request: FitRequest, alpha: Alpha) -> Floats | None:
@@ -187,18 +211,16 @@ def _splits(request: FitRequest) -> Iterator[tuple[NDArray[np.intp], NDArray[np.
             yield train, test
 
 
-def _folds(request: FitRequest, merge: bool) -> Sequence[BuiltFit]:
+def _folds(request: FitRequest, merge: bool) -> Iterator[BuiltFit]:
     prepared, recipe = request.prepared, request.recipe
-    encoded, found = prepared.encoded, list[BuiltFit]()
+    encoded = prepared.encoded
     plain = recipe.replace(**with_number(recipe.params))
     for train, test in _splits(request):
         part = Prepared(encoded.take(train), encoded.take(test), prepared.encoder, prepared.n_jobs, merge)
         require_memory(price_of(part.encoded, plain, part.holdout, request.max_memory, request.stop, prepared=part))
-        made = recipe.definition.make(
+        yield recipe.definition.make(
             replace(
                 request, prepared=part, recipe=plain, params=with_number(request.params), tell=lambda what: None,
                 hear=lambda level: None,
             )
         )  # fmt: skip
-        found.append(made)
-    return found

@@ -30,6 +30,7 @@ from alrviz.models.cell_space import (
 )
 from alrviz.models.index import MOST_ROWS, index_cells
 from alrviz.models.plan import Plan, plan_cover
+from alrviz.models.score_table import table_bytes
 from alrviz.passes.aligned_buffers import lanes_of
 from alrviz.passes.cost_model import Work, seconds_here
 from alrviz.passes.rows import as_compiled
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 SAMPLE, DRAWN = 256, 128
 # Tuples up to which the cover is planned for a price alone: about a second. Beyond, each counts as a block.
 PLANNED = 30_000
+# Joint values that a model's table is taken to hold, in those of training rows: new rows show as many again, and slots
+# that stand empty take up to as much as both (measured: a sixth to four fifths of this).
+NEW = 4
 # What no plan takes less than: where columns tell the same, a few blocks hold all tuples, and joint values are few.
 _NO_BLOCKS = Plan((), 0.0, 0.0)
 
@@ -67,6 +71,8 @@ class Price:
         choice: the solver that will run, and why; None if it was not asked for.
         work: seconds of a pass on one thread of the reference machine, the same wherever it is priced; 0 where that is
             not known.
+        seconds_before: about how long alpha is chosen before the first iteration; 0 if it was not asked for.
+        table: bytes of the table that its model comes to hold once it is asked about many new rows; not in `bytes`.
     """
 
     parameters: int
@@ -77,6 +83,13 @@ class Price:
     refused: str = ""
     choice: SolverChoice | None = None
     work: float = 0.0
+    seconds_before: float = 0.0
+    table: int = 0
+
+    @property
+    def booked(self) -> int:
+        """Bytes to set aside for the fit, and for its model as long as that is asked about rows."""
+        return self.bytes + self.table
 
 
 class ShapePrice(NamedTuple):
@@ -173,7 +186,8 @@ def price(
     seconds = seconds_here(alone, n_jobs, n_classes) if timed and cells <= MOST_CELLS else None
     parameters = n_classes * (1 + cells)
     refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, allowed)
-    return Price(parameters, seen, size, seconds, allowed, refused, choice, alone)
+    scored = table_bytes(NEW * tables.joint, n_classes)
+    return Price(parameters, seen, size, seconds, allowed, refused, choice, alone, table=scored)
 
 
 def price_of(

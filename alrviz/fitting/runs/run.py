@@ -81,6 +81,7 @@ class Run(RunAttributes, Driven):
         scheduler: of a table read in batches, the Dask cluster that passes over its rows, as the scheduler's address
             or a `distributed.Client`: the same bits, sooner. Steps row by row (AdaGrad's) are taken here all the same.
         progress: of a table read in batches, hears what is read or encoded and of how many rows that is done.
+        on_trial: called with each line of `tried` as it comes.
         price: what it was priced at beforehand, on the same rows and threads; None to price it when it starts, as it is
             where less memory is free by then than the price takes.
 
@@ -92,7 +93,8 @@ class Run(RunAttributes, Driven):
 
     Attributes:
         trace: the steps so far; readable from any thread at any time.
-        tried: what order="auto" has tried so far, as lines: order, alpha_1, ... where they are to be found, log_loss.
+        tried: what order="auto" has tried so far, as lines: order, alpha_1, ... where they are to be found,
+            log_loss, and the folds that it is of.
         outcome: None until the run has ended, then why.
         activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
         price: parameters and bytes, once known (`price_of` estimates the seconds per pass too).
@@ -120,6 +122,7 @@ class Run(RunAttributes, Driven):
         scheduler: "str | Client | None" = None,
         progress: Progress = no_progress,
         price: Price | None = None,
+        on_trial: Callable[[Mapping[str, float]], object] | None = None,
     ):
         if dataset is not None and not isinstance(dataset, Stream):  # rows of `of` and `on` are encoded already
             require_dataset(dataset)
@@ -151,7 +154,7 @@ class Run(RunAttributes, Driven):
         self._n_jobs = n_jobs
         self._max_memory = max_memory
         self._start = start
-        self._on_step = on_step
+        self._on_step, self._on_trial = on_step, on_trial
         self._stop = StopToken()
         self._advancing = threading.Lock()
         self._ending = threading.Lock()
@@ -199,13 +202,16 @@ class Run(RunAttributes, Driven):
         start: LinearModel | None = None,
         on_step: Callable[[Step], object] | None = None,
         encode: Callable[[Recipe], Prepared] | None = None,
+        on_trial: Callable[[Mapping[str, float]], object] | None = None,
     ) -> "Run":
         """Return a run on rows that are prepared, covers and counts shared with whoever has them too.
 
         `encode` returns the same rows as a recipe of another order has them; None where only codes are known, which
         every order that is tried (order="auto") then takes.
         """
-        run = cls(None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step)
+        run = cls(
+            None, recipe, n_jobs=prepared.n_jobs, max_memory=max_memory, start=start, on_step=on_step, on_trial=on_trial
+        )
         run._prepared, run._encode = prepared, encode
         return run
 
@@ -433,7 +439,9 @@ class Run(RunAttributes, Driven):
         self.activity = "compiling"
         self.compile_seconds = warm_covers(prepared.wide) if self.recipe.definition.counts_cells else 0.0
         stop.check()
-        if self.recipe.params.get("order") == AUTO:
+        if self.recipe.discretize == AUTO and (self._encode is None or not prepared.encoded.smooth_levels.any()):
+            self.recipe = self.recipe.replace(discretize="smooth")  # there are no other levels to try
+        if AUTO in (self.recipe.params.get("order"), self.recipe.discretize):
             prepared = self._prepared = self._choose_order(prepared)
         self._choose_keep(partial(self._apart, prepared))
         recipe = self.recipe
@@ -494,6 +502,8 @@ class Run(RunAttributes, Driven):
 
         def hear(trial: Mapping[str, float]) -> None:
             self.tried.append(trial)
+            if self._on_trial is not None:
+                self._on_trial(trial)
             self.activity = f"choosing the order: {trial['log_loss']:.4f} at {trial['order']}"
 
         self.activity, asked = "choosing the order", self.recipe
@@ -508,7 +518,8 @@ class Run(RunAttributes, Driven):
         sentence, chosen = found.sentence, found.recipe.params
         if drawn:
             sentence += f"; on {prepared.encoded.n_rows:,} rows drawn from the table"
-        self.recipe = asked.replace(**{name: chosen[name] for name in ("order", "alpha", "keep") if name in chosen})
+        own = {name: chosen[name] for name in ("order", "alpha", "keep") if name in chosen}
+        self.recipe = asked.replace(discretize=found.recipe.discretize, **own)
         self._settled = [*self._settled, sentence]
         self._tuned = asked.params.get("alpha") == AUTO and not drawn
         return found.prepared

@@ -71,6 +71,11 @@ class RunAttributes:
         return self._prepared.encoded if self._prepared else None
 
     @property
+    def coded(self) -> "CodedTable | None":
+        """The rows of a table read in batches as codes, once they are read; None of a table in memory."""
+        return self._coded
+
+    @property
     def holdout(self) -> "Encoded | None":
         """The held-out rows, once prepared; None without any."""
         return self._prepared.holdout if self._prepared else None

@@ -32,7 +32,7 @@ PATIENCE = 5_000
 _APPLICATION = 0x616C7276
 # Bytes up to which indexes are compared with their tables when a file is opened: 0.1 s. Beyond only pages are checked.
 _WHOLE = 64 * 2**20
-_OURS = ("runs.", "sets")  # what a folder may hold to be taken for alrviz's own
+_OURS = ("runs.", "sets", "lessons")  # what a folder may hold to be taken for alrviz's own
 _KEY = 32  # bytes
 _LOST = (
     "{path!r} is not the key that belongs to the run store beside it: {why}; put it back from a copy, or move both "

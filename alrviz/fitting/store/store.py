@@ -166,6 +166,11 @@ class Store:
         question = f"SELECT {sound('runs')}, {_ABOUT} FROM runs WHERE owner = keyed(?) ORDER BY changed DESC, id"
         return [run for run in map(_kept, self.database.read(question, (owner,))) if kind in (None, run.kind)]
 
+    def unended(self, kind: str) -> list[tuple[StoredRun, str]]:
+        """Return the runs of a kind that nobody has ended, and the owner of each as the file has owners."""
+        question = f"SELECT owner, {sound('runs')}, {_ABOUT} FROM runs WHERE kind = ? AND state = ?"
+        return [(_kept(about), owner) for owner, *about in self.database.read(question, (kind, RUNNING)) if about[0]]
+
     def find(self, owner: str, kind: str, spec: str, data_hash: str) -> StoredRun | None:
         """Return an owner's latest run of that description; None if there is none."""
         alike = (run for run in self.runs(owner, kind) if (run.spec, run.data_hash) == (spec, data_hash))
@@ -180,8 +185,13 @@ class Store:
             WHERE runs.owner = keyed(?) GROUP BY steps.run"""
         return {run: size or 0 for ask in (cells, steps) for run, size in self.database.read(ask, (owner,))}
 
-    def delete(self, owner: str, run: str) -> bool:
-        """Delete a run of that owner, its steps, all tasks that are of no study any more; tell whether it was there."""
+    def delete(self, owner: str | None, run: str) -> bool:
+        """Delete a run of that owner, its steps, all tasks that are of no study any more; tell whether it was there.
+
+        owner: None for whosever it is.
+        """
+        if owner is None:
+            return self._delete("id = ?", run)
         return self._delete("id = ? AND owner = keyed(?)", run, owner)
 
     def _delete(self, which: str, *values: str) -> bool:

@@ -91,8 +91,8 @@ def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     average_precision_loss, train_log_loss, n_iter, evaluations, parameters, solver, memory, alpha_chosen,
     numeric_columns, lost_columns (those of them that no cut divides: all values are one level), lost_names (the first
     three), train_seconds, classify_seconds; alpha_1, ... where there is one for each order, order_chosen and
-    keep_chosen where order="auto"; and the bins of `measures.reliability` as lists, which are in results and not in
-    frames. What a family has not is None or NaN.
+    keep_chosen where order="auto", discretize_chosen where discretize="auto"; and the bins of `measures.reliability`
+    as lists, which are in results and not in frames. What a family has not is None or NaN.
     """
     made = predict_fold(task, table, stop)
     row = {
@@ -130,7 +130,8 @@ def predict_fold(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> 
     made = cached_fold(table, task.split, recipe)
     estimator = make_estimator(recipe, n_jobs=1, max_memory=task.max_memory or None)
     if not hasattr(estimator, "predict_log_proba"):
-        raise RecipeError(f"{recipe.name} has scores and no probabilities, which a study judges; choose another loss")
+        valid = 'objective="nll" or "mse"'
+        raise RecipeError(f"{recipe.name} has scores and no probabilities, which a study judges; expected {valid}")
     train_seconds = made.fit(estimator, recipe, stop)
     X, _ = test_rows(table, made)
     start = time.perf_counter()
@@ -193,6 +194,8 @@ def _ended(estimator: RecipeClassifier) -> Row:
     row["alpha_chosen"] = float(chosen) if isinstance(chosen, float | int) else float("nan")
     if isinstance(chosen, tuple):  # one for each order
         row |= {f"alpha_{order}": float(alpha) for order, alpha in enumerate(chosen, 1)}
+    if getattr(estimator, "discretize", None) == "auto":
+        row["discretize_chosen"] = estimator._recipe.discretize
     if getattr(estimator, "order", None) == "auto":
         fitted = estimator._recipe.params
         row |= {f"{name}_chosen": fitted[name] for name in ("order", "keep") if name in fitted}

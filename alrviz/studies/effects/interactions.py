@@ -10,6 +10,8 @@ loss_S        by how much the log loss of other rows rises without f_S, with its
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -22,18 +24,23 @@ from sklearn.utils.validation import check_is_fitted
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
+from alrviz.data.stream.table import CodedTable
+from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
 from alrviz.kernels import effects as kernels
+from alrviz.models.density_model import DensityModel
 from alrviz.models.effects import Effects, purify
 from alrviz.models.linear import LinearModel, log_softmax
+from alrviz.models.parameterisation import weights_by_cell
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
+from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
 from alrviz.studies.effects.lacking import MOST, associations, lacking
 from alrviz.studies.effects.row_explanation import JOIN, RowExplanation, join_of, tuple_names
-from alrviz.studies.effects.words import verdict
+from alrviz.studies.effects.words import lacking_sentence, verdict
 from alrviz.studies.statistics.measures import MEASURES, measures
 
 if TYPE_CHECKING:
@@ -41,8 +48,10 @@ if TYPE_CHECKING:
 
 NO_LEVEL = "(no level)"  # a missing value that is skipped, or one that training never saw
 # Families whose score is a sum over cells.
-VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them)"
+VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them), dlr"
+MOST_ROWS = 200_000  # of a table that is read in batches, training rows and held-out rows each
 _CURVE = 200  # points of the curve of tuples kept, at most
+_LOOKED = 3_000  # tuples of the next order that are looked at without being asked for, at most
 
 
 def interactions(
@@ -55,10 +64,12 @@ def interactions(
 ) -> "Interactions":
     """Take a fitted model apart into main effects, pairs, triples ..., each freed of what its parts say alone.
 
+    dlr is taken apart into its columns, each number of the rows being a level.
+
     Args:
         model_or_run: a fitted classifier whose score is a sum over cells, or a `Run` of one.
         dataset: the rows under which effects are pure and importance is measured: those that were learned from. None
-            for a run: its training rows.
+            for a run: its training rows, of a table that is read in batches some of them.
         heldout: rows that losses without a tuple are measured on; None: those that the run held out, else `dataset`.
         n_jobs: threads; None for all.
         stop: ends it from another thread.
@@ -73,14 +84,20 @@ def interactions(
     >>> found.importance()["share"].round(2).head(2).to_dict()
     {'bit_1 & bit_2': 0.98, 'bit_2': 0.02}
     """
+    rows: Encoded | None = None
+    others: Encoded | None = None
+    note = ""
     if isinstance(model_or_run, Run):
         run = model_or_run
         model = _checked(run.estimator())
         own = dataset is None or dataset is run.dataset
-        rows = run.encoded if own else None
-        others = run.holdout if own and heldout is None else None
+        if own and run.coded is not None:
+            rows, others, note = _of_batches(run.coded)
+        else:
+            rows = run.encoded if own else None
+            others = run.holdout if own and heldout is None else None
     else:
-        model, rows, others = _checked(model_or_run), None, None
+        model = _checked(model_or_run)
     if rows is None:
         require_dataset(dataset)
         assert dataset is not None
@@ -88,13 +105,34 @@ def interactions(
     if heldout is not None:
         require_dataset(heldout)
         others = _encoded(model, heldout, stop)
-    return Interactions(model._model, model.encoder_, rows, others, n_jobs, stop)
+    if isinstance(model._model, DensityModel):
+        return ColumnInteractions(model, rows, others, n_jobs, stop)
+    return Interactions(model._model, model.encoder_, rows, others, n_jobs, stop, _weights(model), note)
+
+
+def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
+    """Some training rows of a table that is read in batches, some of those held out, and words about them."""
+    parts = [(part, coded.cache.n_rows(part)) for part in ("train", "held")]
+    some = [coded.some_rows(part, MOST_ROWS) if rows else None for part, rows in parts]
+    told = [
+        f"{MOST_ROWS:,} of {rows:,} {words} rows"
+        for (_, rows), words in zip(parts, ("training", "held-out"), strict=True)
+        if rows > MOST_ROWS
+    ]
+    assert some[0] is not None
+    return some[0], some[1], f"Measured on {' and '.join(told)}, drawn at random." if told else ""
+
+
+def _weights(model: Any) -> Floats | None:
+    """(S, C) the weights of a classifier's cells, where it has some."""
+    w = getattr(model, "weights_", None)
+    return None if w is None else weights_by_cell(model.tables_, model._share, w)
 
 
 def _checked(model: Any) -> Any:
     if isinstance(model, RecipeClassifier):
         check_is_fitted(model)
-        if isinstance(getattr(model, "_model", None), LinearModel):
+        if isinstance(getattr(model, "_model", None), LinearModel | DensityModel):
             return model
     name = type(model).__name__
     raise RecipeError(f"{name} has no score that is a sum over cells, to be taken apart; expected one of {VALID}")
@@ -102,15 +140,14 @@ def _checked(model: Any) -> Any:
 
 def _encoded(model: Any, dataset: Dataset, stop: StopToken) -> Encoded:
     """Rows of a data set, whose classes are texts, as the model's encoder has them."""
-    known = {str(label): label for label in model.classes_.tolist()}
-    lost = [label for label in pd.unique(dataset.y) if str(label) not in known]
-    if lost:
+    codes, _, strange = class_codes(dataset.y, model.classes_.tolist())
+    if strange:
+        known = list(map(str, model.classes_))
         raise TableError(
-            f"class {lost[0]!r} of {dataset.name} is none of the model's{nearest(str(lost[0]), known)}; expected some "
-            f"of {', '.join(map(repr, list(known)[:8]))}"
+            f"class {strange[0]!r} of {dataset.name} is none of the model's{nearest(strange[0], known)}; expected some "
+            f"of {', '.join(map(repr, known[:8]))}"
         )
-    y = np.array([known[str(label)] for label in dataset.y], dtype=model.classes_.dtype)
-    found: Encoded = model.encoder_.encode(dataset.X, y, stop=stop)
+    found: Encoded = model.encoder_.encode(dataset.X, model.classes_[codes], stop=stop)
     return found
 
 
@@ -122,6 +159,7 @@ class Interactions:
         encoder: what columns and levels are called.
         encoded, heldout: the rows under which effects are pure, and those that losses are measured on.
         has_heldout: whether these are others.
+        note: of which part of the rows these are; "" of all.
         names: what each tuple is called, "odor & habitat"; " && " stands between where a column is called "R & D".
 
     >>> import alrviz
@@ -135,11 +173,13 @@ class Interactions:
 
     def __init__(
         self, model: LinearModel, encoder: Encoder, encoded: Encoded, heldout: Encoded | None,
-        n_jobs: int | None = None, stop: StopToken = NEVER,
+        n_jobs: int | None = None, stop: StopToken = NEVER, weights: Floats | None = None, note: str = "",
     ):  # fmt: skip
+        self.note = note
         self.encoder, self.encoded, self._model = encoder, encoded, model
         self.heldout, self.has_heldout = heldout or encoded, heldout is not None
-        self._n_jobs = n_jobs
+        self._tested = encoded  # what tuples are tested on that the model has not
+        self._n_jobs, self._weights = n_jobs, weights  # (S, C) of the model's own cells
         self.pure: Effects = purify(model, encoded, n_jobs, stop)
         self.columns = [column.name for column in encoder.columns_]
         self.names = tuple_names(self.pure.space.members, self.columns)
@@ -147,9 +187,17 @@ class Interactions:
         self._importance: pd.DataFrame | None = None
         self._scores: Floats | None = None
         self._own_log_p: Floats | None = None
+        self._kept: dict[str, Any] = {}
 
     def __repr__(self) -> str:
         return f"<Interactions of {len(self.columns)} columns: {len(self.names):,} tuples, {len(self.pure.f):,} cells>"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its cells and of its rows."""
+        pure, rows = self.pure, {id(own): own for own in (self.encoded, self.heldout)}.values()
+        cells = pure.index.seen.nbytes + pure.rows.nbytes + 2 * pure.f.nbytes
+        return int(cells + sum(own.codes.nbytes + own.y.nbytes + own.weights.nbytes for own in rows))
 
     def number_of(self, columns: Any) -> int:
         """Return the number of a tuple: a column's name, names, or the tuple's own name.
@@ -173,6 +221,10 @@ class Interactions:
             )
         return self.pure.numbers[key]
 
+    def members(self, name: str) -> list[str]:
+        """Return the columns of the tuple of this name."""
+        return [self.columns[j] for j in self.pure.space.members[self.names.index(name)]]
+
     def labels(self, column: int) -> list[str]:
         """Return what the levels of a column are called, and last what none of them is."""
         return [*map(str, self.encoder.columns_[column].labels), NO_LEVEL]
@@ -185,7 +237,8 @@ class Interactions:
     def quantity(self, t: int, name: str, of: int, against: int) -> Floats:
         """Return a number for each cell of tuple t, (S_t,): "pure" and "phi" are log-odds of class `of` against
         another, "rows" the weight of its rows, "p" the share of the class among them, "theta" the logarithm of the
-        share of the class's rows that lie there (-inf where none does).
+        share of the class's rows that lie there (-inf where none does), "w" the weight that the model learned for the
+        cell and the class (NaN where it has none).
         """
         cells = self.pure.cells_of(t)
         if name in ("pure", "phi"):
@@ -193,6 +246,11 @@ class Interactions:
             return values[:, of] - values[:, against]
         if name == "rows":
             return self.pure.rows[cells]
+        if name == "w":
+            found = np.full(len(self.pure.f), np.nan)
+            if self._weights is not None:
+                found[self.pure.own] = self._weights[:, of]
+            return found[cells]
         members = self.pure.space.members[t]
         codes = self.pure.space.codes_of(self.pure.index.seen[cells])[:, : len(members)]
         own = self.encoded.codes[members].astype(np.int64)
@@ -244,8 +302,7 @@ class Interactions:
         """Return a line per tuple, indexed by its name, the highest "nats" first.
 
         columns: "order" (its number of columns), "share", "structural", "nats", "loss" and "loss_error" (by how much
-        the log loss of the held-out rows rises without it, and the standard error), "cells", and "left" (the largest
-        slice mean that purifying left, in parts of the largest effect).
+        the log loss of the held-out rows rises without it, and the standard error), and "cells".
         """
         if self._importance is None:
             pure = self.pure
@@ -257,10 +314,10 @@ class Interactions:
             found = pd.DataFrame(
                 {
                     "order": pure.sizes, "share": share, "structural": structural, "nats": nats, "loss": mean,
-                    "loss_error": error, "cells": np.diff(pure.index.begin), "left": pure.left,
+                    "loss_error": error, "cells": np.diff(pure.index.begin),
                 },
                 pd.Index(self.names, name="columns"),
-            )  # fmt: skip
+            ).round(12)  # fmt: skip
             self._importance = found.iloc[np.argsort(-nats, kind="stable")]
         return self._importance.copy()
 
@@ -332,22 +389,20 @@ class Interactions:
         """Return a line per tuple of so many columns that the model has not, the highest gain first: a score test.
 
         columns: "gain" and "gain_error" (by how many nats a row held-out log loss should fall with it, and the standard
-        error), "chi2", "df" and "p". `order` None: the lowest of which the model lacks some.
+        error), "chi2", "df" and "p". `order` None: the lowest of which the model lacks some. A column that is the same
+        on all rows says nothing, and is in none of them.
 
         Raises:
             RecipeError: an order that the columns have no tuples of, or of which none is lacking.
         """
-        a, known = len(self.columns), self.pure.numbers
-        sizes = [order] if order is not None else range(1, a + 1)
-        for size in sizes:
-            if not 1 <= size <= a:
-                raise RecipeError(f"order={size} does not fit; expected 1 to {a}")
-            if comb(a, size) - sum(len(columns) == size for columns in known) > 0:
+        known, several = self.pure.numbers, set(self._several)
+        for size in [self._size(order)] if order is not None else range(1, len(several) + 1):
+            if comb(len(several), size) > sum(len(own) == size and several.issuperset(own) for own in known):
                 break
         else:
-            raise RecipeError(f"the model has all tuples of its {a} columns; none is lacking")
+            raise RecipeError(f"the model has all tuples of its {len(several)} columns; none is lacking")
         tuples = [columns for columns in self._tuples_of(size) if columns not in known]
-        found = lacking(self._model.scores(self.encoded.codes, self._n_jobs, stop), self.encoded, tuples, self._n_jobs,
+        found = lacking(self._model.scores(self.encoded.codes, self._n_jobs, stop), self._tested, tuples, self._n_jobs,
                         stop)  # fmt: skip
         return self._named(found, tuples, "gain")
 
@@ -358,16 +413,38 @@ class Interactions:
         beyond all parts of the tuple, less what chance gives; the first of all), "g2", "chi2" (Pearson's),
         "df", and its "p".
         """
-        if not 1 <= order <= len(self.columns):
-            raise RecipeError(f"order={order} does not fit; expected 1 to {len(self.columns)}")
-        tuples = self._tuples_of(order)
-        return self._named(associations(self.encoded, tuples, self._n_jobs, stop), tuples, "interaction")
+        tuples = self._tuples_of(self._size(order))
+        return self._named(associations(self._tested, tuples, self._n_jobs, stop), tuples, "interaction")
+
+    @cached_property
+    def _several(self) -> list[int]:
+        """The columns that are not the same on all rows."""
+        return [j for j, codes in enumerate(self._tested.codes) if len(codes) and (codes != codes[0]).any()]
+
+    def _size(self, order: int) -> int:
+        if not 1 <= order <= len(self._several):
+            raise RecipeError(f"order={order} does not fit; expected 1 to {len(self._several)}")
+        return order
 
     def _tuples_of(self, order: int) -> list[tuple[int, ...]]:
-        a = len(self.columns)
+        a = len(self._several)
         if comb(a, order) > MOST:
             raise RecipeError(f"{a} columns have {comb(a, order):,} {tuples_text(order)}; expected at most {MOST:,}")
-        return list(combinations(range(a), order))
+        return list(combinations(self._several, order))
+
+    def next_order(self, stop: StopToken = NEVER) -> pd.DataFrame | None:
+        """Return `lacking` of one order more than the model's; None where there is no such tuple, or over 3,000."""
+        if "next order" not in self._kept:
+            order = int(self.pure.sizes.max(initial=0)) + 1
+            few = 0 < comb(len(self._several), order) <= _LOOKED
+            self._kept["next order"] = self.lacking(order, stop) if few else None
+        return self._kept["next order"]
+
+    def curve(self, stop: StopToken = NEVER) -> pd.DataFrame:
+        """Return `keep_best()`, which is kept."""
+        if "curve" not in self._kept:
+            self._kept["curve"] = self.keep_best(stop=stop)
+        return self._kept["curve"]
 
     def _named(self, found: pd.DataFrame, tuples: list[tuple[int, ...]], by: str) -> pd.DataFrame:
         found.index = pd.Index(tuple_names(tuples, self.columns), name="columns")
@@ -429,5 +506,55 @@ class Interactions:
         return code
 
     def sentence(self) -> str:
-        """Return in words what carries the score, and which tuple of the highest order is worth most."""
-        return verdict(self.orders(), self.importance(), "held-out" if self.has_heldout else "these rows'")
+        """Return in words what carries the score, which tuple of the highest order is worth most, and which of one
+        order more would help, where these are few enough to be looked at.
+        """
+        where = "held-out" if self.has_heldout else "these rows'"
+        said, more = verdict(self.orders(), self.importance(), where), self.next_order()
+        parts = [said, "" if more is None else lacking_sentence(more, int(self.pure.sizes.max()) + 1), self.note]
+        return " ".join(part for part in parts if part)
+
+
+class ColumnInteractions(Interactions):
+    """The effects of the columns of a dlr model; a row with numbers that none of these rows has is taken apart too.
+
+    `lacking` and `associations` look at numbers in eight intervals.
+    """
+
+    def __init__(
+        self, classifier: Any, encoded: Encoded, heldout: Encoded | None, n_jobs: int | None = None,
+        stop: StopToken = NEVER, more: Floats | None = None,
+    ):  # fmt: skip
+        self._made_of = classifier, encoded, heldout, n_jobs
+        numbers = [one.numbers for one in (encoded, heldout) if one is not None and one.numbers is not None]
+        encoder = encoder_of_values(classifier.encoder_, [*numbers, *([] if more is None else [more])])
+        rows = [None if one is None else with_levels(one, encoder) for one in (encoded, heldout)]
+        assert rows[0] is not None
+        super().__init__(as_linear(classifier, encoder), encoder, rows[0], rows[1], n_jobs, stop)
+        self._tested = binned(encoded)
+
+    def row(
+        self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None
+    ) -> RowExplanation:
+        """Take the prediction of a row apart, as `Interactions.row` does."""
+        more = self._numbers_of(x, changes or {})
+        if more.shape[1]:
+            return ColumnInteractions(*self._made_of, more=more).row(x, of=of, against=against, changes=changes)
+        return super().row(x, of=of, against=against, changes=changes)
+
+    def _numbers_of(self, x: Any, changes: Mapping[str, Any]) -> Floats:
+        """(n, M) numeric columns with the numbers that are no levels yet; elsewhere those that are."""
+        classifier = self._made_of[0]
+        columns = [self.encoder.columns_[j] for j in self.encoder.numeric_]
+        if isinstance(x, (int, np.integer)):
+            found = np.full((len(columns), 1), np.nan)
+        else:
+            found = classifier.encoder_.numbers(x if isinstance(x, pd.DataFrame) else pd.DataFrame([dict(x)]))[:, :1]
+        for own, column in zip(found, columns, strict=True):
+            with suppress(TypeError, ValueError):
+                own[0] = float(changes.get(column.name, own[0]))
+            if np.isnan(own[0]) or own[0] in (column.values or ()):
+                own[0] = np.nan
+        fresh = ~np.isnan(found)
+        first = [column.values[0] if column.values else 0.0 for column in columns]
+        return np.where(fresh, found, np.array(first)[:, None]) if fresh.any() else found[:, :0]

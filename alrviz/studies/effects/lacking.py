@@ -11,13 +11,10 @@ interaction = (G2 - df) / 2N        nats a row: what the tuple tells of the clas
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.stats import chi2
 
 from alrviz.data.encoded import Encoded
@@ -42,6 +39,7 @@ MOST = 200_000
 _LEAST = 1.0
 # How nearly parts are freed of, relative, and steps at most: a test needs no more.
 _TOL, _STEPS = 1e-8, 200
+_HELD = 8_000_000  # numbers that a rank may hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,39 +73,31 @@ class Counted:
         own = np.array([numbers[tuple(columns)] for columns in tuples], np.intp)
         return cls(own, tables, covered.cover, covered.rows, index, Slices.of(index), resolve_jobs(n_jobs))
 
-    def free(self, looked: NDArray[np.bool_]) -> Floats:
-        """Degrees of freedom of each tuple, where some pairs (S, C) of cell and class are looked at.
+    def free(self, looked: NDArray[np.bool_], parts: Floats) -> Floats:
+        """Degrees of freedom of each tuple, where some pairs (S, C) of cell and class are looked at: of each class the
+        cells less the rank of their slices, and of these the mean of `parts` (S, C), what a cell and class counts for.
+        Of a whole table whose parts are 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1).
 
-        Of a whole table (L_1 - 1)(L_2 - 1) ... for each class but one. Of a pair with cells left out, the cells less
-        what their slices say: slices less the parts into which cells fall. Of larger tuples, in proportion.
+        Where that rank would take too much memory they are in proportion to those of the whole table.
         """
-        levels = np.maximum(self.tables.space.cards_of(self.cover.levels_seen)[self.tuples], 1).astype(float)
-        space, seen = self.tables.space, self.cover.levels_seen
-        whole = np.where(space.strides > 0, seen[space.tuples] - 1, 1).prod(axis=1)[self.tuples].astype(float)
-        classes, of = self.tables.n_classes, self.tables.tuple_of_seen
-        pairs = np.bincount(of, looked.sum(axis=1), space.n_tuples)[self.tuples]
-        free = whole * (classes - 1.0) * np.minimum(1.0, pairs / (levels * classes))
-        two = np.flatnonzero((space.strides > 0).sum(axis=1)[self.tuples] == 2)
-        if len(two):
-            each: Floats = np.sum([self._free_of_pairs(looked[:, k]) for k in range(classes)], axis=0)
-            free[two] = each[self.tuples[two]] * (classes - 1.0) / classes
-        return free
+        space, classes = self.tables.space, self.tables.n_classes
+        found, sizes = np.zeros(len(self.tuples)), (space.strides > 0).sum(axis=1)
 
-    def _free_of_pairs(self, looked: NDArray[np.bool_]) -> Floats:
-        """(T,) cells less the rank of their slices, of tuples of two columns, by the cells (S,) that are looked at."""
-        of, at, n = self.tables.tuple_of_seen, self.slices.at, len(self.slices.cell)
-        cells = np.flatnonzero(looked & ((self.tables.space.strides > 0).sum(axis=1)[of] == 2))
-        first, second = at[cells, 0], at[cells, 1]
-        found, label = connected_components(coo_array((np.ones(len(cells)), (first, second)), (n, n)), directed=False)
-        nodes, where = np.unique(np.concatenate([first, second]), return_index=True)
-        owner = np.concatenate([of[cells], of[cells]])[where]
-        part = np.zeros(found, np.intp)
-        part[label[nodes]] = owner
-        there = np.zeros(found, bool)
-        there[label[nodes]] = True
-        count = partial(np.bincount, minlength=self.tables.space.n_tuples)
-        rank = count(owner) - count(part[there])  # slices, less the parts into which cells fall
-        return (count(of[cells]) - rank).astype(np.float64)
+        def one(i: int) -> None:
+            t = int(self.tuples[i])
+            n, begin, end = int(sizes[t]), self.index.begin[t], self.index.begin[t + 1]
+            base, slices = self.slices.room[t, 0], self.slices.room[t, n] - self.slices.room[t, 0]
+            own, free = looked[begin:end], 0
+            for k in range(classes):
+                if k == 0 or (own[:, k] != own[:, k - 1]).any():
+                    cells = begin + np.flatnonzero(own[:, k])
+                    rank = kernels.margin_rank(cells, n, self.slices.at, base, slices, _HELD)
+                    seen = self.cover.levels_seen[space.tuples[t, :n]]
+                    free = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / seen).prod())
+                found[i] += free * (parts[cells, k].mean() if len(cells) else 0.0)
+
+        share(one, len(self.tuples), self.jobs)
+        return found
 
 
 def lacking(
@@ -131,6 +121,7 @@ def lacking(
     V = counted.cover.sums(rows, residual, stop)
     E, N = tables.counts + G, tables.counts.sum(axis=1, keepdims=True)
     looked = (E >= _LEAST) & (V > 1e-9 * N)
+    parts = 1.0 - E / N
     terms = np.zeros_like(G)
     sizes = (tables.space.strides > 0).sum(axis=1)
     for k in range(classes):
@@ -145,10 +136,10 @@ def lacking(
             kernels.purify(t, int(sizes[t]), f, w, index.begin, slices.at, mass, slices.room, moves, _TOL, _STEPS)
 
         share(one, len(counted.tuples), counted.jobs)
-        terms[:, k] = (1.0 - E[:, k] / N[:, 0]) * w * f[:, 0] ** 2
+        terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
     of = tables.tuple_of_seen
     found = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
-    df = counted.free(looked)
+    df = counted.free(looked, parts)
     return pd.DataFrame(
         {
             "gain": (found - 2.0 * df) / (2.0 * n),
@@ -185,7 +176,8 @@ def associations(
     share(one, len(counted.tuples), counted.jobs)
     of, count = tables.tuple_of_seen, tables.space.n_tuples
     part = np.bincount(of, looked.mean(axis=1), count) / np.maximum(np.bincount(of, minlength=count), 1)
-    df, n = counted.free(np.ones_like(looked)) * part[counted.tuples], encoded.total
+    even = np.full(looked.shape, 1.0 - 1.0 / tables.n_classes)
+    df, n = counted.free(np.ones_like(looked), even) * part[counted.tuples], encoded.total
     return pd.DataFrame(
         {
             "mi": mutual_information(tables)[counted.tuples],

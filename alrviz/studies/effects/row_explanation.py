@@ -38,6 +38,9 @@ class RowExplanation:
 
         log p(of | x) / p(against | x) = intercept + sum of `frame["log_odds"]`
 
+    A classifier's `explain` gives the same sum in another account: there a pair's line also holds what its two columns
+    say alone, and "class weights" are the model's own intercept; here each says what its parts do not.
+
     Attributes:
         of, against: the two classes.
         intercept: what the classes have without any column.

@@ -1,6 +1,7 @@
 """What carries a model's score, in a sentence."""
 
 import pandas as pd
+from scipy.stats import norm
 
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.statistics.measures import loss_text
@@ -9,24 +10,35 @@ from alrviz.studies.statistics.measures import loss_text
 def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
     """Return the sentence of `Interactions.sentence`; `where` says whose log loss it was measured on."""
     carried = [
-        f"{'main effects' if size == 1 else f'{int(line.tuples):,} {tuples_text(int(size))}'} {line.share:.0%}"
+        f"{'main effects' if size == 1 else _counted(int(line.tuples), int(size))} {line.share:.0%}"
         for size, line in orders.iterrows()
     ]
     carried[0] = carried[0].replace("main effects", "Main effects carry", 1) + " of the score"
     text = ", ".join(carried)
     for size in [int(size) for size in orders.index if size > 1][::-1]:
         own = importance[importance["order"] == size]
-        good = own[own["loss"] > 2 * own["loss_error"]]
+        good = own[beyond_chance(own)]
         if good.empty:
-            text += f"; no single one of the {tuples_text(size)} is worth two standard errors of {where} log loss"
+            text += f"; no single one of the {tuples_text(size)} lowers {where} log loss by more than chance gives"
             continue
         top = good["loss"].idxmax()
-        are = "is" if len(good) == 1 else "are"
+        lower = "lowers" if len(good) == 1 else "lower"
         text += (
-            f"; {len(good):,} of the {tuples_text(size)} {are} worth more than two standard errors of {where} log "
-            f"loss, most {top}: {loss_text(own.loc[top, 'loss'])} ± {loss_text(own.loc[top, 'loss_error'])} nats"
+            f"; {len(good):,} of the {tuples_text(size)} {lower} {where} log loss by more than chance gives, most "
+            f"{top}: {loss_text(own.loc[top, 'loss'])} ± {loss_text(own.loc[top, 'loss_error'])} nats"
         )
     return text + "."
+
+
+def beyond_chance(importance: pd.DataFrame, least: float = 0.05) -> "pd.Series[bool]":
+    """Return which lines of a table of `Interactions.importance` have a loss above 0; of tuples without effect, one
+    table in twenty has such a line (Bonferroni's correction).
+    """
+    return importance["loss"] > norm.isf(least / max(len(importance), 1)) * importance["loss_error"]
+
+
+def _counted(many: int, order: int) -> str:
+    return f"1 {tuples_text(order).removesuffix('s')}" if many == 1 else f"{many:,} {tuples_text(order)}"
 
 
 def lacking_sentence(lacking: pd.DataFrame, order: int, least: float = 0.05) -> str:

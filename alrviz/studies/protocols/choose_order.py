@@ -95,7 +95,9 @@ class OrderStudy(Study):
         return any(recipe.params.get("order") == "auto" for recipe in self.recipes)
 
     def automatic(self) -> "pd.DataFrame":
-        """Return the same of AutoClassifier's model; order_chosen, keep_chosen, alpha_1, ... are each fold's choice."""
+        """Return the same of AutoClassifier's model; order_chosen, keep_chosen, discretize_chosen, alpha_1, ... are
+        each fold's choice.
+        """
         return self._beside("hlr")
 
     def _beside(self, family: str) -> "pd.DataFrame":
@@ -327,14 +329,20 @@ def automatic_line(study: OrderStudy) -> dict[str, float]:
 
 
 def automatic_recipe(folds: "pd.DataFrame") -> Recipe:
-    """Return AutoClassifier's model with the order that most folds chose, and the middle ones of its alphas there.
+    """Return AutoClassifier's model with the order and the cuts that most folds chose, and the middle ones of its
+    alphas there.
 
     folds: a line each, as `OrderStudy.automatic` has them.
     """
     order = int(folds.order_chosen.mode().iloc[0])
     mine = folds[folds.order_chosen == order]
+    cuts = "smooth"  # in studies that were kept before there was a choice
+    if "discretize_chosen" in mine:
+        cuts = str(mine.discretize_chosen.mode().iloc[0])
+        mine = mine[mine.discretize_chosen == cuts]
     kept = mine.keep_chosen.sort_values(key=lambda keep: keep.where(keep > 1, np.inf))  # 1 is all of them
-    return AUTOMATIC.replace(order=order, alpha=middle_alpha(mine), keep=float(kept.iloc[(len(kept) - 1) // 2]))
+    keep = float(kept.iloc[(len(kept) - 1) // 2])
+    return AUTOMATIC.replace(order=order, alpha=middle_alpha(mine), keep=keep, discretize=cuts)
 
 
 def _automatic_words(study: OrderStudy) -> tuple[str, bool]:

@@ -6,12 +6,13 @@ bias that a penalty makes is in all of them alike.
 """
 
 import json
+from dataclasses import replace
 from functools import cached_property
-from math import comb
 from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.errors import RecipeError, Stopped
@@ -27,11 +28,10 @@ from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import Result, StudyTask, plain, unpack
 from alrviz.studies.effects.interactions import Interactions
 
-FAMILIES = ("lr", "alr", "hlr", "halr", "anje")
+FAMILIES = ("lr", "alr", "hlr", "halr", "salr", "hsalr", "anje")
 BAND = (0.05, 0.95)
+FORMAT = 2  # of what tasks give: kept results of another are computed anew
 _WAY: Any = "weibull"  # of quantiles: of 30 numbers the usual way has 5 % below what 8 % are
-# Tuples of the next order that are looked at without being asked for.
-_LOOKED = 3_000
 
 
 class EffectStudy(Study):
@@ -39,13 +39,14 @@ class EffectStudy(Study):
 
     Attributes:
         interactions: the effects of the model, once it is fitted; None.
-        lacking: what it would gain by tuples of the next order, where these are few; None.
-        curve: of keeping its best tuples alone, as `Interactions.keep_best` has it; None.
     """
 
     interactions: Interactions | None = None
-    lacking: pd.DataFrame | None = None
-    curve: pd.DataFrame | None = None
+
+    def __init__(self, *asked: Any, **options: Any):
+        # what refits say, by draw, unpacked as they come: intercept, effects, importance
+        self._drawn: dict[int, NDArray[np.float32]] = {}
+        super().__init__(*asked, **options)
 
     @cached_property
     def _prepared(self) -> Prepared:
@@ -54,26 +55,39 @@ class EffectStudy(Study):
         return prepare(self.dataset, recipe)
 
     def _accept(self, place: int, result: Result, stop: StopToken, after: float | None = None) -> bool:
-        """Take the model apart before anybody looks, on the study's own thread."""
-        if _draw(self.tasks[place]) == 0 and not result.failed and self.interactions is None:
+        """Take the model apart, or unpack a refit, before anybody looks, on the study's own thread."""
+        draw = _draw(self.tasks[place])
+        if draw == 0 and not result.failed and self.interactions is None:
             try:
                 self._take_apart(unpack(result.predicted), stop)
             except Stopped:
                 return False
-        return super()._accept(place, result, stop, after)
+        if draw > 0 and not result.failed:
+            self._drawn[draw] = unpack(result.predicted)
+        return super()._accept(place, replace(result, predicted=b""), stop, after)
 
     def _take_apart(self, numbers: Floats, stop: StopToken) -> None:
         prepared, recipe = self._prepared, self.recipes[0]
         assert prepared.encoder is not None
-        tables = prepared.tables(recipe.definition.counted(recipe.params, prepared.encoded.n_columns)[0],
-                                 recipe.params["smoothing"], stop)  # fmt: skip
+        many, order = int(numbers[0]), recipe.params["order"]
+        columns, numbers = numbers[1 : 1 + many * order].reshape(many, order), numbers[1 + many * order :]
+        chosen = tuple(tuple(int(j) for j in own if j >= 0) for own in columns)
+        every = recipe.definition.counted(recipe.params, prepared.encoded.n_columns)[:1]
+        tables = prepared.tables(chosen or every[0], recipe.params["smoothing"], stop)
         classes = tables.n_classes
-        model = LinearModel(tables.space, tables.seen, numbers[classes:].reshape(-1, classes), numbers[:classes])
-        found = Interactions(model, prepared.encoder, prepared.encoded, prepared.holdout, stop=stop)
+        phi, *weights = numbers[classes:].reshape(-1, len(tables.seen), classes)
+        model = LinearModel(tables.space, tables.seen, phi, numbers[:classes])
+        found = Interactions(
+            model,
+            prepared.encoder,
+            prepared.encoded,
+            prepared.holdout,
+            stop=stop,
+            weights=weights[0] if weights else None,
+        )
         found.importance(stop)
-        self.curve = found.keep_best(stop=stop)
-        if 0 < comb(len(found.columns), tables.space.order + 1) <= _LOOKED:
-            self.lacking = found.lacking(tables.space.order + 1, stop)
+        found.curve(stop)
+        found.next_order(stop)
         self.interactions = found
 
     def refits(self) -> tuple[Floats, Floats]:
@@ -81,13 +95,25 @@ class EffectStudy(Study):
         structural share and nats.
         """
         found = self.interactions
-        cells, tuples, classes = (0, 0, 1) if found is None else (*found.pure.f.shape[:1], found.pure.n_tuples,
-                                                                   found.pure.f.shape[1])  # fmt: skip
-        drawn = [unpack(result.predicted)[classes:] for task, result in self.results()
-                 if _draw(task) > 0 and not result.failed]  # fmt: skip
-        drawn = [] if found is None else drawn
-        f = np.array([one[: cells * classes] for one in drawn], np.float64).reshape(-1, cells, classes)
-        return f, np.array([one[cells * classes :] for one in drawn], np.float64).reshape(-1, tuples, 3)
+        if found is None:
+            return np.zeros((0, 0, 1)), np.zeros((0, 0, 3))
+        return self._refitted(found, slice(0, len(found.pure.f))), self._weighed(found)
+
+    def _refitted(self, found: Interactions, cells: slice) -> Floats:
+        """(R, S, C) the effects of some cells: a look at one tuple need not touch the others."""
+        classes = len(found.classes)
+        begin, end = (classes * (1 + at) for at in (cells.start, cells.stop))
+        return self._numbers(begin, end, classes)
+
+    def _weighed(self, found: Interactions) -> Floats:
+        """(R, T, 3) importance."""
+        begin = len(found.classes) * (1 + len(found.pure.f))
+        return self._numbers(begin, begin + 3 * len(found.names), 3)
+
+    def _numbers(self, begin: int, end: int, width: int) -> Floats:
+        drawn = self._drawn.copy()  # the study's thread adds to it
+        parts = [drawn[draw][begin:end] for draw in sorted(drawn)]
+        return np.array(parts, np.float64).reshape(len(parts), (end - begin) // width, width)
 
     def importance(self) -> pd.DataFrame:
         """Return `Interactions.importance` with "nats_low", "nats_high", "share_low" and "share_high": the 90 % band
@@ -97,7 +123,7 @@ class EffectStudy(Study):
         if found is None:
             return pd.DataFrame()
         table = found.importance()
-        _, drawn = self.refits()
+        drawn = self._weighed(found)
         place = [found.number_of(name) for name in table.index]
         for name, k in (("share", 0), ("nats", 2)):
             low, _, high = _band(drawn[:, :, k])
@@ -121,8 +147,8 @@ class EffectStudy(Study):
         cells = found.pure.cells_of(found.number_of(columns))
         own = found.effects(*columns).iloc[:: len(classes)]
         pure = found.pure.f[cells, k] - found.pure.f[cells, other]
-        f, _ = self.refits()
-        odds = f[:, cells, k] - f[:, cells, other]
+        f = self._refitted(found, cells)
+        odds = f[:, :, k] - f[:, :, other]
         table = pd.DataFrame({"levels": own["levels"].to_numpy(), "rows": own["rows"].to_numpy(), "pure": pure})
         table["low"], table["median"], table["high"] = _band(odds)
         table["same_sign"] = np.nan if len(odds) < 2 else (np.sign(odds) == np.sign(pure)).mean(axis=0)
@@ -135,6 +161,22 @@ def _band(drawn: Floats) -> Floats:
         return np.full((3, drawn.shape[1]), np.nan)
     found: Floats = np.quantile(drawn, [BAND[0], 0.5, BAND[1]], axis=0, method=_WAY)
     return found
+
+
+def no_bands(recipe: Recipe) -> str:
+    """Return why refits of a recipe do not have the cells of its model; "" where they do."""
+    params = recipe.params
+    lacks = [name for name in ("order", "alpha", "keep") if isinstance(params.get(name), str)]
+    if recipe.family not in FAMILIES or params.get("unit") == "cell":
+        valid = f"one of {', '.join(FAMILIES)}, with whole tuples"
+        return f"{recipe.name} has no cells that refits share; expected {valid}"
+    if lacks:
+        return f"{lacks[0]}={params[lacks[0]]!r} would be another in each refit; expected a number"
+    if recipe.discretize == "auto":
+        return "discretize='auto' would be another in each refit; expected 'smooth' or 'mdl'"
+    if params.get("unseen") == "m-estimate":
+        return "unseen='m-estimate' would be another in each refit; expected neutral"
+    return ""
 
 
 def effect_bands(
@@ -150,7 +192,8 @@ def effect_bands(
 
     Args:
         dataset: the table.
-        recipe: of lr, alr, hlr, halr or anje, with numbers for alpha and order; None: hlr at order 2, alpha 1.
+        recipe: of lr, alr, hlr, halr, salr, hsalr or anje, with numbers for alpha, order and keep; None: hlr at order
+            2, alpha 1. Of chosen tuples each refit chooses anew, and says 0 of those that it leaves out.
         refits: with rows weighed at random, for the bands; 0 for the model alone.
         holdout: share of the rows that losses are measured on; the split of `Run(dataset, recipe)` of that holdout.
         seed: of the split and of the weights.
@@ -160,7 +203,7 @@ def effect_bands(
     the study are the model's effects, `importance()` and `effects(...)` have the bands.
 
     Raises:
-        RecipeError: a recipe whose cells would be chosen anew by each refit, or that has none.
+        RecipeError: a recipe whose settings or single cells would be chosen anew by each refit, or that has no cells.
 
     >>> import alrviz
     >>> recipe = alrviz.Recipe("lr", order=2, alpha=0.1)
@@ -172,21 +215,15 @@ def effect_bands(
     require_dataset(dataset)
     recipe = Recipe("hlr", order=2, alpha=1.0) if recipe is None else recipe
     require_recipe(recipe)
-    params = recipe.params
-    lacks = [name for name in ("order", "alpha") if isinstance(params.get(name), str)]
-    if recipe.family not in FAMILIES or params.get("keep", 1.0) != 1.0:
-        raise RecipeError(
-            f"{recipe.name} has no cells that refits share; expected one of {', '.join(FAMILIES)} with all tuples"
-        )
-    if lacks or params.get("unseen") == "m-estimate":
-        what = f"{lacks[0]}={params[lacks[0]]!r}" if lacks else "unseen='m-estimate'"
-        raise RecipeError(f"{what} would be another in each refit; expected {'a number' if lacks else 'neutral'}")
+    if why := no_bands(recipe):
+        raise RecipeError(why)
     if not isinstance(refits, int) or refits < 0 or not 0 <= holdout < 1:
         raise RecipeError(f"refits={refits!r}, holdout={holdout!r}: expected a number of refits, and a share below 1")
     text, split = plain(recipe).to_json(), Split(0, 0, 0, seed, holdout)
     drawn = seed_of(seed, text, 0)
     tasks = [
-        StudyTask("effects", text, dataset.hash, split, json.dumps({"draw": draw}), drawn) for draw in range(refits + 1)
+        StudyTask("effects", text, dataset.hash, split, json.dumps({"draw": draw, "format": FORMAT}), drawn)
+        for draw in range(refits + 1)
     ]
     asked = {"refits": refits, "holdout": holdout, "seed": seed}
     return EffectStudy("effect_bands", [dataset], [recipe], tasks, summary, asked, **run_options)

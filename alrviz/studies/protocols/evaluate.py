@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.dataset import Dataset
+from alrviz.data.stream.table import Stream
+from alrviz.data.target import class_codes
 from alrviz.errors import AlrvizError, RecipeError, TableError
 from alrviz.estimators.model_file import load_model
 from alrviz.estimators.predict_table import predict_and_tell
 from alrviz.fitting.prepare import split
+from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.compute_task import predict_fold
 from alrviz.studies.core.study import Study
@@ -25,13 +28,17 @@ from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.statistics.align_probabilities import over_all_classes
 from alrviz.studies.statistics.evaluation import Evaluation
 
+MOST = 500_000  # rows of a table read in batches: more are sorted for each class in seconds
+UNSEEN = "(not seen in training)"
+
 
 def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, what: str = "rows") -> Evaluation:
     """Return how good a fitted classifier is on rows whose class is known.
 
     Args:
         model: a classifier with `predict_proba`, of this package or of scikit-learn; the path of a model of
-            `save_model`; or a `Run` on a table in memory, which is judged on the rows that it held out.
+            `save_model`; or a `Run`, which is judged on the rows that it held out: of a table read in batches on
+            500,000 of them at most, whose columns are the levels that they were coded as.
         X: rows as the model takes them (N, columns), or a `Dataset`; or a file, which is read as the model's table was.
             None for a run.
         y: the class of each row (N,); the name of the column of X that has it; None for that of a data set.
@@ -54,16 +61,20 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     if hasattr(model, "trace") and X is None:
+        if isinstance(model.dataset, Stream):
+            return _of_batches(model)
         if not isinstance(model.dataset, Dataset):
-            raise RecipeError("the run is not of a table in memory; expected rows to evaluate on, as X and y")
+            raise RecipeError("the run is of encoded rows, no table; expected rows to evaluate on, as X and y")
         return evaluate_heldout(model.estimator(), model.dataset, model.recipe.holdout, model.recipe.seed)
     if X is None:
         raise TableError("there are no rows to evaluate on; expected X and y, or a data set")
     if hasattr(model, "fit"):
         check_is_fitted(model)
     if not hasattr(model, "predict_proba"):
-        raise AlrvizError(f"{type(model).__name__} has scores and no probabilities, which an evaluation judges")
+        raise AlrvizError(_without_probabilities(model))
     if isinstance(X, Dataset):
+        if isinstance(y, str) and y in X.X.columns:
+            raise TableError(f"{y!r} is a column that the model sees; expected that of the class, {X.target!r}")
         X, y = (X.X, X.y) if y is None else (X.X.join(X.frame[[y]]), y) if isinstance(y, str) else (X.X, y)
     if isinstance(y, str):
         return of_predictions(*predict_and_tell(model, X, keep="all"), y, sample_weight, what)
@@ -74,6 +85,33 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
     rows = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     rows = rows.set_axis([str(name) for name in rows.columns], axis=1)
     return evaluation_of(log_p, model.classes_, y, rows, sample_weight, what)
+
+
+def _without_probabilities(model: Any) -> str:
+    name = "the model" if model is None else type(model).__name__
+    hinge = model is None or getattr(model, "objective", "") == "hinge"
+    valid = 'objective="nll" or "mse"' if hinge else "a classifier with predict_proba"
+    return f"{name} has scores and no probabilities, which an evaluation judges; expected {valid}"
+
+
+def _of_batches(run: Any) -> Evaluation:
+    """Return how good a run on a table read in batches is on rows that it held out; where it holds out none, on those
+    it learned from. Both are kept as codes, in an order drawn at random.
+    """
+    model, coded = run.estimator(), run.coded
+    if not hasattr(model, "predict_proba"):
+        raise AlrvizError(_without_probabilities(model))
+    part, what = ("held", "held-out rows") if coded.cache.n_rows("held") else ("train", "training rows")
+    some = coded.some_rows(part, MOST)
+    codes, y = some.codes, some.y.astype(np.intp)
+    columns = {}
+    for own, its in zip(coded.encoder.columns_, codes, strict=True):
+        places, names = pd.factorize(np.array([*own.labels, UNSEEN], dtype=object))  # a level may be called like a gap
+        columns[str(own.name)] = pd.Categorical.from_codes(places[its], names, ordered=own.kind != "categorical")
+    rows, every = pd.DataFrame(columns), coded.cache.n_rows(part)
+    notes = (f"{len(y):,} of {every:,} {what} are judged, drawn at random",) if len(y) < every else ()
+    log_p = log_softmax(model._model.scores(codes))
+    return Evaluation(tuple(map(str, coded.classes)), log_p, y, rows, None, f"{what} of {run.dataset.name}", notes)
 
 
 def of_predictions(
@@ -88,7 +126,7 @@ def of_predictions(
     predicted = list(found.columns).index("prediction")
     given = list(found.columns[predicted + 1 : -1])
     if not given or not given[0].startswith("p("):
-        raise TableError("the model has scores and no probabilities, which an evaluation judges")
+        raise TableError(_without_probabilities(None))
     if target not in found.columns[1:predicted]:
         raise TableError(f"the rows have no column {target!r}; their class was expected in it, to compare with")
     rows = found[found.columns[1:predicted]].drop(columns=target).set_axis(found["row"])
@@ -112,17 +150,13 @@ def evaluation_of(
     Raises:
         TableError: not as many labels as rows, or weights that are none.
     """
-    labels = pd.Series(np.asarray(y, dtype=object).ravel())
-    if len(labels) != len(log_p):
-        raise TableError(f"X has {len(log_p):,} rows and y {len(labels):,}; a class for each row was expected")
-    there = labels.notna().to_numpy()
-    names = pd.Index([str(label) for label in classes])
-    direct = pd.Index(np.asarray(classes, dtype=object)).get_indexer(labels)
-    # 1.0 is the class 1, also where one of both is text
-    text = labels.map(lambda label: str(int(label)) if isinstance(label, float) and label == label // 1 else str(label))
-    codes = np.where(direct >= 0, direct, names.get_indexer(text))
-    strange = list(dict.fromkeys(text[there & (codes < 0)]))
-    weight = None if sample_weight is None else _check_weights(sample_weight, len(labels))
+    codes, there, strange = class_codes(y, classes)
+    if len(codes) != len(log_p):
+        raise TableError(f"X has {len(log_p):,} rows and y {len(codes):,}; a class for each row was expected")
+    if np.isnan(log_p).any():
+        raise TableError(f"the model's probabilities of {int(np.isnan(log_p).any(axis=1).sum()):,} rows are no numbers")
+    names = [str(label) for label in classes]
+    weight = None if sample_weight is None else _check_weights(sample_weight, len(codes))
     if lost := int((~there).sum()):
         notes += (f"{lost:,} {'row has no class and is' if lost == 1 else 'rows have no class and are'} left out",)
     if strange:
@@ -131,9 +165,9 @@ def evaluation_of(
         notes += (
             f"{count:,} {'row is' if count == 1 else 'rows are'} of a class that the model has not learned: {shown}",
         )
-        codes = np.where(codes < 0, pd.Index([*names, *strange]).get_indexer(text), codes)
+        codes = np.where(codes < 0, len(names) + class_codes(y, strange)[0], codes)
     n = len(names) + len(strange)
-    whole = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, len(labels))
+    whole = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, len(codes))
     kept = there if weight is None else there & (weight > 0)
     return Evaluation(
         (*names, *strange), whole[kept], codes[kept].astype(np.intp), X.iloc[np.flatnonzero(kept)],

@@ -4,13 +4,15 @@ Nothing here is words: `views.report` makes the page of it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.stream.table import Stream
 from alrviz.errors import RecipeError, TableError
 from alrviz.estimators.auto import AutoClassifier
 from alrviz.fitting.prepare import split
@@ -34,6 +36,9 @@ class ReportFacts:
         evaluation: on the rows that judge. rows_trained: the number of the others.
         effects: the model taken apart; None where its score is no sum over cells, `no_effects` says why.
         chosen: how order and penalties were chosen, in words; "" where somebody set them.
+        losses: a line for each order that was tried, a column for each number of folds (losses of one fold and of all
+            are of other rows): the lowest log loss on rows held out of training; NaN where so many did not judge.
+        whole_rows: of a table that is read in batches, whose sample `dataset` is; None where that is the table.
         holdout, seed: of the split.
         code: Python that makes the same report, of what it calls dataset.
     """
@@ -49,6 +54,8 @@ class ReportFacts:
     holdout: float
     seed: int
     code: str
+    losses: pd.DataFrame = field(default_factory=pd.DataFrame)
+    whole_rows: int | None = None
 
 
 def report_facts(
@@ -91,30 +98,41 @@ def report_facts(
     heldout = _rows(dataset, known) if len(known) else None
     effects, why = _taken_apart(lambda: interactions(fitted, _rows(dataset, train), heldout, stop=stop))
     chosen = str(getattr(fitted, "chosen_", ""))
-    return ReportFacts(dataset, fitted, recipe, found, len(train), effects, why, chosen, holdout, seed, code)
+    tried = getattr(fitted, "alphas_", None)
+    losses = pd.DataFrame()
+    if tried is not None and "order" in tried:
+        losses = tried.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min")
+    return ReportFacts(dataset, fitted, recipe, found, len(train), effects, why, chosen, holdout, seed, code, losses)
 
 
 def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None] = lambda _: None) -> ReportFacts:
     """Return the facts of a run that was fitted, judged on the rows that it held out.
 
+    Of a table that is read in batches columns are told by its sample, and what is measured by some of its rows.
+
     Raises:
-        RecipeError: of a table that is read in batches, or a loss without probabilities.
+        AlrvizError: there is no step yet, or a loss without probabilities.
     """
     tell("judging")
     found = replace(evaluate(run), what="held-out rows" if run.recipe.holdout else "training rows")
     stop.check()
     tell("taking the model apart")
     effects, why = _taken_apart(lambda: interactions(run, stop=stop))
-    dataset, recipe = run.dataset, run.recipe
-    assert isinstance(dataset, Dataset)
+    dataset, recipe, whole = run.dataset, run.recipe, None
+    if isinstance(dataset, Stream):
+        assert run.coded is not None
+        whole, trained, dataset = dataset.n_rows, run.coded.cache.n_rows("train"), dataset.sample
+    else:
+        assert dataset is not None
+        trained = dataset.n_rows - (len(found.y) if recipe.holdout else 0)
     code = (
         f"run = alrviz.Run(dataset, alrviz.Recipe.from_json({recipe.to_json()!r}))\nrun.start()\nrun.join()\n"
         'alrviz.save_report(run, "report.html")'
     )
-    trained = dataset.n_rows - (len(found.y) if recipe.holdout else 0)
     return ReportFacts(
-        dataset, run.estimator(), recipe, found, trained, effects, why, "", recipe.holdout, recipe.seed, code
-    )
+        dataset, run.estimator(), recipe, found, trained, effects, why, "", recipe.holdout, recipe.seed, code,
+        whole_rows=whole,
+    )  # fmt: skip
 
 
 def _taken_apart(made: Callable[[], Interactions]) -> tuple[Interactions | None, str]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import entr
 from sklearn.metrics import confusion_matrix, confusion_matrix_at_thresholds, roc_auc_score
 
 from alrviz.data.column_encoder import interval_labels
@@ -108,9 +109,9 @@ class Evaluation:
         """Return the figures of all classes together.
 
         rows, classes; log_loss (nats) beside that of the class shares of these very rows; error beside that of always
-        saying the most frequent class, balanced_error (mean over classes); brier, ece; auc and average_precision, of
-        two classes those of `interest`, else the mean over the classes that occur, each against the others (NaN of more
-        than 100).
+        saying the most frequent class, balanced_error (mean over classes); brier (of two classes twice scikit-learn's
+        `brier_score_loss`), ece; auc and average_precision, of two classes those of `interest`, the rarer one, else the
+        mean over the classes that occur, each against the others (NaN of more than 100).
         """
         shares, some = self.shares, np.flatnonzero(self.shares > 0)
         of = [self._place(self.interest)] if len(self.classes) == 2 else some
@@ -146,7 +147,8 @@ class Evaluation:
         return (
             f"{percent(of.error)} of the {of.rows:,} {self.what} are predicted wrongly (always the most frequent "
             f"class: {percent(of.shares_error)}); log loss {loss_text(of.log_loss)} nats (class shares "
-            f"{loss_text(of.shares_log_loss)}){auc}; probabilities are off by {percent(of.ece)} on average (ECE)"
+            f"{loss_text(of.shares_log_loss)}){auc}; probabilities are off by {percent(of.ece)} on average (ECE; "
+            f"right ones by {percent(self.chance_ece())}, for chance)"
         )
 
     # -- predictions ---------------------------------------------------------------------------------------------------
@@ -329,11 +331,20 @@ class Evaluation:
 
     def reliability(self, label: str | None = None, bins: int = BINS) -> pd.DataFrame:
         """Return bins of rows by probability: rows, confidence (its mean), accuracy (share of those where it came
-        true), standard_error. label: the class whose probability is meant; None: that of the most probable class.
+        true), effective (rows of equal weight that would say as much), standard_error. label: the class whose
+        probability is meant; None: that of the most probable class.
         """
         if label is None:
             return reliability(self.log_p, self.y, bins, self.weight)
         return binned_reliability(self.p(label), self.y == self._place(label), bins, self.weight)
+
+    def chance_ece(self) -> float:
+        """Return the calibration error to be expected of as many rows if the probabilities were right: that of the mean
+        of a bin's rows, about normal.
+        """
+        table = self.reliability()
+        spread = np.sqrt(2 / np.pi * table.confidence * (1 - table.confidence) / table.effective)
+        return float(np.average(spread, weights=table.rows))
 
     def _place(self, label: str | None) -> int:
         label = self.interest if label is None else str(label)
@@ -350,9 +361,10 @@ class Evaluation:
         by: a column, or an array (N,). Numbers of many values are cut into quarters; of many levels the twelve most
         frequent stand alone.
 
-        Columns: group, rows (their number), error with its 95 % interval low, high (Wilson's), log_loss with its
-        standard_error; and of a class (`label`, None for `interest`) share, predicted (share said to be so), p (mean
-        probability), sensitivity, specificity.
+        Columns: group, rows (their number), error with its 95 % interval low, high (Wilson's), shares_error (of always
+        saying the group's most frequent class), log_loss with its standard_error, shares_log_loss (of giving all its
+        rows the group's class shares); and of a class (`label`, None for
+        `interest`) share, predicted (share said to be so), p (mean probability), sensitivity, specificity.
         """
         names = self._groups(by)
         k, each = self._place(label), np.ones(len(self.y)) if self.weight is None else self.weight
@@ -367,11 +379,13 @@ class Evaluation:
             error, loss = float(w @ (self.predicted[rows] != self.y[rows])), float(w @ losses[rows])
             low, high = wilson(error, effective)
             hits = [float(w @ (mine[rows] & said[rows])), float(w @ ~(mine[rows] | said[rows]))]
-            share = float(w @ mine[rows])
+            share, shares = float(w @ mine[rows]), np.bincount(self.y[rows], w)
             lines.append(
                 {
-                    "group": group, "rows": len(rows), "error": error, "low": low, "high": high, "log_loss": loss,
+                    "group": group, "rows": len(rows), "error": error, "low": low, "high": high,
+                    "shares_error": 1.0 - float(shares.max()), "log_loss": loss,
                     "standard_error": float(np.sqrt(w @ (losses[rows] - loss) ** 2 / max(effective - 1, 1))),
+                    "shares_log_loss": float(entr(shares).sum()),
                     "share": share, "predicted": float(w @ said[rows]), "p": float(w @ p[rows]),
                     "sensitivity": float(_ratio(hits[0], share)), "specificity": float(_ratio(hits[1], 1 - share)),
                 }
@@ -393,10 +407,11 @@ class Evaluation:
             numbers = values.to_numpy(float, na_value=np.nan)
             there = np.sort(numbers[~np.isnan(numbers)])  # quartiles are rows' own values: infinite ones are in order
             cuts = np.unique(there[[len(there) * k // QUARTERS - 1 for k in range(1, QUARTERS)]])
-            kept = interval_labels(cuts)
+            kept = interval_labels(cuts, bool((there == np.floor(there)).all()))
             text = pd.Series(np.array(kept, dtype=object)[np.searchsorted(cuts, numbers)]).where(~np.isnan(numbers))
         else:
-            counts = values.value_counts()
+            ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
+            counts = values.value_counts(sort=not ordered or values.nunique() > LEVELS)
             text = values.astype(object).where(values.notna(), None).map(str, na_action="ignore")
             kept = list(dict.fromkeys(str(level) for level in counts.index[counts > 0]))
             if len(kept) > LEVELS:
@@ -425,12 +440,12 @@ class Evaluation:
 def percent(share: float) -> str:
     """Return a share as sentences have it.
 
-    >>> percent(0.1343), percent(0.00042), percent(float("nan"))
-    ('13.4 %', '0.042 %', '-')
+    >>> percent(0.1343), percent(-0.02), percent(0.00042), percent(float("nan"))
+    ('13.4 %', '-2.0 %', '0.042 %', '-')
     """
     if np.isnan(share):
         return "-"
-    return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"
+    return f"{100 * share:.1f} %" if abs(share) >= 0.001 or share == 0 else f"{100 * share:.2g} %"
 
 
 def wilson(share: float, rows: float) -> tuple[float, float]:

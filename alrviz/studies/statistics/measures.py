@@ -107,8 +107,9 @@ def binned_reliability(
 ) -> pd.DataFrame:
     """Return a line per bin of rows by the probability (N,) that was given to what happened, or did not (N,).
 
-    Columns: rows (their weight), confidence (mean probability), accuracy (share of those where it happened), and
-    standard_error of the accuracy, sqrt(a (1 - a) / rows). Bins hold as many rows each, or as much weight.
+    Columns: rows (their weight), confidence (mean probability), accuracy (share of those where it happened), effective
+    (rows of equal weight that would say as much, (sum of w)^2 / sum of w^2), and standard_error of the accuracy,
+    sqrt(a (1 - a) / effective). Bins hold as many rows each, or as much weight.
     """
     order = np.argsort(p, kind="stable")
     if weight is None:
@@ -117,19 +118,22 @@ def binned_reliability(
         before = np.cumsum(weight[order]) - weight[order] / 2
         parts = np.split(order, np.searchsorted(before, weight.sum() * np.arange(1, bins) / bins))
     parts = [part for part in parts if len(part) and (weight is None or weight[part].sum() > 0)]
-    return reliability_table(
-        np.array([len(part) if weight is None else weight[part].sum() for part in parts]),
-        *(
-            np.array([np.average(values[part], weights=None if weight is None else weight[part]) for part in parts])
-            for values in (p, happened)
-        ),
+    each = [np.ones(len(part), int) if weight is None else weight[part] for part in parts]
+    confidence, accuracy = (
+        np.array([np.average(of[part], weights=w) for part, w in zip(parts, each, strict=True)]) for of in (p, happened)
     )
+    effective = np.array([w.sum() ** 2 / (w**2).sum() for w in each])
+    return reliability_table(np.array([w.sum() for w in each]), confidence, accuracy, effective)
 
 
-def reliability_table(rows: NDArray[Any], confidence: Floats, accuracy: Floats) -> pd.DataFrame:
-    """Return the table of `reliability` of its first three columns, each (B,)."""
-    error = np.sqrt(accuracy * (1 - accuracy) / rows)
-    return pd.DataFrame({"rows": rows, "confidence": confidence, "accuracy": accuracy, "standard_error": error})
+def reliability_table(
+    rows: NDArray[Any], confidence: Floats, accuracy: Floats, effective: Floats | None = None
+) -> pd.DataFrame:
+    """Return the table of `reliability` of its first four columns, each (B,); effective: None where rows are equal."""
+    effective = rows.astype(float) if effective is None else effective
+    error = np.sqrt(accuracy * (1 - accuracy) / effective)
+    found = {"rows": rows, "confidence": confidence, "accuracy": accuracy, "effective": effective}
+    return pd.DataFrame({**found, "standard_error": error})
 
 
 def pooled_reliability(tables: Sequence[Mapping[str, Sequence[float]]]) -> pd.DataFrame:

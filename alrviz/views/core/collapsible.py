@@ -48,8 +48,9 @@ class Collapsible(Viewer):
         self._content = content  # comes to the page when it is first unfolded: most parts never are
         self._inside = pn.Column(visible=False, sizing_mode="stretch_width", margin=(4, 16, 12, 16))
         self._panel = pn.Column(
-            self._title, self._inside, styles=_PAPER, sizing_mode="stretch_width", margin=(8, 0, 0, 0)
-        )
+            self._title, self._inside, styles=_PAPER, sizing_mode="stretch_width", margin=(8, 0, 0, 0),
+            css_classes=["alrviz-part-more"],
+        )  # fmt: skip
         self.param.watch(lambda _: self._show(), "open")
         if self.open:
             self._show()

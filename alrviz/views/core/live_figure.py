@@ -9,6 +9,7 @@ reader's zoom is left alone until the reset button is pressed or something else 
 import uuid
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,12 +22,22 @@ from bokeh.models import Model as BokehModel
 from bokeh.plotting import figure
 
 from alrviz.pictures.picture import Data, Picture, Plot, Range, describe, pairs
+from alrviz.pictures.prediction import Prediction, draw_prediction
 from alrviz.views.core.saving import Origin, figure_buttons
 
 TAIL = 3  # points at the end of a thinned line that the next step may replace
 MANY = 1 / 3  # of a source's values: where so many changed, all are sent
 LATE = 50  # ranges, of as many updates: what a notebook's browser may send back; five seconds of a race
 _Sides = tuple[float, float, float, float]  # start and end of the range along, and of that upwards
+
+
+@dataclass(frozen=True)
+class NumberAxes:
+    """The picture of a view whose axes are numbers, and the columns of what ran whose values stand along and up."""
+
+    picture: "LiveFigure"
+    along: str
+    up: tuple[str, ...]
 
 
 class LiveFigure:
@@ -59,6 +70,8 @@ class LiveFigure:
         self.picture: Picture | None = None
         self.size: tuple[int, int] | None = None
         self._of: Any = None
+        self._said: tuple[Prediction, bool] | None = None  # what was said before, and whether the ground is dark
+        self._drawn: list[Any] = []  # the renderers that show it
         self._given: deque[_Sides] = deque(maxlen=LATE)  # the ranges that the figure was given last
 
     def show(self, picture: Picture, of: Any = None) -> None:
@@ -72,6 +85,7 @@ class LiveFigure:
         old, plot = self.picture, self.plot
         if plot is None or old is None or picture.key != old.key:
             self.plot = plot = picture.plot(self.name)
+            self._said, self._drawn = None, []
             self._given.clear()
             self._give(_sides(picture))
             if self._resized is not None:
@@ -88,12 +102,28 @@ class LiveFigure:
                     feed(source, columns) if name in picture.streams else replace(source, columns)
             self._follow(plot.figure, picture, anew=of != self._of)
         self.picture, self._of = picture, of
+        if old is not None and picture.labels != old.labels:  # what was said is of other axes
+            self.predict(None)
 
     def fit(self, y: Range) -> None:
         """Show these heights, which what was put into the figure by hand needs."""
         if self.plot is not None:
             self._give((*self._given[-1][:2], *y))
             self.plot.figure.y_range.update(start=y[0], end=y[1], reset_start=y[0], reset_end=y[1])
+
+    def predict(self, said: Prediction | None, dark: bool = False) -> bool:
+        """Draw what somebody said before, in place of what was drawn of it; returns whether a mark stands there."""
+        wanted = None if said is None else (said, dark)
+        if self.plot is None:
+            return False
+        if wanted == self._said:
+            return bool(self._drawn)
+        fig = self.plot.figure
+        if self._drawn:
+            fig.renderers = [part for part in fig.renderers if part not in self._drawn]
+        self._drawn = [] if said is None else draw_prediction(fig, said, dark)
+        self._said = wanted
+        return bool(self._drawn)
 
     def clear(self) -> None:
         """Show nothing."""

@@ -30,6 +30,7 @@ from bokeh.embed.util import standalone_docs_json_and_render_items
 from panel.viewable import Viewer
 
 from alrviz.errors import AlrvizError
+from alrviz.pictures.elements import element
 from alrviz.pictures.still import still
 from alrviz.views.core.kernel_lock import in_kernel, turn, when_turns_end
 from alrviz.views.core.notebook_comm import ESM, at_home, flush, listen, resource, script, watched
@@ -93,6 +94,15 @@ class NotebookViewer(Viewer):
         """Return the Bokeh figures that are seen now, in the order of the page."""
         panes = self.layout.select(pn.pane.Bokeh)
         return [pane.object for pane in panes if pane.object is not None and pane.visible]
+
+    def elements(self) -> dict[str, Any]:
+        """Return the pictures that are seen now as HoloViews overlays by name, for a notebook that composes them.
+
+        Raises:
+            AlrvizError: HoloViews is not installed.
+        """
+        names = [re.sub(r"^alrviz-|-[0-9a-f]{12}$", "", figure.name or "picture") for figure in self.figures()]
+        return {name: element(figure) for name, figure in zip(names, self.figures(), strict=True)}
 
     def said(self) -> str:
         """Return what the view says, as plain text."""

@@ -13,7 +13,7 @@ p { margin: 0 0 .5em; } p:last-child { margin-bottom: 0; }
 .quiet { color: var(--alrviz-quiet, #777); }
 .bad { color: var(--alrviz-bad, #c0392b); }
 .sentence { font-size: 1.125rem; line-height: 1.4; font-weight: 500; }
-h3 { font-size: 1rem; font-weight: 600; margin: .9em 0 .3em; } h3:first-child { margin-top: 0; }
+h2 { font-size: 1rem; font-weight: 600; margin: .9em 0 .3em; } h2:first-child { margin-top: 0; }
 table { border-collapse: collapse; width: 100%; }
 th { font-weight: 500; text-align: right; color: var(--alrviz-quiet, #777); white-space: nowrap; }
 td { text-align: right; white-space: nowrap; }
@@ -45,6 +45,7 @@ WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransfo
 # And in one line each, where there is more beside them: a tab is called by two words.
 WORDS_IN_ONE_LINE = {"& .MuiToggleButton-root": {**WORDS_ON_BUTTONS["& .MuiToggleButton-root"], "whiteSpace": "nowrap"}}
 
+WIDE = 6  # columns of a table
 FADED = "0.45"  # opacity of what belongs to settings that are no longer there
 
 
@@ -58,11 +59,17 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], kind: str = 
         foot: lines below, as HTML.
     """
 
-    def line(tag: str, cells: Iterable[str]) -> str:
-        return f"<tr>{''.join(cell if cell.startswith(f'<{tag}') else f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
+    def cell(tag: str, text: str) -> str:
+        tag = tag if text else "td"  # a head without words is none to a screen reader
+        return text if text.startswith(f"<{tag}") else f"<{tag}>{text}</{tag}>"
 
+    def line(tag: str, cells: Iterable[str]) -> str:
+        return f"<tr>{''.join(cell(tag, text) for text in cells)}</tr>"
+
+    heads = list(heads)
+    reached = " tabindex='0'" if len(heads) > WIDE else ""  # what is wider than a screen is scrolled by keys too
     body = "".join(line("td", cells) for cells in rows)
-    return f"<div class='{kind}'><table>{line('th', heads)}{body}{foot}</table></div>"
+    return f"<div class='{kind}'{reached}><table>{line('th', heads)}{body}{foot}</table></div>"
 
 
 def safe(text: object, longest: int = 300) -> str:

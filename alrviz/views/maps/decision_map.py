@@ -283,7 +283,7 @@ class DecisionMapView(NotebookViewer):
         stale = self.outdated and self.surface is not None  # what is not there yet is not outdated
         said = [safe(self.title, 80)] if self.title else []
         said += ["<span class='bad'>outdated</span>"] if stale else []
-        say(self.heading, f"<h3>{' '.join(said)}</h3>" if said else "")
+        say(self.heading, f"<h2>{' '.join(said)}</h2>" if said else "")
         faded = {"opacity": FADED if stale else "1"}
         for part in (self._ground, self.caption):
             if part.styles != faded:

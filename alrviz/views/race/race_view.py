@@ -24,7 +24,7 @@ from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
 from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import Updating, html, say
 from alrviz.views.core.saving import Origin, csv_button, file_button
@@ -243,6 +243,15 @@ class RaceView(PlayerButtons, NotebookViewer):
         )  # fmt: skip
         self.picture.show(picture, of=(watched, measure, span))
         self._on_screen = watched.number, min(watched.seen, watched.last)
+
+    @property
+    def axes(self) -> NumberAxes:
+        """What stands along and up in the picture: of a gap or a penalty no column of what ran."""
+        shown = MEASURES[self.measure]
+        up = () if self.measure in ("gap", "alpha") else (shown.train, shown.heldout)
+        return NumberAxes(
+            self.picture, "iteration" if self.axis == "iterations" else "", tuple(name for name in up if name)
+        )
 
     def _resized(self) -> None:
         if not self.player.playing:

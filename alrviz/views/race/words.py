@@ -56,7 +56,7 @@ def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = Fals
         rows.append(cells)
     titles = ["racer", *(f"<abbr title='{safe(hint)}'>{name}</abbr>" for name, hint in heads)]
     until = _until(watched, marks, unit) if marks else ""
-    title = f"<h3>At {watched.counted} {watched.head:,} <span class='quiet'>loss per row, in nats</span></h3>"
+    title = f"<h2>At {watched.counted} {watched.head:,} <span class='quiet'>loss per row, in nats</span></h2>"
     return f"{title}{html_table(titles, rows)}{until}"
 
 
@@ -125,10 +125,10 @@ def separation_html(watched: RaceReader, dark: bool = False) -> str:
     if not bars:
         return ""
     title = (
-        "<h3><abbr title='Complete separation: at a training accuracy of 100 % unregularised log loss without bounds "
+        "<h2><abbr title='Complete separation: at a training accuracy of 100 % unregularised log loss without bounds "
         "has no finite optimum, and the norm of phi grows without end. Quasi-complete separation: the same holds where "
         "a cell has no row of some class, whatever the accuracy.'>Separation</abbr> "
-        "<span class='quiet'>training accuracy · norm of phi</span></h3>"
+        "<span class='quiet'>training accuracy · norm of phi</span></h2>"
     )
     return f"{title}<div class='meter'>{''.join(bars)}</div>{_empty_share(watched)}"
 

@@ -13,19 +13,34 @@ import numpy as np
 import pandas as pd
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError, TableError, nearest
-from alrviz.pictures import effect_stills
-from alrviz.pictures import evaluation as drawn
+from alrviz.data.dataset import Dataset
+from alrviz.data.leaks import BEFOREHAND
+from alrviz.errors import TableError, nearest
+from alrviz.fitting.recipe import Recipe
+from alrviz.pictures import interactions as effects_drawn
 from alrviz.pictures.formatting import count_text
+from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
-from alrviz.pictures.still_svg import still_svg
+from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.interactions import Interactions
+from alrviz.studies.effects.words import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
-from alrviz.studies.statistics.evaluation import Evaluation, percent
+from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
-from alrviz.views.studies.evaluation import classes_html, groups_html, summary_html, worst_html
+from alrviz.views.report.judged import (
+    calibration_sentence,
+    compared_groups,
+    figure_html,
+    gain,
+    how_calibrated,
+    how_good,
+    never_predicted,
+    ranked,
+    where_it_fails,
+    worst_group,
+)
 
 # What a model card says that no table tells: who publishes it fills them in.
 CARD = {
@@ -37,8 +52,6 @@ COLUMNS = 60  # in the table of columns
 EFFECTS = 4  # main effects drawn
 PAIRS = 2
 CELLS = 1_600  # of a heat map
-GROUPS = 3  # columns whose groups are compared
-GROUPED = 8  # the most important columns among which these are sought
 _STYLE = """
 :root { color-scheme: light; --alrviz-line: #d5d5da; --alrviz-quiet: #5c5c66; }
 body { font: 16px/1.5 Roboto, 'Segoe UI', Helvetica, Arial, sans-serif; color: #1d1d24; background: #fff; margin: 0;
@@ -49,12 +62,15 @@ h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3em; } h2 { font-size: 1
 p, ul { max-width: 46em; } .quiet { color: var(--alrviz-quiet); }
 nav { display: flex; flex-wrap: wrap; gap: .2em 1.1em; }
 .box { background: #f2f4fa; border-radius: 8px; padding: 10px 18px; margin: 14px 0; } a { color: #2f4f9e; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; } th { font-weight: 500; text-align: right;
-  color: var(--alrviz-quiet); white-space: nowrap; vertical-align: bottom; }
+.scroll { overflow-x: auto; background: /* shaded on the right until it is scrolled to its end */
+  linear-gradient(to left, #fff 30%, #fff0) 100% 0 / 60px 100% no-repeat local,
+  linear-gradient(to left, #0002, #0000) 100% 0 / 16px 100% no-repeat scroll; }
+table { border-collapse: collapse; } th { font-weight: 500; text-align: right;
+  color: var(--alrviz-quiet); vertical-align: bottom; }
 td { text-align: right; vertical-align: top; white-space: nowrap; }
 td:first-child, td.t { white-space: normal; overflow-wrap: break-word; min-width: 9em; }
-td.t, th.t { text-align: left; }
-@media (max-width: 600px) { th { white-space: normal; } td:first-child, td.t { min-width: 6em; } }
+td.t, th.t { text-align: left; } td.t { overflow-wrap: anywhere; }
+@media (max-width: 600px) { td:first-child, td.t { min-width: 6em; } }
 th, td { padding: .25em .8em .25em 0; border-bottom: 1px solid var(--alrviz-line); }
 th:first-child, td:first-child { text-align: left; } figure { margin: 0; }
 figcaption { color: var(--alrviz-quiet); font-size: .92rem; max-width: 34em; }
@@ -80,9 +96,9 @@ def report_html(facts: ReportFacts, card: Mapping[str, str] | None = None, *, ro
         "table": ("The table, and how it was read", _table(facts)),
         "model": ("The model, and why this one", _model(facts)),
         "matters": ("What matters", _matters(facts)),
-        "good": ("How good it is", _good(facts)),
-        "trust": ("Can its probabilities be trusted?", _trust(facts)),
-        "fails": ("Where it fails", _fails(facts, rows)),
+        "good": ("How good it is", how_good(facts)),
+        "trust": ("Can its probabilities be trusted?", how_calibrated(facts)),
+        "fails": ("Where it fails", where_it_fails(facts, rows)),
         "card": ("Model card", _card(facts, card)),
         "again": ("How to make it again", _again(facts)),
     }
@@ -106,39 +122,29 @@ def checked_card(card: Mapping[str, str] | None) -> dict[str, str]:
     return card
 
 
-def _picture(picture: Picture, words: str, caption: str = "", *, width: int = 500, height: int = 310) -> str:
-    told = f"<figcaption>{caption}</figcaption>" if caption else ""
-    return f"<figure>{still_svg(picture.plot().figure, words, width=width, height=height)}{told}</figure>"
-
-
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
 def _summary(facts: ReportFacts) -> str:
     found, of, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
+    held = found.what == "held-out rows"
+    tried = "others, which it had never seen" if held else found.what
     lines = [
-        f"The model predicts <b>{safe(data.target, 60)}</b> ({_classes_in_words(data)}) from {data.X.shape[1]} "
-        "columns of "
-        f"a table of {data.n_rows:,} rows. It learned from {facts.rows_trained:,} of them and was then tried on "
-        f"{len(found.y):,} {_which(found)}.",
+        f"The model predicts <b>{safe(data.target, 60)}</b> ({_classes_in_words(data)}) from {data.X.shape[1]} columns "
+        f"of a table of {facts.whole_rows or data.n_rows:,} rows. It learned from {facts.rows_trained:,} of them and "
+        f"was then tried on {len(found.y):,} {tried}.",
         f"Of these, <b>{percent(of.error)} are predicted wrongly</b>. Whoever always says "
         f"&ldquo;{safe(found.classes[int(found.shares.argmax())], 60)}&rdquo;, the most frequent class, is wrong for "
         f"{percent(of.shares_error)}.",
-        _trust_sentence(found),
-    ]
-    if facts.effects is not None:
-        lines.append(f"What matters most: {_top(facts.effects)}.")
-    if worst := _worst_group(facts):
-        lines.append(worst)
-    if found.what != "held-out rows":
-        lines.append(
-            "<b>No rows were held out</b>: the figures are of rows that the model has learned from, and too good."
-        )
-    return "<div class='box'><ul>" + "".join(f"<li>{line}</li>" for line in lines) + "</ul></div>"
-
-
-def _which(found: Evaluation) -> str:
-    return "others, which it had never seen" if found.what == "held-out rows" else found.what
+        *(f"<b>Beware</b>: {safe(note, 600)}" for note in data.notes if note.endswith(BEFOREHAND)),
+        never_predicted(found),
+        calibration_sentence(found),
+        "" if facts.effects is None else f"What matters most: {_top(facts.effects)}.",
+        worst_group(facts),
+        "" if held else
+        "<b>No rows were held out</b>: the figures are of rows that the model has learned from, and too good.",
+    ]  # fmt: skip
+    return "<div class='box'><ul>" + "".join(f"<li>{line}</li>" for line in lines if line) + "</ul></div>"
 
 
 def _classes_in_words(data: Any) -> str:
@@ -148,36 +154,7 @@ def _classes_in_words(data: Any) -> str:
 
 
 def _top(effects: Interactions, most: int = 4) -> str:
-    return ", ".join(f"<b>{safe(name, 60)}</b>" for name in _ranked(effects).index[:most])
-
-
-def _trust_sentence(found: Evaluation) -> str:
-    table, ece = found.reliability(), found.summary().ece
-    gap = float(np.average(table.confidence - table.accuracy, weights=table.rows))
-    lean = "a little too sure of itself" if gap > 0.005 else "a little too cautious" if gap < -0.005 else ""
-    said = (
-        "can be taken at their word" if ece < 0.02 else "are roughly right" if ece < 0.06 else "are not to be trusted"
-    )
-    return f"Its probabilities {said}: they are off by {percent(ece)} on average" + (
-        f", and it is {lean}." if lean else "."
-    )
-
-
-def _worst_group(facts: ReportFacts) -> str:
-    """The group with the clearest excess of errors."""
-    overall, worst = facts.evaluation.error, None
-    for column, table in _grouped(facts):
-        for line in table[(table.low > overall) & (table.rows >= 30)].to_dict("records"):
-            if worst is None or line["low"] > worst[1]["low"]:
-                worst = (column, line)
-    if worst is None:
-        return ""
-    column, line = worst
-    return (
-        f"It fails most often where <b>{safe(column, 40)}</b> is {safe(line['group'], 40)}: {percent(line['error'])} "
-        "of "
-        f"{line['rows']:,} rows are wrong (all rows: {percent(overall)})."
-    )
+    return ", ".join(f"<b>{safe(name, 60)}</b>" for name in ranked(effects).index[:most])
 
 
 def _table(facts: ReportFacts) -> str:
@@ -200,20 +177,49 @@ def _table(facts: ReportFacts) -> str:
         if len(data.columns) > COLUMNS
         else ""
     )
-    notes = "".join(f"<li>{safe(note[:1].upper() + note[1:], 600)}.</li>" for note in data.notes)
+    notes = "".join(f"<li>{_sentence(note)}</li>" for note in [*data.notes, *_dates(data)])
     said = f"<h3>What was noticed while reading</h3><ul>{notes}</ul>" if notes else ""
     return (
-        f"<p>{safe(data.name, 100)} has {data.n_rows:,} rows with a class, and {data.X.shape[1]} columns that are "
-        "used. A "
-        f"<i>level</i> is a value of a column; numbers are cut into intervals when the model is fitted.</p>"
+        f"<p>{_size(facts)}, and {data.X.shape[1]} columns "
+        "that are used. A <i>level</i> is a value of a column; numbers are cut into intervals when the model is "
+        "fitted: (2.5, 5] is more than 2.5, and at most 5.</p>"
         f"<h3>The classes</h3>{classes}{said}<h3>The columns</h3>{columns}{more}"
     )
 
 
+def _size(facts: ReportFacts) -> str:
+    data, whole = facts.dataset, facts.whole_rows
+    if whole is None:
+        return f"{safe(data.name, 100)} has {data.n_rows:,} rows with a class"
+    return (
+        f"{safe(data.name, 100)} has {whole:,} rows and is read in batches: what stands here of columns and classes is "
+        f"counted on a sample of {data.n_rows:,} of them"
+    )
+
+
+def _sentence(note: str) -> str:
+    return safe(note[:1].upper() + note[1:], 600) + ("" if note.endswith("?") else ".")
+
+
+def _dates(data: Dataset) -> list[str]:
+    """What to beware of where rows have dates and are drawn at random."""
+    dates = [column.name for column in data.columns if column.kind == "ignore" and column.why.startswith("dates;")]
+    if not dates or data.splitting.call:
+        return []
+    return [
+        f"Rows are held out at random, of all dates of {dates[0]!r}: of later rows than these the model may know less "
+        "than the figures say. To judge it on the latest rows, split them by time "
+        f"(--time {dates[0]!r}, or split_by(time={dates[0]!r}))"
+    ]
+
+
 def _model(facts: ReportFacts) -> str:
-    model, recipe = facts.model, facts.recipe
+    model = facts.model
     parameters = getattr(model, "phi_", None)
-    size = "" if parameters is None else f" It has {count_text((len(parameters) + 1) * parameters.shape[1])} numbers."
+    recipe = _settled(facts)
+    size = (
+        "" if parameters is None else f" It has {count_text((len(parameters) + 1) * parameters.shape[1])} such numbers."
+    )
     if recipe is None:
         return f"<p>{safe(type(model).__name__)}, a classifier of scikit-learn's kind, as it was given.</p>"
     if facts.effects is None:
@@ -222,7 +228,7 @@ def _model(facts: ReportFacts) -> str:
     order = int(facts.effects.pure.sizes.max())
     looks = (
         "each column by itself (main effects)" if order == 1 else
-        f"single columns and {'pairs' if order == 2 else f'combinations of up to {order}'} of columns"
+        f"single columns and {'pairs of' if order == 2 else f'combinations of up to {order}'} columns"
     )  # fmt: skip
     return (
         f"<p>The model is a <b>score table</b>: it looks at {looks}. Every level, and every combination of levels, has "
@@ -230,19 +236,43 @@ def _model(facts: ReportFacts) -> str:
         "probabilities. So it can be read completely: nothing is hidden in layers. Points were learned by logistic "
         f"regression, and are kept small where rows are few (regularisation).{size}</p>{_chosen(facts)}"
         f"<p class='quiet'>In the terms of the field: {safe(recipe.name, 300)}. n, the <i>order</i>, is how many "
-        "columns are "
-        "looked at together.</p>"
+        "columns are looked at together.</p>"
     )
+
+
+def _settled(facts: ReportFacts) -> Recipe | None:
+    """The recipe of what was fitted: with the order and the alpha that were chosen."""
+    recipe, model = facts.recipe, facts.model
+    found = {
+        name: value
+        for name, value in (("order", getattr(getattr(model, "cells_", None), "order", None)),
+                            ("alpha", getattr(model, "alpha_", None)))
+        if recipe is not None and value is not None and isinstance(recipe.params.get(name), str)
+    }  # fmt: skip
+    return recipe.replace(**found) if recipe is not None and found else recipe
 
 
 def _chosen(facts: ReportFacts) -> str:
     params = {} if facts.recipe is None else facts.recipe.params
     if "auto" not in (params.get("order"), params.get("alpha")) or not facts.chosen:
+        if params.get("alpha") == "cv":
+            return "<p>How small its points are kept was chosen by cross-validation; other settings were given.</p>"
         return "<p>Its settings were given, not chosen by the program.</p>"
+    taken = 0 if facts.effects is None else int(facts.effects.pure.sizes.max())
+    lines = [
+        [
+            (f"{tuples_text(order)} too" if order > 1 else "single columns") + " (taken)" * (order == taken),
+            *("given up" if np.isnan(loss) else f"{loss:.4f}" for loss in losses),
+        ]
+        for order, *losses in facts.losses[sorted(facts.losses, reverse=True)].itertuples()
+    ]
+    heads = ["the model looks at", "log loss on rows held out of training", "on those of the first fold alone"]
+    table = html_table(heads[: 1 + facts.losses.shape[1]], lines) if len(lines) > 1 else ""
     return (
-        "<p><b>Why this one:</b> several models were tried on rows held out of the training rows, and the one with "
-        "the lowest <i>log loss</i> was taken, or a simpler one that is as good: the mean of -log(probability given to "
-        f"what happened), which punishes being sure and wrong. What was chosen:</p><p>{safe(facts.chosen, 1500)}</p>"
+        "<p><b>Why this one:</b> several models were tried on rows held out of the training rows. The one with the "
+        "lowest <i>log loss</i> was taken, or a simpler one that is as good as far as the rows can tell. Log loss is "
+        "the mean of -log(probability given to what happened): it punishes being sure and wrong.</p>"
+        f"{table}"
     )
 
 
@@ -253,64 +283,76 @@ def _matters(facts: ReportFacts) -> str:
     known = [str(own) for own in effects.classes]
     if label not in known:  # a class that came later than all rows that were learned from
         label = known[int(np.bincount(effects.encoded.y).argmax())]
-    table = _ranked(effects)
+    table = ranked(effects)
     rows = [
         [safe(name, 80), f"{line['order']}", f"{number(line['loss'], 4)} &plusmn; {number(line['loss_error'], 4)}",
          percent(line["share"])]
         for name, line in zip(table.index[:15], table.head(15).to_dict("records"), strict=True)
     ]  # fmt: skip
     orders = effects.orders()
-    split = html_table(
-        ["columns together", "how many", "share of the score"],
-        ([f"{n}", f"{line['tuples']:,.0f}", percent(line["share"])] for n, line in orders.to_dict("index").items()),
+    split = (
+        html_table(
+            ["columns together", "how many", "share of the score"],
+            ([f"{n}", f"{line['tuples']:,.0f}", percent(line["share"])] for n, line in orders.to_dict("index").items()),
+        )
+        if len(orders) > 1
+        else ""
     )
     listed = html_table(
         ["column, or columns together", "columns", "log loss without it: nats more", "share of the score"],
         rows,
     )
+    bars = effects_drawn.ranked(table, by="loss", along="log loss without it: nats more")
+    below = " A share below 0 corrects what other columns say." if (table.share.head(15) < 0).any() else ""
     return (
-        f"<p>{safe(effects.sentence(), 500)}</p>"
+        f"<p>{safe(effects.sentence(), 1_200)} For comparison: the log loss of the model is "
+        f"{loss_text(facts.evaluation.summary().log_loss)} nats a row.</p>"
         "<p>A <i>main effect</i> is what a column says by itself, an effect of a pair what two columns say together "
-        "beyond that (<i>pure</i> effects), so that the shares add up to 100 %. They are ranked by how much worse the "
+        "beyond that (<i>pure</i> effects). The share of the score says how much of the differences between rows' "
+        "points comes from it; shares add up to 100 %. Columns are ranked by how much worse the "
         "probabilities of held-out rows get without them, in nats of log loss: the whole model gains "
-        f"{loss_text(_gain(facts.evaluation))} nats over the class shares.</p>"
-        f"<div class='pictures'>{_picture(effect_stills.ranked(table), 'Importance of columns', height=380)}"
+        f"{loss_text(gain(facts.evaluation))} nats over the class shares.{below}</p>"
+        f"<div class='pictures'>{figure_html(bars, 'Importance of columns', height=380)}"
         f"<div>{split}</div></div>{listed}"
         f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}. A step of 0.7 "
-        "doubles the odds, -0.7 halves them; what other columns say is not in it. In brackets: rows; pale where they "
-        "are few.</p>"
+        "doubles the odds, -0.7 halves them; what other columns say is not in it. Bars have their number of rows in "
+        "brackets, and are pale where rows are few; a line may zigzag there.</p>"
         f"<div class='pictures'>{_effects(effects, label)}</div>"
     )
 
 
-def _ranked(effects: Interactions) -> pd.DataFrame:
-    """Columns and tuples by what leaving them out was measured to cost: the one ranking of the page."""
-    return effects.importance().sort_values("loss", ascending=False, kind="stable")
-
-
-def _gain(found: Evaluation) -> float:
-    of = found.summary()
-    return float(of.shares_log_loss - of.log_loss)
-
-
 def _effects(effects: Interactions, label: str) -> str:
     """The most important main effects and pairs, drawn."""
-    names = _ranked(effects)
+    names = ranked(effects)
     drawn_ones = []
     for name in names.index[names.order == 1][:EFFECTS]:
         column = effects.pure.space.members[effects.number_of(name)][0]
-        table = effect_stills.toward(effects.effects(name), label)
-        order = effects.labels(column) if column in effects.encoder.numeric_ else None
-        picture = effect_stills.main_effect(table, str(name), label, order)
-        drawn_ones.append(_picture(picture, f"Effect of {name}", height=min(180 + 18 * min(len(table), 30), 520)))
-    for name in names.index[names.order == 2]:
+        table = _toward(effects.effects(name), label)
+        if effects.encoder.columns_[column].kind == "categorical":  # others stand in their order
+            table = table.sort_values("effect", ascending=False)
+        table = table[table.rows > 0]
+        counts = [f" ({rows:,.0f})" for rows in table.rows]
+        told = [
+            short(level, effects_drawn.BAR_CUT - len(rows)) + rows
+            for level, rows in zip(table.levels, counts, strict=True)
+        ]
+        if len(table) > effects_drawn.BARS:  # a line, along which there is no room for counts
+            told = list(table.levels)
+        bars = effects_drawn.signed_bars(
+            told, table.effect, np.nan, np.nan, [""] * len(told), effects_drawn.opacity(table.rows.to_numpy())
+        )
+        picture = effects_drawn.bar_picture(bars, f"{name}: effect toward {label} (log-odds)")
+        drawn_ones.append(figure_html(picture, f"Effect of {name}", height=min(180 + 18 * min(len(table), 30), 520)))
+    pairs = names[names.order == 2]
+    for name in pairs.index[beyond_chance(pairs)]:
         members = effects.pure.space.members[effects.number_of(name)]
         levels = [effects.labels(j) for j in members]
         if len(levels[0]) * len(levels[1]) > CELLS or len(drawn_ones) >= EFFECTS + PAIRS:
             continue
         picture = _pair(effects, str(name), [int(j) for j in members], levels, label)
-        caption = f"{safe(name, 80)}: blue toward {safe(label, 40)}, orange away from it; grey: no such row"
-        drawn_ones.append(_picture(picture, f"Effect of {name}", caption, height=380))
+        caption = f"{safe(name, 80)}: blue toward {safe(label, 40)}, orange away from it; struck out: no such row"
+        high = 120 + 18 * max(map(len, levels))
+        drawn_ones.append(figure_html(picture, f"Effect of {name}", caption, height=min(max(high, 300), 800)))
     return "".join(drawn_ones)
 
 
@@ -329,133 +371,36 @@ def _pair(
     used = [np.flatnonzero(rows.sum(axis=1 - side) > 0) for side in (0, 1)]
     first, second = ([levels[side][at] for at in used[side].tolist()] for side in (0, 1))
     columns = (effects.columns[members[0]], effects.columns[members[1]])
-    return effect_stills.pair_effect(values[np.ix_(*used)], rows[np.ix_(*used)], columns, (first, second))
+    values, rows = values[np.ix_(*used)], rows[np.ix_(*used)]
+    if len(second) > len(first):  # names of many levels stand in lines of their own
+        values, rows, first, second, columns = values.T, rows.T, second, first, columns[::-1]
+    return effects_drawn.heat_map(values, rows, (first, second), columns, f"toward {label}", signed=True)
 
 
-def _good(facts: ReportFacts) -> str:
-    found = facts.evaluation
-    label, two = found.interest, len(found.classes) == 2
-    matrix = _picture(
-        drawn.confusion(found), "Confusion matrix",
-        "Confusion matrix: a line is a class, a column what its rows are predicted as; the diagonal is right.",
-    )  # fmt: skip
-    roc = _picture(
-        drawn.curves("roc", found, label, 0.5 if two else None), "ROC curve",
-        f"ROC: the share of {safe(label, 40)} that is found (sensitivity) against false alarms among the others, as "
-        "the "
-        "threshold falls. The diagonal is guessing; the area under the curve (AUC) is 1 for a perfect model.",
-    )  # fmt: skip
-    precision = _picture(
-        drawn.curves("precision", found, label, 0.5 if two else None), "Precision and recall",
-        f"Precision against recall: of the rows said to be {safe(label, 40)}, how many are; and of those that are, "
-        "how many "
-        "are found. The dashed line is guessing.",
-    )  # fmt: skip
-    return (
-        f"<p>All figures are of the {len(found.y):,} {found.what}. Log loss is the mean of -log(probability given to "
-        "what "
-        "happened), in nats: 0 would be certainty that is always right.</p>"
-        f"{summary_html(found)}<div class='pictures'>{matrix}{roc}{precision}</div>{classes_html(found)}"
-        f"<h3>If {safe(label, 40)} must not be missed, or must not be cried too often</h3>"
-        f"<p>{safe(label, 40)} is predicted where its probability reaches a threshold. A lower one finds more of its "
-        "rows "
-        "(sensitivity) and raises more false alarms (lower specificity). PPV is the share of alarms that are "
-        "right.</p>"
-        f"{_matched(found)}"
-    )
-
-
-def _matched(found: Evaluation) -> str:
-    wanted: list[tuple[str, dict[str, float]]] = [
-        ("threshold 0.5", {"threshold": 0.5}),
-        *((f"specificity {share:.0%}", {"specificity": share}) for share in (0.8, 0.9, 0.95)),
-        *((f"sensitivity {share:.0%}", {"sensitivity": share}) for share in (0.8, 0.95)),
-        ("a miss costs 5 false alarms", {"miss": 5.0}),
-    ]
-    rows = []
-    for words, how in wanted:
-        try:
-            at = found.at(**how)  # type: ignore[arg-type]
-        except AlrvizError:  # of one class alone nothing can be matched
-            continue
-        names = ("sensitivity", "specificity", "ppv", "npv", "accuracy")
-        rows.append([words, number(min(at.threshold, 1.0), 3), *(percent(at[name]) for name in names)])
-    return html_table(["chosen for", "threshold", "sensitivity", "specificity", "PPV", "NPV", "accuracy"], rows)
-
-
-def _trust(facts: ReportFacts) -> str:
-    found = facts.evaluation
-    label = found.interest
-    one = _picture(
-        drawn.calibration(found, label), "Reliability curve",
-        f"Rows in groups by the probability of {safe(label, 40)}, against the share that is {safe(label, 40)}. On the "
-        "dashed diagonal probabilities are right; bars are one standard error.",
-    )  # fmt: skip
-    two = _picture(
-        drawn.calibration(found), "Reliability curve of the class predicted",
-        "The same for the class that is predicted, whichever that is. Below the diagonal the model is too sure.",
-    )  # fmt: skip
-    of = found.summary()
-    return (
-        f"<p>{_trust_sentence(found)} The Brier score, the mean squared distance between probabilities and what "
-        "happened, "
-        f"is {number(of.brier, 3)}.</p><div class='pictures'>{one}{two}</div>"
-    )
-
-
-def _grouped(facts: ReportFacts) -> list[tuple[str, pd.DataFrame]]:
-    """The groups of the columns whose groups differ most in error, among the most important."""
-    found = facts.evaluation
-    columns = list(map(str, found.X.columns))
-    if facts.effects is not None:
-        names = _ranked(facts.effects)
-        first = [str(name) for name in names.index[names.order == 1] if str(name) in columns]
-        columns = [*first, *(name for name in columns if name not in first)]
-    tables = [(name, found.groups(name)) for name in columns[:GROUPED]]
-    spread = [float((t.rows * (t.error - found.error) ** 2).sum()) for _, t in tables]
-    return [tables[k] for k in np.argsort(spread)[::-1][:GROUPS]]
-
-
-def _fails(facts: ReportFacts, rows: bool) -> str:
-    found = facts.evaluation
-    parts = [
-        "<p>The share of wrong predictions by groups of rows, with 95 % intervals; the dashed line is all rows. A "
-        "group "
-        "whose interval lies to the right of it fares worse.</p>"
-    ]
-    for name, table in _grouped(facts):
-        height = 120 + 26 * len(table)
-        picture = _picture(drawn.groups(table, found.error), f"Errors by {name}", width=620, height=height)
-        parts.append(f"<h3>By {safe(name, 60)}</h3>{picture}{groups_html(table).removeprefix('<h3>Groups</h3>')}")
-    confused = found.confusions(8)
-    if len(found.classes) > 2 and len(confused):
-        lines = (
-            [safe(line["class"], 60), safe(line["predicted"], 60), f"{line['rows']:,.6g}", percent(line["share"])]
-            for line in confused.to_dict("records")
-        )
-        heads = ["class", "predicted as", "rows", "share of the class"]
-        parts.append(f"<h3>Classes most often confused</h3>{html_table(heads, lines)}")
-    if rows:
-        parts.append(
-            "<h3>The rows that it got most wrong</h3><p>Worth a look: they may be errors of the table, or cases that "
-            "its "
-            f"columns do not tell.</p>{worst_html(found, 10)}"
-        )
-    return "".join(parts)
+def _toward(effects: pd.DataFrame, label: str) -> pd.DataFrame:
+    """Return of a frame of `Interactions.effects` a line per cell: levels, rows, and what they add to the log-odds of a
+    class against the mean of the others; 0.7 doubles the odds.
+    """
+    many = effects["class"].nunique()
+    mine = effects[effects["class"].astype(str) == label]
+    gap = mine.pure.to_numpy() * (many / max(many - 1, 1))  # they sum to 0 over the classes
+    return pd.DataFrame({"levels": mine.levels.to_numpy(), "rows": mine.rows.to_numpy(), "effect": gap})
 
 
 def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
     found, of, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
     auc = "" if np.isnan(of.auc) else f", AUC {number(of.auc, 3)}"
     drawn_so = data.splitting.words or "drawn at random, class by class"
+    recipe = _settled(facts)
+    kind = "" if facts.effects is None else "a score table, by logistic regression: "
     known = {
-        "Model": safe(facts.recipe.name if facts.recipe else type(facts.model).__name__, 300),
+        "Model": kind + safe(recipe.name if recipe else type(facts.model).__name__, 300),
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
         "Judged on": f"{len(found.y):,} {found.what}, {safe(drawn_so, 200)}",
         "Figures": f"error {percent(of.error)}, log loss {loss_text(of.log_loss)} nats{auc}, ECE {percent(of.ece)}",
-        "Groups compared": ", ".join(safe(name, 40) for name, _ in _grouped(facts)),
+        "Groups compared": ", ".join(safe(name, 40) for name, _ in compared_groups(facts)),
     }
     said = {
         words: safe(card[key], 2000) if key in card else "<span class='quiet'>not stated</span>"
@@ -470,7 +415,9 @@ def _again(facts: ReportFacts) -> str:
     kinds = {c.name: c.kind for c in data.columns if not c.guessed and c.kind != "target"}
     said = f".with_kinds(**{kinds!r})" if kinds else ""
     split = f".{data.splitting.call}" if data.splitting.call else ""
-    read = f"dataset = alrviz.read_table(FILE, target={data.target!r}){said}{split}"
+    cut = ", quartiles=True" if data.quartiles else ""
+    how = "read_table" if facts.whole_rows is None else "open_table"
+    read = f"dataset = alrviz.{how}(FILE, target={data.target!r}{cut}){said}{split}"
     code = f"import alrviz\n\n{read}  # the file of {data.name}\n{facts.code}\n"
     names = ("numpy", "scipy", "pandas", "scikit-learn", "numba")
     versions = {"alrviz": __version__, "Python": platform.python_version(), **{name: version(name) for name in names}}
@@ -481,9 +428,11 @@ def _again(facts: ReportFacts) -> str:
     }  # fmt: skip
     if facts.recipe is not None:
         lines["Recipe"] = f"<code>{safe(facts.recipe.to_json(), 2000)}</code>"
+    if facts.chosen:
+        lines["How it was chosen"] = safe(facts.chosen, 1500)
     outcome = getattr(model, "outcome_", None)
     if outcome is not None:
-        lines["The fit"] = safe(outcome.sentence, 300)
+        lines["The fit"] = f"{safe(outcome, 300)} (F: log loss of all training rows, and the penalty)"
     table = html_table(["", ""], ([words, f"<td class='t'>{text}</td>"] for words, text in lines.items()))
     return f"{table}<pre>{safe_code(code)}</pre>"
 

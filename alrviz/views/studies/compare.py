@@ -3,6 +3,7 @@
 It shows a study of `alrviz.compare`, and fills while that computes.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
@@ -13,7 +14,7 @@ from alrviz.pictures import compare as pictures
 from alrviz.pictures.compare import WORDS
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.core.export import study_csv
-from alrviz.studies.protocols.compare import COMPARED, pairs, to_latex
+from alrviz.studies.protocols.compare import COMPARED, fits_each, pairs, to_latex
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -81,7 +82,7 @@ class CompareView(StudyView):
             width=SIDE, margin=(0, 0, 0, 20), styles={"width": wide, "flex": f"0 0 {wide}"},
         )  # fmt: skip
         self.body = pn.Row(left, self._beside, sizing_mode="stretch_width", margin=(14, 0, 6, 0))
-        self._numbers = Numbers(self._saves(), self.of_study(lambda _: numbers_html(self.lines)))
+        self._numbers = Numbers(self._saves(), self.of_study(lambda study: numbers_html(self.lines, fits_each(study))))
         self.layout = ViewLayout(
             self.sentence, self.bar.panel, self.body, self._numbers, sizing_mode="stretch_width", margin=0
         )
@@ -114,6 +115,13 @@ class CompareView(StudyView):
             self.picture.show(
                 pictures.compare(lines, study.frame(), pair, measure, colours, dark), of=(study, pair, measure)
             )
+
+    def offer_measures(self, measures: Sequence[str]) -> None:
+        """Offer these measures alone: of results from elsewhere not all are known."""
+        with param.parameterized.discard_events(self):
+            self.measure = self.measure if self.measure in measures else measures[0]
+        options = {WORDS[name]: name for name in measures}
+        self._measures.param.update(options=options, value=self.measure)
 
     def _offer(self, names: tuple[str, ...]) -> None:
         """Offer the recipes; a picture needs two."""

@@ -64,7 +64,11 @@ def means_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
         sum(max(len(re.sub("<[^>]*>", "", line[k])) for line in body) for k in range(1, len(body[0]))) if body else 0
     )
     tall = " many" if len(study.recipes) > 5 else " long" if length > 58 else ""
-    title = f"{WORDS[measure]} <small>± <abbr title='standard deviation'>sd</abbr> over {total:,} fits</small>"
+    title, spread = WORDS[measure], "± <abbr title='standard deviation'>sd</abbr>"
+    if total > 1:
+        title += f" <small>{spread} over {total:,} fits</small>"
+    elif lines.get(f"{measure}_sd", pd.Series(dtype=float)).notna().any():  # a file's line tells its own
+        title += f" <small>{spread}</small>"
     foot = _foot(study, lines, measure)
     return html_table([title, *names_html(study, dark)], body, f"scroll means{tall}", foot)
 
@@ -188,17 +192,20 @@ def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame
     )
 
 
-def numbers_html(lines: pd.DataFrame) -> str:
-    """The table below: a line a data set and recipe, all measures."""
+def numbers_html(lines: pd.DataFrame, total: int) -> str:
+    """The table below: a line a data set and recipe, all measures; where they are of up to `total` fits also of how
+    many.
+    """
     body = []
     for line in lines.to_dict("records"):
         cells = [value_text(line[measure], measure) for measure in WORDS]
-        body.append([safe(line["data"], 60), safe(line["name"], 60), f"{line['fits']:,}", *cells])
+        fits = [f"{line['fits']:,}"] if total > 1 else []
+        body.append([safe(line["data"], 60), safe(line["name"], 60), *fits, *cells])
     told = (
         "<p class='quiet'>Means over the fits that did not fail; losses of held-out rows, log loss in nats. Bias and "
         "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
     )
-    return html_table(["data", "recipe", "fits", *WORDS.values()], body) + told
+    return html_table(["data", "recipe", *(["fits"] if total > 1 else []), *WORDS.values()], body) + told
 
 
 def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures import evaluation as drawn
 from alrviz.pictures.evaluation import CURVES
+from alrviz.pictures.level_axis import short
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.views.core.collapsible import Collapsible, Numbers
@@ -31,11 +32,13 @@ from alrviz.views.race.words import number
 
 # How rows are predicted: what the slider says.
 MOST, THRESHOLD, SPECIFICITY, SENSITIVITY, MISS = "most", "threshold", "specificity", "sensitivity", "miss"
+COSTS = "costs"  # of each class said to be each other one
 RULES = {
     "Most probable class": MOST, "Threshold": THRESHOLD, "Specificity of": SPECIFICITY, "Sensitivity of": SENSITIVITY,
-    "Cost of a miss": MISS,
+    "Cost of a miss": MISS, "Costs": COSTS,
 }  # fmt: skip
-FIRST = {MOST: 0.5, THRESHOLD: 0.5, SPECIFICITY: 0.9, SENSITIVITY: 0.9, MISS: 0.5}
+COSTED = 8  # classes whose costs are asked for: a number for each two
+FIRST = {COSTS: 0.5, MOST: 0.5, THRESHOLD: 0.5, SPECIFICITY: 0.9, SENSITIVITY: 0.9, MISS: 0.5}
 SHARES = {"rows": "", "share of class": "true", "share of predicted": "pred"}
 PICTURES = {**{of.name: name for name, of in CURVES.items()}, "Reliability": "reliability", "Groups": "groups"}
 OFFERED = 200  # classes in the menu
@@ -75,6 +78,9 @@ class EvaluationView(NotebookViewer):
     label = param.String(default="", doc='The class of interest; "" for the one the evaluation takes.')
     rule = param.Selector(default=MOST, objects=list(RULES.values()), doc="How rows are predicted.")
     value = param.Number(default=0.5, bounds=(0, 1), doc="Of the rule; of costs 10^(4 value - 2) false alarms a miss.")
+    costs = param.List(
+        default=[], doc="Of the rule costs: for each class a list, what it costs to predict each; [] for 1 each."
+    )
     shares = param.Selector(default="", objects=list(SHARES.values()), doc="What is written in the confusion matrix.")
     picture = param.Selector(default="roc", objects=list(PICTURES.values()), doc="The picture beside the matrix.")
     by = param.String(default="", doc='The column that makes groups; "" for the first.')
@@ -93,12 +99,13 @@ class EvaluationView(NotebookViewer):
         self.evaluation: Evaluation | None = None
         self.figures_at = pd.Series(dtype=object)  # of the class of interest, as it is predicted
         self._decided: Evaluation | None = None
+        self._asked: tuple[str, ...] = ()  # classes whose costs there are numbers for
         self._about, self._recipes = dict(about or {}), tuple(recipes)
         self._setting = Updating()
         self._wake = wake or self._pumped(lambda: False, 1000)
         self._build(height)
         self.param.watch(self._ruled, "rule")
-        self.param.watch(lambda *_: self._follow(), ["label", "value", "shares", "picture", "by", "dark"])
+        self.param.watch(lambda *_: self._follow(), ["label", "value", "costs", "shares", "picture", "by", "dark"])
         self.watch(evaluation)
 
     def __panel__(self) -> pn.viewable.Viewable:
@@ -112,7 +119,7 @@ class EvaluationView(NotebookViewer):
         small: dict[str, Any] = {"size": "small", "margin": (0, 12, 0, 0)}
         self.sentence, self.told = html(margin=(0, 0, 6, 0)), html(margin=(2, 0, 6, 0))
         self.classes = pmui.Select(label="Class of interest", options={}, width=190, **small)
-        self.rules = pmui.Select(label="Predict by", options=RULES, value=self.rule, width=190, **small)
+        self.rules = pmui.Select(label="Predict by", options=RULES, value=self.rule, width=215, **small)
         self.slider = pmui.FloatSlider(
             label="Threshold", start=0.0, end=1.0, step=0.005, value=self.value, show_value=False, tooltips=False,
             size="small", margin=(0, 12), sizing_mode="stretch_width", sx=SLIDER_FOCUS,
@@ -122,6 +129,7 @@ class EvaluationView(NotebookViewer):
         self.rules.link(self, value="rule", bidirectional=True)
         self.column.param.watch(lambda event: self._chosen(event.new), "value")
         self.slider.param.watch(self._slid, ["value", "value_throttled"])
+        self.grid = pn.Column(visible=False, margin=(4, 0, 8, 0), sizing_mode="stretch_width")
         room = pn.Column(self.slider, styles={"flex": "1 1 220px"}, margin=0)
         controls = pn.FlexBox(self.classes, self.rules, room, align_items="center", gap="10px 0", margin=(4, 0, 4, 0))
         self.matrix, self.curve = LiveFigure("alrviz-confusion"), LiveFigure("alrviz-evaluation")
@@ -147,8 +155,8 @@ class EvaluationView(NotebookViewer):
         ]  # fmt: skip
         self._numbers = Numbers(saves, self._numbers_html)
         self.body = pn.Column(
-            controls, self.told, pictures, self._failures, self._numbers, sizing_mode="stretch_width", margin=0,
-            visible=False,
+            controls, self.grid, self.told, pictures, self._failures, self._numbers, sizing_mode="stretch_width",
+            margin=0, visible=False,
         )  # fmt: skip
         self.layout = ViewLayout(self.sentence, self.body, sizing_mode="stretch_width", margin=0)
 
@@ -168,7 +176,14 @@ class EvaluationView(NotebookViewer):
         columns = [str(name) for name in evaluation.X.columns]
         label = self.label if self.label in names else evaluation.interest
         by = self.by if self.by in columns else next(iter(columns), "")
+        few = len(evaluation.classes) <= COSTED
         with self._setting:
+            if len(self.costs) != len(evaluation.classes) or self._asked not in ((), evaluation.classes):
+                self.costs = []
+            if self.rule == COSTS and not few:
+                self.rule = MOST
+            self.rules.options = RULES if few else {name: rule for name, rule in RULES.items() if rule != COSTS}
+            self._ask_costs(evaluation.classes if few else ())
             self.classes.param.update(options=names, value=label)
             self.column.param.update(options=columns, value=by or None)
             self.param.update(label=label, by=by)
@@ -178,6 +193,32 @@ class EvaluationView(NotebookViewer):
         say(self.sentence, f"<div class='sentence'>{safe(evaluation.sentence, 600)}.</div>{notes}")
         self._follow()
         self._show_worst()
+
+    def _ask_costs(self, classes: Sequence[str]) -> None:
+        """A line of numbers for each class, what it costs to predict each; asked for once they are wanted."""
+        if self.rule != COSTS or self._asked == tuple(classes):
+            return
+        self._asked, n = tuple(classes), len(classes)
+        given = self.costs or [[float(i != k) for k in range(n)] for i in range(n)]
+
+        def changed(at: tuple[int, int], event: Any) -> None:
+            if event.new is not None and not self._setting:
+                costs = [list(line) for line in self.costs or given]
+                costs[at[0]][at[1]] = float(event.new)
+                self.costs = costs
+
+        lines = []
+        for i, own in enumerate(classes):
+            parts = []
+            for k, other in enumerate(classes):
+                label = f"{short(own, 10)} as {short(other, 10)}" if i != k else f"{short(own, 10)}, rightly"
+                asked = pmui.FloatInput(
+                    label=label, value=given[i][k], size="small", width=130, step=1.0, margin=(8, 8, 4, 0)
+                )
+                asked.param.watch(partial(changed, (i, k)), "value")
+                parts.append(asked)
+            lines.append(pn.FlexBox(*parts, margin=0))
+        self.grid[:] = lines
 
     def tell(self, text: str) -> None:
         """Show nothing but words, as HTML: what is awaited, or went wrong."""
@@ -189,6 +230,8 @@ class EvaluationView(NotebookViewer):
         """Another rule: begin at its own value."""
         with self._setting:
             self.value = FIRST[event.new]
+            if self.evaluation is not None:
+                self._ask_costs(self.evaluation.classes)
         self._follow()
 
     def _slid(self, *events: Any) -> None:  # a key moves it and lets it go at once
@@ -210,7 +253,10 @@ class EvaluationView(NotebookViewer):
             self._decide(found)
             decided, t = self._decided or found, self.figures_at.threshold
             with self._setting:
-                self.slider.param.update(value=self.value, label=self.rule_words(), visible=self.rule != MOST)
+                self.slider.param.update(
+                    value=self.value, label=self.rule_words(), visible=self.rule not in (MOST, COSTS)
+                )
+                self.grid.visible = self.rule == COSTS
                 self.column.visible = self.picture == "groups"
             say(self.told, self._figures_html())
             self.matrix.show(drawn.confusion(decided, self.shares or None, dark=self.dark), found)
@@ -229,6 +275,10 @@ class EvaluationView(NotebookViewer):
         if self.rule == MOST:
             self._decided, self.figures_at = found, found.as_predicted(self.label)
             return
+        if self.rule == COSTS:
+            self._decided = found.decided(costs=self._costs(found))
+            self.figures_at = self._decided.as_predicted(self.label)
+            return
         value = 10 ** (4 * self.value - 2) if self.rule == MISS else self.value
         try:
             self.figures_at = found.at(label=self.label, **{self.rule: value})
@@ -236,6 +286,9 @@ class EvaluationView(NotebookViewer):
             self._decided, self.figures_at = found, found.as_predicted(self.label)
         else:
             self._decided = found.decided(self.figures_at.threshold, self.label)
+
+    def _costs(self, found: Evaluation) -> Any:
+        return np.array(self.costs) if self.costs else 1.0 - np.eye(len(found.classes))
 
     def rule_words(self) -> str:
         """Return what the slider says."""
@@ -253,13 +306,18 @@ class EvaluationView(NotebookViewer):
 
     def _figures_html(self) -> str:
         of = self.figures_at
-        cells = "".join(
+        cells = " ".join(
             f"<span style='margin-right:22px;white-space:nowrap'><abbr title='{why}'>{_short(name)}</abbr> "
             f"<b>{_share(of[name])}</b></span>"
             for name, why in _FIGURES
         )
         at = "" if np.isnan(of.threshold) else f" at threshold {of.threshold:.3g}"
-        return f"<div>{cells}</div><div class='quiet'>{safe(of['class'], 60)}{at}: {_counts(of)}</div>"
+        costs = ""
+        if self.rule == COSTS and self.evaluation is not None and self._decided is not None:
+            asked = self._costs(self.evaluation)
+            costs = f". A row costs {self._decided.cost(asked):.4g} on average; predicted as most probable, "
+            costs += f"{self.evaluation.cost(asked):.4g}"
+        return f"<div>{cells}</div><div class='quiet'>{safe(of['class'], 60)}{at}: {_counts(of)}{costs}</div>"
 
     def _show_worst(self) -> None:
         if self._failures.open and self.evaluation is not None:
@@ -271,7 +329,8 @@ class EvaluationView(NotebookViewer):
         found = self._decided or self.evaluation
         if found is None:
             return ""
-        return summary_html(found) + classes_html(found) + (groups_html(self._groups()) if self.by else "")
+        groups = f"<h2>Groups</h2>{groups_html(self._groups(), self.label)}" if self.by else ""
+        return f"{summary_html(found)}<h2>Classes</h2>{classes_html(found)}{groups}"
 
     def csv(self, what: str) -> str:
         """Return "classes", "curve", "groups" or "worst" as a CSV."""
@@ -314,14 +373,15 @@ def _counts(of: pd.Series) -> str:
 def summary_html(found: Evaluation) -> str:
     """The figures of all classes together, beside those of a model that looks at no column."""
     of = found.summary()
+    whose = f"of {safe(found.interest, 30)}" if len(found.classes) == 2 else "mean over classes"
     rows = [
         ["error", percent(of.error), percent(of.shares_error)],
         ["log loss (nats)", number(of.log_loss), number(of.shares_log_loss)],
         ["error, mean over classes", percent(of.balanced_error), ""],
         ["Brier score", number(of.brier), ""],
-        ["ECE", number(of.ece), ""],
-        ["AUC", number(of.auc), "0.5"],
-        ["average precision", number(of.average_precision), ""],
+        ["calibration error (ECE)", number(of.ece), ""],
+        [f"AUC, {whose}", number(of.auc), "0.5"],
+        [f"average precision, {whose}", number(of.average_precision), ""],
     ]
     return html_table(["", "this model", "class shares alone"], rows)
 
@@ -336,22 +396,23 @@ def classes_html(found: Evaluation) -> str:
     heads = ["class", "rows", "share", "predicted", "sensitivity", "PPV", "AUC", "average precision"]
     rest = len(found.classes) - SHOWN
     more = f"<p class='quiet'>{rest:,} rarer classes: the CSV has them.</p>" if rest > 0 else ""
-    return "<h3>Classes</h3>" + html_table(heads, rows) + more
+    return html_table(heads, rows) + more
 
 
-def groups_html(table: pd.DataFrame) -> str:
-    """A line for each group."""
-    rows = []
+def groups_html(table: pd.DataFrame, label: str) -> str:
+    """A line for each group, a table of `Evaluation.groups`."""
+    rows, mine = [], safe(label, 24)
     for line in table.to_dict("records"):
         error = f"{percent(line['error'])} ({percent(line['low'])} to {percent(line['high'])})"
         loss = f"{number(line['log_loss'], 3)} &plusmn; {number(line['standard_error'], 3)}"
         shares = [_share(line[name]) for name in ("share", "predicted", "p", "sensitivity", "specificity")]
-        rows.append([safe(line["group"], 60), f"{line['rows']:,}", error, loss, *shares])
+        baseline = percent(line["shares_error"]), loss, number(line["shares_log_loss"], 3)
+        rows.append([safe(line["group"], 60), f"{line['rows']:,}", error, *baseline, *shares])
     heads = [
-        "group", "rows", "error (95 % interval)", "log loss", "share of class", "predicted", "mean probability",
-        "sensitivity", "specificity",
+        "group", "rows", "error (95 % interval)", "baseline error", "log loss", "baseline log loss",
+        f"are {mine}", f"predicted {mine}", f"mean p of {mine}", "sensitivity", "specificity",
     ]  # fmt: skip
-    return "<h3>Groups</h3>" + html_table(heads, rows)
+    return html_table(heads, rows)
 
 
 def value_text(value: Any) -> str:

@@ -1,8 +1,10 @@
 """InteractionsView: what carries a model, how sure that is, and why a row is predicted so.
 
-It shows a study of `alrviz.effect_bands`, and fills while that computes: the model first, then bands as refits come.
+It shows a study of `alrviz.effect_bands`, and fills while that computes: the model first, then bands as refits come; or
+what `alrviz.interactions` returned, of a model that is there already.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -11,38 +13,49 @@ import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
-from bokeh.events import Tap
 
 from alrviz.pictures import interactions as drawn
-from alrviz.pictures.picture import Picture, Plot
-from alrviz.studies.core.export import study_csv
+from alrviz.pictures.picture import Picture
+from alrviz.pictures.still_svg import still_svg
+from alrviz.studies.core.export import made_from, study_about, to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
-from alrviz.studies.effects.words import lacking_sentence
 from alrviz.studies.protocols.effect_bands import EffectStudy
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import Updating, as_high, choice, html, say
-from alrviz.views.core.saving import csv_button
+from alrviz.views.core.panes import Updating, choice, html, say
+from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
 from alrviz.views.race.words import number
+from alrviz.views.studies.row import RowPart, RowSettings, only_hover, pair, row_csv, side
 from alrviz.views.studies.study_view import StudyView
 
 HEIGHTS = ("430px", "320px")
 # What is shown of the cells of a tuple.
-QUANTITIES = {"pure effect": "pure", "phi": "phi", "rows": "rows", "P(class)": "p", "log theta": "theta"}
-SIGNED = ("pure", "phi")
+QUANTITIES = {"pure effect": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
+SIGNED = ("pure", "phi", "w")
+LABELS = {"names": "names", "dots": "dots"}
+_OF_ROWS = ("of", "against", "row", "column", "changes")
 LISTED = 40  # tuples in the table
 OFFERED = 400  # tuples and classes in menus
-STEPS = 9  # of a row's sum
+_PAGE = """<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>
+<meta name='viewport' content='width=device-width, initial-scale=1'><link rel='icon' href='data:,'><style>
+body {{ font: 16px/1.5 Roboto, 'Segoe UI', Helvetica, Arial, sans-serif; max-width: 1060px; margin: 0 auto;
+  padding: 24px 20px; color: #1d1d24; background: #fff; font-variant-numeric: tabular-nums; }}
+.pictures {{ display: flex; flex-wrap: wrap; gap: 18px 26px; }} figure {{ margin: 0; flex: 1 1 440px; }}
+.scroll {{ overflow-x: auto; }} table {{ border-collapse: collapse; }} .quiet, th, figcaption {{ color: #5c5c66; }}
+th, td {{ padding: .25em .8em .25em 0; border-bottom: 1px solid #d5d5da; text-align: right; white-space: nowrap; }}
+th:first-child, td:first-child {{ text-align: left; }}</style></head><body><h1>{title}</h1><p>{sentence}</p>
+<div class='pictures'>{pictures}</div><p>{muting}</p><p>{row}</p>{table}<p class='quiet'>{made}</p></body></html>
+"""
 
 
-class InteractionsView(StudyView):
+class InteractionsView(StudyView, RowSettings):
     """The live view of a model's effects.
 
     Args:
-        study: what `alrviz.effect_bands` returned, whether begun or not.
+        study: what `alrviz.effect_bands` returned, whether begun or not; or `alrviz.interactions`.
         again, wake: as for `StudyView`.
         heights: of the upper and of the lower pictures, as CSS has it.
 
@@ -57,31 +70,31 @@ class InteractionsView(StudyView):
     study: Any
     subset = param.Integer(default=-1, doc="The number of the tuple whose cells are shown; -1 for the most important.")
     quantity = param.Selector(default="pure", objects=list(QUANTITIES.values()), doc="What is shown of its cells.")
-    of = param.Integer(default=-1, doc="The number of a class; -1 for the last.")
-    against = param.Integer(default=-1, doc="That of another; -1 for the first that is not `of`.")
-    row = param.Integer(default=0, bounds=(0, None), doc="The number of the row that is taken apart.")
-    column = param.Integer(default=-1, doc="The column whose levels are tried in that row; -1 for the first.")
-    muted = param.List(default=[], item_type=str, doc="Names of the tuples left out.")
+    muted = param.List(default=[], item_type=(int, str), doc="Numbers or names of the tuples left out.")
+    labels = param.Selector(default="names", objects=list(LABELS.values()), doc="How bars tell their tuples.")
 
-    def __init__(self, study: EffectStudy | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
+    def __init__(
+        self, study: EffectStudy | Interactions | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any
+    ):
         self.losses: pd.DataFrame | None = None  # of the rows held out, with all tuples and without the muted ones
-        self.explanation: RowExplanation | None = None
         self.table = pd.DataFrame()  # of importance, as it is drawn
         self._setting = Updating()
         self._known: Interactions | None = None
-        super().__init__(study, height=heights, **params)
+        self._given: Interactions | None = study if isinstance(study, Interactions) else None
+        self._about: dict[str, Any] = {}  # of what was given: where it comes from
+        super().__init__(study if isinstance(study, EffectStudy) else None, height=heights, **params)
 
     # -- building ------------------------------------------------------------------------------------------------------
 
     def build(self) -> None:
         """Make the panes and the layout."""
         high, low = self._height
-        self.ranked = LiveFigure("alrviz-importance", made=lambda plot: self._tapped(plot, self._choose_bar))
-        self.matrix = LiveFigure("alrviz-interactions", made=lambda plot: self._tapped(plot, self._choose_cell))
+        self.ranked = LiveFigure("alrviz-importance", made=lambda plot: only_hover(plot, self._choose_bar))
+        self.matrix = LiveFigure("alrviz-interactions", made=lambda plot: only_hover(plot, self._choose_cell))
         self.cells, self.curve = LiveFigure("alrviz-effect"), LiveFigure("alrviz-kept-tuples")
-        self.sum, self.levels = LiveFigure("alrviz-row"), LiveFigure("alrviz-what-if")
+        self.one_row = RowPart(self, low)
         self.sentence = html(min_height=52, margin=(0, 0, 8, 0))
-        self.key, self.muting, self.told = (html(margin=(8, 0, 4, 0)) for _ in range(3))
+        self.key, self.muting = html(), html(margin=(8, 0, 4, 0))
         small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
         self.tuples = pmui.Select(label="Tuple", options={}, width=260, **small)
         self.class_of = pmui.Select(label="Class", options={}, width=150, **small)
@@ -89,75 +102,89 @@ class InteractionsView(StudyView):
         self.mutes = pmui.MultiChoice(
             label="Left out (muted)", options=[], sizing_mode="stretch_width", margin=(6, 0, 0, 0)
         )
-        self.rows = pmui.IntInput(label="Row", value=0, start=0, width=110, **small)
-        self.tried = pmui.Select(label="What if", options={}, width=200, **small)
-        self.worst = pmui.Button(label="Worst predicted row", variant="outlined", **small)
-        links = {
-            "subset": self.tuples, "of": self.class_of, "against": self.class_against, "row": self.rows,
-            "column": self.tried,
-        }  # fmt: skip
-        for name, widget in links.items():
+        for name, widget in {"subset": self.tuples, "of": self.class_of, "against": self.class_against}.items():
             widget.param.watch(partial(self._picked, name), "value")
-        self.mutes.param.watch(lambda event: self._picked("muted", event, list(event.new or ())), "value")
-        self.worst.on_click(lambda _: self._show_worst())
-        shown = choice(self, "quantity", QUANTITIES, "What is shown of the cells", sx=WORDS_IN_ONE_LINE, margin=0)
-
-        def side(above: list[Any], figure: LiveFigure, height: str, px: int) -> pn.Column:
-            line = [pn.FlexBox(*above, align_items="center", gap="10px 0", margin=(0, 0, 4, 0))] if above else []
-            return pn.Column(*line, as_high(figure.pane, height, px), sizing_mode="stretch_width", margin=(0, 12, 0, 0))
-
-        def pair(*sides: Any) -> pn.Row:
-            return pn.Row(*sides, sizing_mode="stretch_width", margin=(0, 0, 10, 0), css_classes=["alrviz-pictures"])
-
+        self.mutes.param.watch(lambda event: self._picked("muted", event, self._numbered(event.new or ())), "value")
+        one_line: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
+        shown = choice(self, "quantity", QUANTITIES, "What is shown of the cells", **one_line)
+        labelled = choice(
+            self, "labels", LABELS, "Tuples by their names, or a dot for each of their columns", **one_line
+        )
         self.body = pn.Column(
-            pair(side([self.key], self.ranked, high, 430), side([], self.matrix, high, 430)),
+            pn.FlexBox(labelled, pn.Column(self.key, styles={"flex": "1 1 300px"}, margin=(0, 0, 0, 12)),
+                       align_items="center", gap="4px 0", margin=(4, 0, 4, 0)),
+            pair(side([], self.ranked, high, 430), side([], self.matrix, high, 430)),
             pn.FlexBox(self.tuples, self.class_of, self.class_against, shown, align_items="center", gap="10px 0",
                        margin=(4, 0, 4, 0)),
             pair(side([], self.cells, low, 320), side([], self.curve, low, 320)),
-            self.mutes, self.muting,
-            pn.FlexBox(self.rows, self.worst, self.tried, align_items="center", gap="10px 0", margin=(10, 0, 4, 0)),
-            self.told,
-            pair(side([], self.sum, low, 320), side([], self.levels, low, 320)),
+            self.mutes, self.muting, self.one_row.body,
             sizing_mode="stretch_width", margin=(0, 0, 6, 0),
         )  # fmt: skip
         saves = [
             csv_button("alrviz-importance.csv", self.csv_of_summary, "all tuples with their importance"),
             csv_button("alrviz-effect.csv", self._csv_of_cells, "the cells of this tuple", label="CSV of cells"),
+            csv_button("alrviz-tuples-kept.csv", self._csv_of_curve, "the loss with the best tuples alone",
+                       label="CSV of tuples kept"),
             csv_button("alrviz-row.csv", self._csv_of_row, "what each tuple adds to this row", label="CSV of row"),
-        ]
+            file_button("alrviz-interactions.html", self.page, "all that is shown as one page that needs no server",
+                        "Page (HTML)"),
+        ]  # fmt: skip
         self._pictures = {
             "importance": self.ranked, "matrix": self.matrix, "effect": self.cells, "tuples kept": self.curve,
-            "row": self.sum, "what if": self.levels,
+            **self.one_row.figures,
         }  # fmt: skip
         for what, figure in self._pictures.items():
             saves += figure.buttons(what, partial(self.origin, what), named=True)
-        self._numbers = Numbers(saves, self.of_study(lambda _: self._numbers_html()))
+        self._numbers = Numbers(saves, self._numbers_html)
         self.layout = ViewLayout(
             self.sentence, self.bar.panel, self.body, self._numbers, sizing_mode="stretch_width", margin=0
         )
-        own = ["subset", "quantity", "of", "against", "row", "column", "muted"]
+        own = ["subset", "quantity", "muted", "labels", *_OF_ROWS]
         self.param.watch(lambda *events: self._follow({event.name for event in events}), own)
-
-    def _tapped(self, plot: Plot, press: Any) -> None:
-        plot.figure.toolbar.tools = [tool for tool in plot.figure.toolbar.tools if type(tool).__name__ == "HoverTool"]
-        plot.figure.on_event(Tap, press)
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
+    def show_model(self, found: Interactions, about: Mapping[str, Any]) -> None:
+        """Show the effects of a model that is there already, in place of a study; `about`: where it comes from."""
+        self._given, self._about, self.study = found, dict(about), None
+        self.redraw()
+
+    def watch(self, study: Any) -> None:
+        """Take up a study, or none, in place of what was shown."""
+        self._given = None
+        super().watch(study)
+
+    def press_run(self) -> None:
+        """Run, or go on with what is finished kept."""
+        if self._again is not None or self.study is not None:
+            self._given = None
+        super().press_run()
+
     def empty(self) -> None:
-        """Show that there is no study."""
-        super().empty()
-        self._known = self.losses = self.explanation = None
-        self.table = pd.DataFrame()
+        """Show what was given, or that there is nothing."""
+        if self._given is None:
+            super().empty()
+            self._known = self.losses = self.one_row.explanation = None
+            self.table = pd.DataFrame()
+        else:
+            self.lines = self._given.importance()
+            self.body.visible = True
+            self._draw(self._given, "of a model of yours: no refits, so no bands")
+            self._numbers.refresh()
 
     @property
     def found(self) -> Interactions | None:
         """The effects that are shown."""
-        return getattr(self.study, "interactions", None)
+        return self._given or getattr(self.study, "interactions", None)
+
+    @property
+    def explanation(self) -> RowExplanation | None:
+        """Of the row that is shown."""
+        return self.one_row.explanation
 
     def draw(self, study: EffectStudy) -> None:
         """Show what there is of a study."""
-        found, self.table = self.found, self.lines
+        found = self.found
         self.body.visible = found is not None
         if found is None:
             said = "Press Run: the model is fitted, taken apart, and refitted with other row weights for the bands."
@@ -166,20 +193,38 @@ class InteractionsView(StudyView):
                 said = safe(lost["sentence"].iloc[0], 600)
             self.tell(f"<span class='quiet'>{said}</span>")
             return
+        done, total = study.progress.done - 1, study.progress.total - 1
+        bands = f"whiskers: 90 % of {done} refits" if done > 1 else "no bands yet" if total else "no refits, no bands"
+        self._draw(found, bands)
+
+    def _draw(self, found: Interactions, bands: str) -> None:
+        self.table = self.lines
         if found is not self._known:
             self._known = found
             self._fill(found)
-        order = int(found.pure.sizes.max()) + 1
-        lacking = "" if study.lacking is None else f" {lacking_sentence(study.lacking, order)}"
-        self.tell(safe(found.sentence() + lacking, 1_200))
+        self.tell(safe(found.sentence(), 1_200))
         key = "".join(
             f"<span style='color:{colour}'>■</span> {words}&ensp;"
             for colour, words in drawn.legend(sorted(set(found.pure.sizes.tolist())))
         )
-        done = study.progress.done - 1
-        bands = f"whiskers: 90 % of {done} refits" if done > 1 else "no bands yet"
         say(self.key, f"{key}<span class='quiet'>{bands}; press a bar or a cell</span>")
         self._follow({"study"})
+
+    def csv_of_summary(self) -> str:
+        """Return all tuples with their importance as a CSV."""
+        return "" if self.found is None else self._csv(self.table.reset_index())
+
+    def _csv(self, frame: pd.DataFrame) -> str:
+        study = self.study
+        return to_csv(
+            frame, self._about if study is None else study_about(study), () if study is None else study.recipes
+        )
+
+    def origin(self, what: str) -> Origin:
+        """Return what stands above and below a picture of `what` when it is saved."""
+        if self._given is None:
+            return super().origin(what)
+        return Origin(f"{self._about.get('model', 'a model')}: {what}", made_from(self._about))
 
     def _fill(self, found: Interactions) -> None:
         """Fill the menus with what the model has."""
@@ -188,8 +233,7 @@ class InteractionsView(StudyView):
             self.tuples.options = {name: found.number_of(name) for name in self.table.index[:OFFERED]}
             self.class_of.options = self.class_against.options = {name: k for k, name in enumerate(names)}
             self.mutes.options = list(self.table.index[:OFFERED])
-            self.tried.options = {str(name): j for j, name in enumerate(found.columns)}
-            self.rows.end = found.encoded.n_rows - 1
+        self.one_row.fill(found)
 
     def _picked(self, name: str, event: Any, value: Any = None) -> None:
         value = event.new if value is None else value
@@ -211,49 +255,43 @@ class InteractionsView(StudyView):
             columns = sorted({[str(name) for name in found.columns].index(names[k]) for k in (x, y)})
             self.subset = found.pure.numbers.get(tuple(columns), self.subset)
 
-    def _show_worst(self) -> None:
-        """Take the row of the data apart that is predicted worst."""
-        found = self.found
-        if found is not None:
-            self.row = found.worst(1)[0]
-
     # -- what follows --------------------------------------------------------------------------------------------------
-
-    def _classes(self, found: Interactions) -> tuple[int, int]:
-        last = len(found.classes) - 1
-        of = self.of if 0 <= self.of <= last else last
-        first = 0 if of else 1
-        return of, self.against if 0 <= self.against <= last and self.against != of else first
 
     def _tuple(self, found: Interactions) -> int:
         known = 0 <= self.subset < len(found.names)
         return self.subset if known else found.number_of(self.table.index[0])
 
     def _mutes(self, found: Interactions) -> list[str]:
-        return [name for name in self.muted if name in found.names]
+        """The names of the tuples left out, each once."""
+        known = [found.names[one] if isinstance(one, int) and one < len(found.names) else one for one in self.muted]
+        return [name for name in dict.fromkeys(known) if name in found.names]
+
+    def _numbered(self, names: Any) -> list[int]:
+        return [] if self.found is None else [self.found.names.index(name) for name in names]
 
     def _follow(self, changed: set[str]) -> None:
         """Bring the pictures up to date that a change touches."""
-        found, study = self.found, self.study
-        if found is None or study is None or self.table.empty:
+        found = self.found
+        if found is None or self.table.empty:
             return
-        row = min(self.row, found.encoded.n_rows - 1)
-        of, against = self._classes(found)
+        row, (of, against) = min(self.row, found.encoded.n_rows - 1), self.classes(found)
         mutes, t = self._mutes(found), self._tuple(found)
+        study = self.study or found
         with pn.io.hold(), self._setting:
-            if self.column < 0 or self.column >= len(found.columns):
-                tried = found.pure.space.members[t][0]
-            else:
-                tried = self.column
             for widget, value in (
                 (self.tuples, t if t in self.tuples.options.values() else None), (self.class_of, of),
-                (self.class_against, against), (self.rows, row), (self.tried, tried), (self.mutes, mutes),
+                (self.class_against, against), (self.mutes, mutes),
             ):  # fmt: skip
                 if widget.value != value:
                     widget.value = value
             every = changed & {"study"}
-            if every or changed & {"subset", "muted"}:
-                self.ranked.show(drawn.ranked(self.table, mutes, found.names[t], dark=self.dark), of=study)
+            if every or changed & {"subset", "muted", "labels"}:
+                members = {name: found.members(name) for name in self.table.index[: drawn.MOST]}
+                picture = drawn.ranked(
+                    self.table, mutes, found.names[t], members=members if self.labels == "dots" else None,
+                    dark=self.dark,
+                )  # fmt: skip
+                self.ranked.show(picture, of=study)
             if every:
                 ordered = self.table.reindex(found.names)
                 picture = drawn.matrix(ordered, found.columns, found.pure.space.members, dark=self.dark)
@@ -262,111 +300,103 @@ class InteractionsView(StudyView):
                 self.cells.show(self._cells(found, t, of, against, row), of=(study, t))
             if every or "muted" in changed:
                 self._mute(found, mutes)
-            if every or changed & {"row", "of", "against", "column", "subset"}:
-                self._explain(found, row, of, against, tried)
+            if every or changed & {"subset", *_OF_ROWS}:
+                self.one_row.show(found, int(found.pure.space.members[t][0]))
             self._numbers.refresh()
 
     def _mute(self, found: Interactions, mutes: list[str]) -> None:
         self.losses = found.mute(*mutes)
         before, after = self.losses.loc["all"], self.losses.loc["muted"]
-        where = "Held-out rows" if found.has_heldout else "Rows learned from"
+        where, of = ("Held-out rows", "held-out") if found.has_heldout else ("These rows", "these rows'")
         parts = [
             f"{words} {after[name]:.4f}" + (f" ({after[name] - before[name]:+.4f})" if mutes else "")
             for name, words in (("log_loss", "log loss"), ("error", "0-1 loss"), ("ece", "calibration error"))
         ]
         what = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
         say(self.muting, f"{where}{what}: {'; '.join(parts)}")
-        assert self.study is not None
         now = float(after["log_loss"]) if mutes else None
-        self.curve.show(drawn.kept_curve(self.study.curve, now, dark=self.dark), of=self.study)
+        self.curve.show(drawn.kept_curve(found.curve(), now, of, dark=self.dark), of=self.study or found)
 
     def _cells(self, found: Interactions, t: int, of: int, against: int, row: int) -> Picture:
-        """The picture of a tuple's cells; of three or more columns a slice through the row."""
+        """The picture of a tuple's cells; of three columns one for each level of the last, of more through the row."""
         pure, quantity = found.pure, self.quantity
         members, cells = pure.space.members[t], pure.cells_of(t)
         words = {name: text for text, name in QUANTITIES.items()}[quantity]
         labels = [str(label) for label in found.classes.tolist()]
         value = found.quantity(t, quantity, of, against)
         about = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
-        about = f"{words} of {labels[of]}" if quantity in ("p", "theta") else about
+        about = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else about
         codes, rows = pure.space.codes_of(pure.index.seen[cells]), pure.rows[cells]
         names = [found.labels(j) for j in members]
         if len(members) == 1:
-            assert self.study is not None
-            table = self.study.effects(*found.names[t : t + 1], of=found.classes[of], against=found.classes[against])
-            band = quantity == "pure"
-            low, high = (table[name].to_numpy() if band else value for name in ("low", "high"))
-            shown = np.argsort(codes[:, 0], kind="stable")[: drawn.MOST * 2]
+            low = high = value
+            if quantity == "pure" and self.study is not None:
+                table = self.study.effects(found.names[t], of=found.classes[of], against=found.classes[against])
+                low, high = table["low"].to_numpy(), table["high"].to_numpy()
+            shown = np.argsort(codes[:, 0], kind="stable")
             tips = [f"{rows[k]:,.0f} rows" for k in shown]
             bars = drawn.signed_bars([names[0][codes[k, 0]] for k in shown], value[shown], low[shown], high[shown],
-                                     tips, 0.85)  # fmt: skip
+                                     tips, drawn.opacity(rows[shown]))  # fmt: skip
             return drawn.bar_picture(bars, about, dark=self.dark, percent=quantity == "p")
         at = np.ones(len(codes), bool)
-        for place, j in enumerate(members[2:], start=2):
+        for place, j in enumerate(members[3:], start=3):
             at &= codes[:, place] == found.encoded.codes[j, row]
         shape = tuple(len(own) - (not (codes[:, place] == len(own) - 1).any()) for place, own in enumerate(names[:2]))
-        grid, weight = np.full(shape, np.nan), np.zeros(shape)
-        grid[codes[at, 0], codes[at, 1]], weight[codes[at, 0], codes[at, 1]] = value[at], rows[at]
-        if len(members) > 2:
-            fixed = ", ".join(f"{found.columns[j]} = {found.level(j, row)}" for j in members[2:])
+        third = codes[:, 2] if len(members) > 2 else np.zeros(len(codes), int)
+        most = np.argsort(-np.bincount(third, rows * at), kind="stable")  # levels with most rows
+        panels = np.sort(most[: drawn.PANELS if len(members) > 2 else 1])
+        grid, weight = np.full((len(panels), *shape), np.nan), np.zeros((len(panels), *shape))
+        for k, level in enumerate(panels.tolist()):
+            of_panel = at & (third == level)
+            grid[k, codes[of_panel, 0], codes[of_panel, 1]] = value[of_panel]
+            weight[k, codes[of_panel, 0], codes[of_panel, 1]] = rows[of_panel]
+        heads = [""] if len(members) == 2 else [f"{found.columns[members[2]]} = {names[2][k]}" for k in panels.tolist()]
+        if len(most) > len(panels) and len(members) > 2:
+            about = f"{about}; {len(panels)} of {len(most)} levels of {found.columns[members[2]]}"
+        if len(members) > 3:
+            fixed = ", ".join(f"{found.columns[j]} = {found.level(j, row)}" for j in members[3:])
             about = f"{about}; {fixed}, as in row {row}"
         titles = (found.columns[members[0]], f"{found.columns[members[1]]}   ({about})")
         own = (names[0][: shape[0]], names[1][: shape[1]])
-        return drawn.heat_map(grid, weight, own, titles, words, signed=quantity in SIGNED, dark=self.dark)
-
-    def _explain(self, found: Interactions, row: int, of: int, against: int, tried: int) -> None:
-        self.explanation = said = found.row(row, of=found.classes[of], against=found.classes[against])
-        frame = said.frame
-        first, rest = frame.head(STEPS), frame.iloc[STEPS:]
-        names = [f"{name} = {levels}" for name, levels in zip(first.index, first["levels"], strict=True)]
-        values = first["log_odds"].tolist()
-        tips = [f"{rows:,.0f} rows" if seen else "a cell that no row has" for rows, seen in
-                zip(first["rows"], first["seen"], strict=True)]  # fmt: skip
-        if len(rest):
-            names.append(f"{len(rest):,} others")
-            values.append(float(rest["log_odds"].sum()))
-            tips.append("their sum")
-        names, values = [*names, "intercept"], [*values, said.intercept]
-        tips.append("what the classes have without any column")
-        bars = drawn.signed_bars(names, values, values, values, tips, 0.85)
-        along = f"log-odds of {said.of} against {said.against}, sum {said.log_odds:.2f}"
-        self.sum.show(drawn.bar_picture(bars, along, dark=self.dark), of=(self.study, row, of, against))
-        p = said.probabilities
-        truth = found.classes[found.encoded.y[row]]
-        best = p.idxmax()
-        say(
-            self.told,
-            f"Row {row:,} is of class <b>{safe(truth)}</b> and predicted as <b>{safe(best)}</b> "
-            f"(P {p.max():.3f}); P({safe(said.of)}) = {p[said.of]:.3f}.",
-        )
-        name = found.columns[tried]
-        other = said.what_if(name)[said.of]
-        now = found.level(tried, row)
-        labels = [f"▸ {level}" if level == now else str(level) for level in other.index][: drawn.MOST * 2]
-        values = other.to_numpy()[: drawn.MOST * 2]
-        bars = drawn.signed_bars(labels, values, values, values, ["were the row's level this"] * len(values), 0.85)
-        along = f"P({said.of}) were {name} another"
-        self.levels.show(drawn.bar_picture(bars, along, dark=self.dark, percent=True), of=(self.study, row, tried))
+        signed = quantity in SIGNED
+        return drawn.heat_map(grid, weight, own, titles, words, signed=signed, panels=heads, dark=self.dark)
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def _csv_of_cells(self) -> str:
         found = self.found
-        if found is None or self.study is None:
-            return ""
-        own = found.effects(found.names[self._tuple(found)])
-        return study_csv(self.study, own)
+        return "" if found is None else self._csv(found.effects(found.names[self._tuple(found)]))
+
+    def _csv_of_curve(self) -> str:
+        return "" if self.found is None else self._csv(self.found.curve())
 
     def _csv_of_row(self) -> str:
-        return "" if self.explanation is None or self.study is None else study_csv(
-            self.study, self.explanation.frame.reset_index()
+        said, study = self.explanation, self.study
+        about = self._about if study is None else study_about(study)
+        return "" if said is None else row_csv(
+            said, {**about, "row": self.row, "changes": self.changes}, () if study is None else study.recipes
         )  # fmt: skip
+
+    def page(self) -> bytes:
+        """Return all that is shown as one HTML page with its pictures as SVG, which needs no server and no network."""
+        title, made = self.origin("what carries it, and why a row is predicted so")
+        pictures = "".join(
+            f"<figure>{still_svg(figure.picture.plot().figure, what, height=380)}"
+            f"<figcaption>{safe(what)}: {safe(figure.picture.labels[0], 200)}</figcaption></figure>"
+            for what, figure in self._pictures.items()
+            if figure.picture is not None
+        )
+        parts = {
+            "title": safe(title, 200), "sentence": self.sentence.object, "pictures": pictures, "made": safe(made, 900),
+            "muting": self.muting.object, "row": self.one_row.told.object, "table": self._numbers_html(),
+        }  # fmt: skip
+        return _PAGE.format(**parts).encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
         heads = ["tuple", "nats", "90 % band", "share", "structural", "held-out loss without", "cells"]
         lines = [
             (
-                safe(name, 80), number(line.nats), _band(line.nats_low, line.nats_high), f"{line.share:.1%}",
+                safe(name, 80), number(line.nats), _band(line), f"{line.share:.1%}",
                 f"{line.structural:.1%}", f"{line.loss:+.4f} ± {line.loss_error:.4f}", f"{int(line.cells):,}",
             )
             for name, line in self.table.head(LISTED).iterrows()
@@ -376,5 +406,6 @@ class InteractionsView(StudyView):
         return html_table(heads, lines, foot=foot)
 
 
-def _band(low: float, high: float) -> str:
+def _band(line: "pd.Series[Any]") -> str:
+    low, high = line.get("nats_low", np.nan), line.get("nats_high", np.nan)
     return "—" if np.isnan(low) else f"{low:.4f} to {high:.4f}"

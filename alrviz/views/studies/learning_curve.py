@@ -16,7 +16,7 @@ from alrviz.pictures.learning_curve import MEASURES, SPANS, START, crossing_text
 from alrviz.studies.core.export import study_csv
 from alrviz.studies.statistics.crossing import crossings
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, choice, html, say
 from alrviz.views.core.saving import csv_button
@@ -78,6 +78,11 @@ class LearningCurveView(StudyView):
         self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self.aside, self._numbers, sizing_mode="stretch_width", margin=0
         )
+
+    @property
+    def axes(self) -> NumberAxes:
+        """What stands along and up in the picture."""
+        return NumberAxes(self.picture, "seen", (self.measure,))
 
     def draw(self, study: "Study") -> None:
         """Show what there is of a study."""

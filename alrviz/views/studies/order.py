@@ -16,7 +16,7 @@ from alrviz.pictures.orders import order_name, reliability
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_line
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, html
 from alrviz.views.core.saving import csv_button
@@ -71,6 +71,11 @@ class OrderStudyView(StudyView):
         self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
         )
+
+    @property
+    def axes(self) -> NumberAxes:
+        """What stands along and up in the picture of losses."""
+        return NumberAxes(self.pictures["losses"], "order", ("log_loss",))
 
     def empty(self) -> None:
         """Show that there is no study; what a page says under the curve stays."""

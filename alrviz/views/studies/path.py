@@ -29,7 +29,7 @@ from alrviz.studies.protocols.alpha_path_verdict import (
     sentence,
 )
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import Updating, as_high, choice, html, say
 from alrviz.views.core.saving import SaveButton, csv_button, file_button
@@ -141,6 +141,11 @@ class PathView(StudyView):
         super().empty()
         self.readings = []
         self.follower.forget()
+
+    @property
+    def axes(self) -> NumberAxes:
+        """What stands along and up in the picture of losses."""
+        return NumberAxes(self.losses, "alpha", (self.measure,))
 
     def draw(self, study: "Study") -> None:
         """Show what there is of a study."""

@@ -1,7 +1,7 @@
 """The tab "learning curve" of "Bias and variance": learners that meet rows one by one, shuffles, the window."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +16,7 @@ from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choi
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
+from alrviz.pictures.learning_curve import MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipePrice
 from alrviz.studies.protocols.learning_curve import learning_curve
@@ -189,4 +190,5 @@ class CurveTab(StudyPage):
     slug, spec_of, view_of, about, high = "learning-curve", CurveSpec, LearningCurveView, ABOUT, HIGH
     choosable = LEARNERS
     looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 430)}
-    viewed = ("measure", "span")
+    keys, viewed = ("measure",), ("span",)
+    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}

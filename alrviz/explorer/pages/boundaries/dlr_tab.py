@@ -35,6 +35,7 @@ from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from
+from alrviz.studies.race.race_like import RaceLike
 from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.panes import say
 from alrviz.views.core.pump import Pump
@@ -179,6 +180,11 @@ class DlrTab:
             self.menus.more,
         )
         self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
+
+    def result(self) -> RaceLike | None:
+        """Return the fit of what is set, when it has ended and all of it was shown."""
+        player = self.part.player
+        return player.player.race if player.ended and not self.part.outdated else None
 
     @property
     def sketch(self) -> Sketch | None:

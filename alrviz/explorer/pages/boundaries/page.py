@@ -61,7 +61,7 @@ class BoundariesPage(TabbedPage):
         about = html()
         about.object = rich(ABOUT)
         panel = super().view(self.data)
-        self.session.param.watch(lambda *_: self._show_table(), ["dataset", "dark", "loading"])
+        self.session.subscribe(lambda *_: self._show_table(), ["dataset", "dark", "loading"])
         panel.extend([Collapsible("What am I looking at?", about), self._dialog.place])
         return panel
 

@@ -1,6 +1,6 @@
 """The page "Compare": several recipes on several tables by the same folds, what wins, and by how much.
 
-Its tab "history" lists all that the visitor ran, on whatever page.
+Its tab "results" shows figures of a file so; its tab "history" lists all that the visitor ran, on whatever page.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,6 +12,7 @@ import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.explorer.pages.compare.history_tab import HistoryTab
+from alrviz.explorer.pages.compare.results_tab import ResultsTab
 from alrviz.explorer.recipes.recipe_fields import JUDGED
 from alrviz.explorer.server.tables import FileLink
 from alrviz.explorer.session.session import Session
@@ -258,8 +259,10 @@ class ComparePage(StudyTabs):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Compare", "compare_arrows", "Evaluate", "compare"
-    tabs: ClassVar[Mapping[str, str]] = {"Comparison": CompareTab.slug, "History": HistoryTab.slug}
-    parts = (CompareTab, HistoryTab)
+    tabs: ClassVar[Mapping[str, str]] = {
+        "Comparison": CompareTab.slug, "Results": ResultsTab.slug, "History": HistoryTab.slug,
+    }  # fmt: skip
+    parts = (CompareTab, ResultsTab, HistoryTab)
 
 
 def prices_html(known: TableCosts) -> str:

@@ -48,7 +48,7 @@ class RaceMenus:
         self.panel = pn.Row(
             self.question, self.data, self.whole, self.order, self.alpha, pn.HSpacer(), examples,
             sizing_mode="stretch_width", margin=(0, 0, 8, 0), styles={"flex-wrap": "wrap", "row-gap": "6px"},
-            css_classes=["alrviz-first"],
+            css_classes=["alrviz-first", "alrviz-part-controls"],
         )  # fmt: skip
 
     def _tell(self, name: str, value: Any) -> None:

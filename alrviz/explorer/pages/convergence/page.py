@@ -49,6 +49,7 @@ from alrviz.pictures.measures import AXES, MEASURES
 from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.recorded import read_recorded
 from alrviz.views.core.collapsible import Collapsible
+from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.style import safe
 from alrviz.views.race.race_view import RaceView
 
@@ -126,12 +127,12 @@ class ConvergencePage:
             self._reopen(session.kept or session.lost)
         elif self._is_first_screen():
             self.race_view.watch(read_recorded(recorded_text()))
-        session.param.watch(lambda _: self._table_changed(), "dataset")
-        session.param.watch(lambda _: self._ground_changed(), "dark")
-        session.param.watch(lambda _: self._check_awaited(), "loading")
-        session.param.watch(lambda _: self._recut(), ["cuts"])
-        session.param.watch(lambda _: self._turn_rows(), "whole")
-        session.param.watch(lambda _: self._revisit(), "revisited")
+        session.subscribe(lambda _: self._table_changed(), "dataset")
+        session.subscribe(lambda _: self._ground_changed(), "dark")
+        session.subscribe(lambda _: self._check_awaited(), "loading")
+        session.subscribe(lambda _: self._recut(), ["cuts"])
+        session.subscribe(lambda _: self._turn_rows(), "whole")
+        session.subscribe(lambda _: self._revisit(), "revisited")
         if session.dataset is not None:
             self._table_changed()
         return self._layout()
@@ -143,6 +144,7 @@ class ConvergencePage:
     def _is_first_screen(self) -> bool:
         state = self.session.state
         asked = self.session.asked == (FIRST_DEMO, FIRST_ROWS) and state.seed == 0 and not state.kinds
+        asked = asked and not self.session.lesson
         return asked and self.choice.is_first
 
     def _layout(self) -> Viewable:
@@ -151,7 +153,7 @@ class ConvergencePage:
         told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"flex": "1 1 330px", "min-width": "0"})
         second = pn.FlexBox(
             self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
-            sizing_mode="stretch_width",
+            sizing_mode="stretch_width", css_classes=["alrviz-part-racers"],
         )  # fmt: skip
         card = pn.Column(
             self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-first"]
@@ -169,6 +171,18 @@ class ConvergencePage:
             *self.dialogs.panels,
         ]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
+
+    def result(self) -> RaceLike | None:
+        """Return the race of what is set, when it has ended and all of it was shown."""
+        player = self.race_view.player
+        shown = player.shown
+        if shown is None or not shown.shown or player.playing or player.coming is not None:
+            return None
+        return None if self.race_view.outdated or shown.race.recorded else shown.race
+
+    def axes(self) -> NumberAxes:
+        """Return the picture of the race."""
+        return self.race_view.axes
 
     def _share(self) -> None:
         self.dialogs.show_share()
@@ -348,7 +362,8 @@ class ConvergencePage:
             self._start_if_cheap()
 
     def _start_if_cheap(self) -> None:
-        if not self._autorun or not self.pricing.known or self.race_view.player.halted:
+        held = self.race_view.player.halted or self.session.asking
+        if not self._autorun or not self.pricing.known or held:
             return
         self._autorun = False
         if self.pricing.cheap:

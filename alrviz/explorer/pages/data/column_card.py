@@ -54,7 +54,7 @@ class ColumnCard:
         self.kind = _select("Kind", list(KINDS), margin=(4, 8, 4, 0))
         self.cuts = cuts_menu(lambda slug: session.param.update(cuts=slug))
         self.cuts.param.update(label="Cut into levels by", size="medium", sizing_mode="stretch_width", margin=(4, 0))
-        session.param.watch(lambda _: self._cut(), "cuts")
+        session.subscribe(lambda _: self._cut(), "cuts")
         self.column.param.watch(self._column_changed, "value")
         self.kind.param.watch(self._kind_changed, "value")
         self.title = html((4, 0))

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 MOST_BARS = 16
 BINS = 40
 CUTS = {
-    "mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", "smooth": "smooth levels", None: "every value",
+    "mdl": "MDL", "quantile": "quantiles", "uniform": "equal widths", "smooth": "smooth levels",
+    "auto": "smooth levels (or MDL, as a fit says)", None: "every value",
 }  # fmt: skip
 
 
@@ -60,7 +61,7 @@ def _number_picture(
     present = ~np.isnan(numbers)
     train, held = split(dataset.y, Recipe("lr").holdout, seed, dataset.splitting)
     alone = Recipe("lr", order=1, discretize=discretize, n_bins=n_bins)
-    encoder = Encoder(discretize=discretize, n_bins=alone.most_levels)
+    encoder = Encoder(discretize=alone.cuts, n_bins=alone.most_levels)
     code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], stop=stop).columns_[0]
     cuts = code.cuts if code.cuts is not None else np.empty(0)
     values = numbers[present]
@@ -70,7 +71,9 @@ def _number_picture(
     counts = count_levels(place, y[present], BINS, dataset.n_classes)
     labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
     levels = len(cuts) + 1 if code.cuts is not None else code.n_levels
-    how = f"{CUTS[discretize]} of order 1" if discretize == "smooth" else CUTS[discretize]  # of higher orders fewer
+    how = (
+        f"{CUTS[discretize]} of order 1" if discretize in ("smooth", "auto") else CUTS[discretize]
+    )  # of higher orders fewer
     missing = int((~present).sum())
     tail = f", {missing:,} rows without a value" if missing else ""
     said = f"{how}: {levels} levels" if levels > 1 else f"{how}: no cut pays for itself, one level"

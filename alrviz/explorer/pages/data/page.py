@@ -74,9 +74,9 @@ class DataPage:
         self._target = TargetCard(self.session, self._gallery.open)
         self._empty = pn.Column(sizing_mode="stretch_width", margin=0)
         self._full = pn.Column(sizing_mode="stretch_width", margin=0)
-        self.session.param.watch(lambda *_: self._table_changed(), ["dataset", "pending", "loading"])
-        self.session.param.watch(lambda event: self._on_problem(event.new), "problem")
-        self.session.param.watch(lambda _: self._recut(), "cuts")
+        self.session.subscribe(lambda *_: self._table_changed(), ["dataset", "pending", "loading"])
+        self.session.subscribe(lambda event: self._on_problem(event.new), "problem")
+        self.session.subscribe(lambda _: self._recut(), "cuts")
         self._table_changed()
         return pn.Column(
             self._target.panel, self._empty, self._full, self._gallery.place, sizing_mode="stretch_width", margin=0
@@ -157,6 +157,8 @@ class DataPage:
         if pending is not None and pending is not self._asked_about:
             self._target.ask(pending)
         self._asked_about = pending
+        if not self._built and session.loading is not None:
+            return  # the browser keeps the columns of a grid that changes while it is first built
         if pending is None and dataset is not None and dataset is not self._shown:
             self._shown = dataset
             if not self._built:
@@ -241,6 +243,12 @@ class DataPage:
         waiting = self._tasks.poll()
         self._show_prices()
         return waiting
+
+    def result(self) -> None:
+        """Nothing runs here."""
+
+    def axes(self) -> None:
+        """Nothing is drawn of what ran."""
 
     def on_shown(self) -> None:
         """Nothing to do: the page follows the session."""

@@ -71,7 +71,7 @@ class ReadOptionsPanel:
         self._again = button("Read the file again", self._reread, variant="contained", margin=(12, 0))
         self._fields = pn.Column(*self.widgets.values(), self._again, sizing_mode="stretch_width", margin=0)
         self.panel = pn.Column(self._head, self._fields, sizing_mode="stretch_width", margin=16)
-        session.param.watch(lambda *_: self.show(), ["dataset", "pending"])
+        session.subscribe(lambda *_: self.show(), ["dataset", "pending"])
         self.show()
 
     def show(self) -> None:

@@ -55,7 +55,8 @@ def suggestions(
     for column in dataset.columns:
         if column.guessed and column.kind == "ignore" and column.why.startswith("an id?"):
             kind = "numeric" if is_number(dataset, column.name) else "categorical"
-            text = f"<b>{safe(column.name, 60)}</b> looks like an id and is ignored."
+            what = "an id or free text" if "texts" in column.why else "an id"
+            text = f"<b>{safe(column.name, 60)}</b> looks like {what} and is ignored."
             rows.append(_row(text, "Use it", ask, column.name, kind))
         elif column.guessed and column.kind == "numeric" and column.why.endswith(IS_ID):
             text = f"<b>{safe(column.name, 60)}</b> has different numbers of as many digits, as an id has."

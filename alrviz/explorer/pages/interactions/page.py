@@ -1,11 +1,21 @@
 """The page "Interactions": what carries a model, how sure that is, and why a row is predicted so."""
 
+import io
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import panel as pn
+
+from alrviz.errors import AlrvizError, TableError, for_page
+from alrviz.estimators.model_file import load_model
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
-from alrviz.explorer.shell.glossary import explain
+from alrviz.explorer.server.tables import UploadClaim, safe_name
+from alrviz.explorer.session.incoming_file import IncomingFile
+from alrviz.explorer.shell.drop_strip import DropStrip
+from alrviz.explorer.shell.glossary import explain, rich
+from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, time_line
 from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, recipe_menu
@@ -13,13 +23,24 @@ from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipePrice
-from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands
+from alrviz.studies.effects.interactions import Interactions, interactions
+from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, no_bands
+from alrviz.views.core.collapsible import Collapsible
+from alrviz.views.core.panes import say
+from alrviz.views.core.style import safe
 from alrviz.views.studies.interactions import InteractionsView
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.fitting.pricing.price import Price
 
 ORDERS = (1, 2, 3, 4)
+FILE_WORDS = "Drop a model (.zip), or browse"
+FILE_TOLD = (
+    "A model saved as a zip by save_model, or on this server by 'Export model'. It stays in this server's memory."
+)
+FILE_ABOUT = """Drop a model that was saved as a zip, by `save_model` or by *Export model*: it is taken apart under the
+rows of the table above, which must have its columns and its class. Without refits it has no bands."""
 REFITS = {"0": 0, "10": 10, "30": 30, "100": 100}
 HOLDOUT = 0.3
 
@@ -33,11 +54,22 @@ of $S$ is 0: main effects, then what pairs add to them, then triples. The sum is
 whiskers are the 90 % band of *refits* with other row weights (the [[Bayesian bootstrap]]). The *square* beside them has
 main effects on its diagonal and pairs beside it; columns that interact stand near each other. Press a bar or a cell to
 see the [[pure effect]] of each of that tuple's cells: blue for the first class, vermilion for the other, the paler the
-fewer rows, hatched where no row is; of three or more columns a slice through the row below.
+fewer rows, hatched where no row is; of three columns a map for each level of the third, of more a slice through the
+row below. As *dots* a bar shows which columns its tuple has.
 
 *Left out (muted)*: the figures of the [[held-out]] rows follow at once; the curve shows the loss when only the best
 tuples are kept. Muting a pair leaves the main effects of its columns. *A row*: its log-odds as a sum, and the
-probability were one of its levels another. Where columns are nearly equal, what they share is split between them."""
+probability were one of its levels another; press a level to try it, and another column's beside it. Where columns
+are nearly equal, what they share is split between them."""
+
+
+def _unpacked(data: bytes) -> int:
+    """Bytes of the files in a zip; of what is none its own."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as zipped:
+            return sum(one.file_size for one in zipped.infolist())
+    except zipfile.BadZipFile:
+        return len(data)
 
 
 def _family(spec: "InteractionsSpec", family: str) -> "InteractionsSpec":
@@ -85,14 +117,7 @@ print(study.importance())
     @classmethod
     def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
         """Return the first whose cells refits share."""
-        found = (
-            recipe
-            for recipe in recipes
-            if recipe.family in FAMILIES
-            and recipe.params.get("keep", 1.0) == 1.0
-            and not any(isinstance(recipe.params.get(name), str) for name in ("order", "alpha"))
-            and recipe.params.get("unseen") != "m-estimate"
-        )
+        found = (recipe for recipe in recipes if not no_bands(recipe))
         return tuple(found)[:1]
 
     def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
@@ -104,8 +129,17 @@ print(study.importance())
         return sum(one.seconds for one in there) * (1 + REFITS[self.refits])
 
     def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price the fit."""
-        return price_recipes(dataset, self.recipes, HOLDOUT, stop)
+        """Price the fit, and what the refits say of each cell, in single precision."""
+        fits = price_recipes(dataset, self.recipes, HOLDOUT, stop)
+        return tuple(
+            one
+            if one.price is None
+            else replace(one, price=replace(one.price, bytes=one.price.bytes + self._held(one.price)))
+            for one in fits
+        )
+
+    def _held(self, fit: "Price") -> int:
+        return 4 * fit.parameters * REFITS[self.refits]
 
 
 class InteractionsPage(StudyPage):
@@ -113,16 +147,109 @@ class InteractionsPage(StudyPage):
 
     title, icon, group, slug = "Interactions", "hub", "Understand", "interactions"
     spec_of, view_of, about = InteractionsSpec, InteractionsView, ABOUT
-    viewed = ("subset", "quantity", "of", "against", "row", "column")
+    viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
+    at_once = 5.0
+    _arrival: IncomingFile | None = None
+    _held: UploadClaim | None = None  # what the model that was opened, or is being opened, takes of the server's memory
+
+    def build(self) -> None:
+        """Make what is shown, and the part that takes a model file."""
+        super().build()
+        self.strip = DropStrip(
+            self.session.registry.limits.bytes, self._begin, self._dropped, self._refused, FILE_WORDS, FILE_TOLD,
+            width=400, margin=(0, 16, 8, 0),
+        )  # fmt: skip
+        self.back = button("Back to the recipe", lambda: self._learned(self.known), icon="undo", visible=False)
+        self.said = html(text=rich(FILE_ABOUT))
+        self.file = Collapsible(
+            "Your own model: open a file", self.said,
+            pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
+        )  # fmt: skip
+        self.below.insert(self.below.objects.index(self.card) + 1, self.file)
+
+    def _begin(self) -> IncomingFile:
+        self._arrival = IncomingFile(
+            self.session.tables.claim(self.session.owner), self.session.registry.limits.bytes, self._refused
+        )
+        self.session.wake()
+        return self._arrival
+
+    def _dropped(self, name: str, data: bytes) -> None:
+        """Take the model of a file apart, on the table that is chosen."""
+        dataset, name = self.session.dataset, safe_name(name)
+        held = self.session.tables.claim(self.session.owner)
+        try:
+            held.resize(_unpacked(data))
+        except TableError as error:
+            self._refused(error)
+            return
+        before, self._held = self._held, held
+        if before is not None and not self.back.visible:  # one that was still being opened
+            before.release()
+        say(self.said, f"<p class='quiet'>{safe(name, 60)} is taken apart &hellip;</p>")
+
+        def work(stop: StopToken) -> Interactions:
+            found = interactions(load_model(io.BytesIO(data)), dataset, stop=stop)
+            found.importance(stop)
+            found.curve(stop)
+            found.next_order(stop)
+            return found
+
+        def done(found: Interactions) -> None:
+            if before is not None:
+                before.release()
+            held.resize(found.nbytes)
+            of = f"{safe(name, 60)} on {safe(dataset.name if dataset else '', 60)}"
+            say(self.said, f"<p>Shown is the model of <b>{of}</b>, {found.encoded.n_rows:,} rows.</p>")
+            about = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
+            self.study_view.show_model(found, about)
+            self.back.visible = True
+            self._learn()
+
+        def failed(error: Exception) -> None:
+            held.release()
+            self._held = before if self.back.visible else None
+            self._refused(error)
+
+        self.tasks.start("model file", work, done, failed)
+
+    def _refused(self, error: Exception) -> None:
+        known = isinstance(error, (AlrvizError, MemoryError))
+        text = for_page(error) if known else f"{type(error).__name__}: {error}"
+        say(self.said, f"<p class='bad'>The model cannot be taken apart: {safe(text, 600)}</p>")
+
+    def _learned(self, known: Any) -> None:
+        super()._learned(known)
+        if self.back.visible:  # what is set has taken the place of the file's model
+            self.back.visible = False
+            self._release()
+            say(self.said, rich(FILE_ABOUT))
+
+    def pump(self) -> bool:
+        """Take over what threads have finished, and what comes of a file; returns whether there may be more."""
+        coming = self._arrival is not None and self._arrival.poll()
+        return super().pump() or coming
+
+    def close(self) -> None:
+        """End the threads' work, and a file that still comes."""
+        if self._arrival is not None:
+            self._arrival.cancel()
+        self._release()
+        super().close()
+
+    def _release(self) -> None:
+        if self._held is not None:
+            self._held.release()
+            self._held = None
 
     def price_line(self, known: Costs) -> str:
         """Return the time alone: the menus leave no more room."""
         return time_line(known)
 
     def offer(self) -> str:
-        """The model, once it is fitted."""
-        return "this model" if self.study_view.found is not None else ""
+        """The model, once it is fitted; not that of a file, which is no recipe."""
+        return "this model" if getattr(self.study_view.study, "interactions", None) is not None else ""
 
     def racers(self) -> tuple[Recipe, ...]:
         """The model, and its rival beside it."""

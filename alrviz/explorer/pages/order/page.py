@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ORDERS = (1, 2, 3)  # and 0, the class prior, which costs nothing
 FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
+REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
 CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE", "shares": "class shares"}
 
 _ROOM = room(360, 322)  # two lines of menus, the sentence, the row of Run
@@ -94,6 +95,7 @@ class OrderSpec(StudySpec):
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
         "alpha": _param("alpha", lambda spec: "alpha" in spec.recipe.params, _alphas, "alpha", 144),
         "center": _param("center", lambda spec: bool(spec.recipe.params.get("alpha")), _centers, "Shrink toward", 136),
+        "references": Menu("Compare with", 264, REFERENCES, folded=True),
     }
     prints = """for row in study.rows():
     if row["outcome"] == "failed":
@@ -108,12 +110,18 @@ for sentence in (verdict.sentence, *verdict.notes):
 """
 
     folds: str = choice("2x5", FOLDS)
+    references: str = choice("all", tuple(REFERENCES.values()))
     alpha: Any = field(default="cv", compare=False)  # the last that was set: AnJE has none
 
     @property
     def recipe(self) -> Recipe:
         """The recipe, whatever its order."""
         return self.recipes[0]
+
+    @property
+    def judges_references(self) -> bool:
+        """Whether AutoClassifier's model and boosting are judged beside the orders."""
+        return self.references == "all"
 
     @classmethod
     def usable(cls, recipes: tuple[Recipe, ...]) -> tuple[Recipe, ...]:
@@ -123,16 +131,18 @@ for sentence in (verdict.sentence, *verdict.notes):
     def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
         orders = [0, *(order for order, one in zip(ORDERS, priced, strict=False) if not one.refused)]
-        return {"orders": orders} | super().arguments(priced) | {"references": True}
+        return {"orders": orders} | super().arguments(priced) | {"references": self.judges_references}
 
     def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price a fit of each order above 0, and AutoClassifier's."""
+        """Price a fit of each order above 0, and AutoClassifier's where it is judged."""
         columns = dataset.X.shape[1]
         recipes = [self.recipe.replace(order=order) for order in ORDERS]
         high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
         priced = [*price_recipes(dataset, recipes[:columns], self.holdout, stop)]
         priced += [RecipePrice("", recipe, None, high) for recipe in recipes[columns:]]
         named = [replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True)]
+        if not self.judges_references:
+            return tuple(named)
         (own,) = price_recipes(dataset, [AUTOMATIC], self.holdout, stop)
         return (
             *named,
@@ -144,11 +154,14 @@ for sentence in (verdict.sentence, *verdict.notes):
         return () if all(one.refused for one in priced[: len(ORDERS)]) else self.recipes
 
     def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long it takes, boosting included."""
+        """Return about how long it takes, boosting included where it is judged."""
+        orders = super().seconds(dataset, there)
+        if not self.judges_references:
+            return orders
         assert dataset is not None
         rows = round(dataset.n_rows * (1 - self.holdout))
         boosting = whole_seconds(BOOSTING, rows, dataset.X.shape[1], dataset.n_classes)
-        return super().seconds(dataset, there) + boosting * math.prod(self.split)
+        return orders + boosting * math.prod(self.split)
 
 
 class OrderPage(StudyPage):

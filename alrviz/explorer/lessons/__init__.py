@@ -1,0 +1,1 @@
+"""Lessons: read from YAML files, their answers computed from what ran."""

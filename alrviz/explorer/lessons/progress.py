@@ -1,0 +1,87 @@
+"""How far a visitor is in each lesson, and what they said: one small file a visitor, in the user's own folder.
+
+A file's name is a keyed hash of the visitor's cookie, as in the run store, whose key it is by: who reads a listing or
+a copy of the folder learns nobody's cookie. Where the store cannot be opened nothing is kept.
+
+A lesson whose version was raised is begun anew: the old answers were to other questions.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from alrviz.explorer.lesson import Lesson, Said
+from alrviz.fitting.store import default_store
+from alrviz.home import home
+
+MOST = 5_000  # visitors whose progress is kept; the one who has not been here for longest is forgotten
+LONGEST = 1_000_000  # bytes of a file that are read
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a visitor is. step: the last step seen, from 1; 0 before the first. said: answers by question."""
+
+    step: int = 0
+    said: Mapping[str, Said] = field(default_factory=dict)
+
+
+def progress_of(owner: str, lesson: Lesson) -> Progress:
+    """Return how far a visitor is in a lesson."""
+    kept = _read(owner).get(_key(lesson), {})
+    said = {}
+    for id, given in (kept.get("said") or {}).items():
+        question = lesson.question(id)
+        try:
+            if question is not None:
+                said[id] = question.read(given)
+        except ValueError:
+            continue  # of another wording of the same version
+    step = kept.get("step", 0)
+    return Progress(min(step, len(lesson.steps)) if isinstance(step, int) else 0, said)
+
+
+def keep_progress(owner: str, lesson: Lesson, progress: Progress) -> None:
+    """Keep how far a visitor is; where nothing can be written, for as long as the page is open only."""
+    with _lock:
+        try:
+            every = _read(owner) | {_key(lesson): {"step": progress.step, "said": dict(progress.said)}}
+            file = _file(owner)
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not file.exists():
+                _make_room(file.parent)
+            fresh = file.with_suffix(".new")
+            fresh.unlink(missing_ok=True)
+            with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as out:
+                json.dump(every, out)
+            os.replace(fresh, file)
+        except OSError:  # also a StoreError
+            return
+
+
+def _key(lesson: Lesson) -> str:
+    return f"{lesson.id}@{lesson.version}"
+
+
+def _file(owner: str) -> Path:
+    return home() / "lessons" / f"{default_store(home()).database.keyed(owner)}.json"
+
+
+def _read(owner: str) -> dict[str, Any]:
+    try:
+        text = _file(owner).read_text(encoding="utf-8")[:LONGEST]
+        found = json.loads(text)
+    except (OSError, ValueError):
+        return {}
+    return {key: one for key, one in found.items() if isinstance(one, dict)} if isinstance(found, dict) else {}
+
+
+def _make_room(folder: Path) -> None:
+    files = list(folder.glob("*.json"))
+    for file in sorted(files, key=lambda one: one.stat().st_mtime)[: max(0, len(files) - MOST + 1)]:
+        file.unlink(missing_ok=True)

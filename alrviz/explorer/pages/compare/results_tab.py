@@ -1,0 +1,128 @@
+"""The tab "results" of Compare: figures of a file (CSV), seen as a comparison that was run here.
+
+That is how the papers' tables, which `alrviz reproduce` measures, and tables of other programs are looked at.
+"""
+
+from typing import Any, cast
+
+import panel as pn
+import panel_material_ui as pmui
+
+from alrviz.errors import for_page
+from alrviz.explorer.server.tables import safe_name
+from alrviz.explorer.session.incoming_file import IncomingFile
+from alrviz.explorer.session.page_tasks import PageTasks
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.drop_strip import DropStrip
+from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.theme import CARD, html, room
+from alrviz.studies.protocols.results import Results, read_results
+from alrviz.views.core.panes import say
+from alrviz.views.core.style import safe
+from alrviz.views.studies.compare import CompareView
+
+FIRST = 4  # methods shown at first
+MOST = 8
+WORDS = "Results: drop a CSV, or browse"
+TOLD = "A line for each data set and method (or each fit), with figures such as error, accuracy, rmse, log_loss"
+ABOUT = """
+Figures that are there already, seen as if they had been run here. A CSV has a line for each data set and method, or
+for each fit: a column *set* (or *data*), a column *method* (or *name*), and figures, of which these are known:
+*accuracy*, *error*, *log_loss*, *rmse*, *brier*, *ece*, *bias*, *variance*, *train_seconds*, *classify_seconds*.
+
+The CSVs that Compare saves are such files. So are those of the papers' sets, reproduced: *sets.csv* of the page
+"The papers' tables, figures and claims, reproduced" in the documentation (docs/reproduction/fits).
+"""
+
+
+class ResultsTab:
+    """What takes the file, its methods, and the comparison of those that are chosen.
+
+    Args:
+        session: the visitor's.
+        page: the page that it is a tab of.
+    """
+
+    slug = "results"
+
+    def __init__(self, session: Session, page: object = None):
+        self.session, self.tasks = session, PageTasks(session)
+        self.results: Results | None = None
+        self._arrival: IncomingFile | None = None
+
+    def build(self) -> None:
+        """Make what is shown."""
+        session = self.session
+        self.strip = DropStrip(
+            session.registry.limits.bytes, self._begin, self._dropped, self._refused, WORDS, TOLD, width=300, margin=0
+        )
+        self.methods = pmui.MultiChoice(
+            label="Methods", options=[], max_items=MOST, sizing_mode="stretch_width", solid=False, visible=False,
+            margin=(0, 0, 0, 8), css_classes=["alrviz-line"],
+        )  # fmt: skip
+        self.methods.param.watch(lambda _: self._show(), "value")
+        self.first = pn.Row(self.strip, self.methods, margin=0)
+        self.said = html(text=rich(ABOUT))
+        self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(372, 372)})")
+        self.study_view.bar.panel.visible = False  # there is nothing to run
+        self.card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0, visible=False)
+        self.below = pn.Column(self.said, self.card, sizing_mode="stretch_width", margin=0)
+
+    # ---- the file --------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> IncomingFile:
+        session = self.session
+        self._arrival = IncomingFile(session.tables.claim(session.owner), session.registry.limits.bytes, self._refused)
+        session.wake()
+        return self._arrival
+
+    def _dropped(self, name: str, data: bytes) -> None:
+        name = safe_name(name)
+
+        def done(found: Results) -> None:
+            self.show(found, name)
+
+        self.tasks.start("results", lambda stop: read_results(data, name), done, self._refused)
+
+    def _refused(self, error: Exception) -> None:
+        say(self.said, f"<p class='bad'>{safe(for_page(error), 600)}</p>")
+
+    def show(self, results: Results, name: str) -> None:
+        """Show a file's figures: of its methods those with figures on most sets."""
+        self.results = results
+        sets, methods = (f"{len(some):,}" for some in (results.datasets, results.methods))
+        say(self.said, f"<p class='quiet'>{safe(name, 60)}: {methods} methods on {sets} data sets</p>")
+        self.study_view.offer_measures(results.measured)
+        self.methods.param.update(
+            options=list(results.methods), value=list(results.methods[:FIRST]), visible=len(results.methods) > 1
+        )
+        self._show()
+
+    def _show(self) -> None:
+        chosen = [name for name in self.methods.value or () if self.results and name in self.results.methods]
+        self.card.visible = bool(chosen)
+        shown = self.results.of(chosen) if self.results is not None and chosen else None
+        self.study_view.watch(cast("Any", shown))
+
+    # ---- the page's calls ------------------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Follow the page's ground."""
+        self.session.subscribe(lambda event: self.study_view.param.update(dark=event.new), "dark")
+
+    def ask(self) -> None:
+        """There is nothing to ask: a file comes when it is dropped."""
+
+    def write(self) -> None:
+        """Leave in the link what another tab has there."""
+
+    def pump(self) -> bool:
+        """Take over what comes of a file; returns whether there may be more."""
+        coming = self._arrival is not None and self._arrival.poll()
+        return self.tasks.poll() or coming
+
+    def close(self) -> None:
+        """End the threads' work, and a file that still comes."""
+        if self._arrival is not None:
+            self._arrival.cancel()
+        self.tasks.close()

@@ -1,0 +1,99 @@
+"""The page Lessons: what can be learned here, for whom, how long it takes, and how far this visitor is."""
+
+from typing import TYPE_CHECKING
+
+import panel as pn
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.lesson import Lesson
+from alrviz.explorer.lessons import library
+from alrviz.explorer.lessons.progress import progress_of
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.theme import html
+from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    from panel.viewable import Viewable
+
+_CSS = """
+.lessons { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: 12px;
+  list-style: none; margin: 12px 0; padding: 0; }
+.lessons li { background: var(--alrviz-paper); border: 1px solid var(--alrviz-line); border-radius: 8px; }
+.lessons a { display: block; height: 100%; box-sizing: border-box; padding: 14px 16px; text-decoration: none;
+  color: var(--alrviz-text); border-radius: 8px; }
+.lessons a:hover { background: color-mix(in srgb, var(--alrviz-accent) 8%, transparent); }
+.lessons a:focus-visible { outline: 3px solid var(--alrviz-accent); }
+.lessons b { display: block; color: var(--alrviz-accent); font-size: 1.0625rem; }
+"""
+_ABOUT = (
+    "<p>Each lesson asks before it shows: you say what you expect, lock it, press Run, and see what happened. "
+    "All answers are computed from what runs here.</p>"
+)
+_MAKE = (
+    "<p class='quiet'>One of your own: set a page as you want it and press <em>Make a lesson from here</em> in the "
+    "header; <code>alrviz explore --lesson FILE</code> opens it.</p>"
+)
+
+
+class LessonsPage:
+    """See the module's text; the shell describes what a page is."""
+
+    title, icon, group, slug = "Lessons", "school", "Explore", "lessons"
+
+    def __init__(self, session: Session):
+        self.session = session
+
+    def view(self) -> "Viewable":
+        """Build the page."""
+        self._list = html(text="")
+        self._list.stylesheets = [*self._list.stylesheets, _CSS]
+        return pn.Column(self._list, sizing_mode="stretch_width", margin=0)
+
+    def drawer(self) -> None:
+        """There is nothing to set."""
+
+    def result(self) -> None:
+        """Nothing runs here."""
+
+    def axes(self) -> None:
+        """Nothing is drawn of what ran."""
+
+    def on_shown(self) -> None:
+        """Say how far the visitor is by now."""
+        items = "".join(self._item(id) for id in library.names())
+        self._list.object = f"{_ABOUT}<ul class='lessons'>{items}</ul>{_MAKE}"
+
+    def _item(self, id: str) -> str:
+        try:
+            lesson = library.find(id)
+        except AlrvizError as error:
+            return f"<li><a href='?lesson={safe(id)}'><b>{safe(id)}</b><span class='bad'>{safe(error)}</span></a></li>"
+        assert lesson is not None
+        at = progress_of(self.session.owner, lesson).step
+        link = f"?lesson={lesson.id}" + (f"&amp;step={at}" if 1 < at < len(lesson.steps) else "")
+        parts = [safe(lesson.audience)] if lesson.audience else []
+        return (
+            f"<li><a href='{link}'><b>{safe(lesson.title)}</b>{''.join(f'<span>{one}</span><br>' for one in parts)}"
+            f"<span class='quiet'>{lesson.minutes} minutes, {_asked(lesson)}{_where(at, lesson)}</span></a></li>"
+        )
+
+    def on_hidden(self) -> None:
+        """Nothing moves."""
+
+    def pump(self) -> bool:
+        """Nothing comes by itself."""
+        return False
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _asked(lesson: Lesson) -> str:
+    count = len(lesson.questions)
+    return f"{count} question{'s' if count != 1 else ''}"
+
+
+def _where(at: int, lesson: Lesson) -> str:
+    if not at:
+        return ""
+    return " · done" if at == len(lesson.steps) else f" · you are at step {at} of {len(lesson.steps)}"

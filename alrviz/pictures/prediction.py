@@ -1,0 +1,78 @@
+"""What somebody said before the numbers were there, on the axes of a picture: dashed, in the colour of text.
+
+A number of the vertical axis alone is a line across, one of the horizontal axis a line upright, and numbers of both are
+dots joined by a line. What lies outside is named at the edge, with an arrow.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from bokeh.models import ColumnDataSource, LogScale
+from bokeh.plotting import figure
+
+from alrviz.pictures.palette import GROUNDS, INKS
+from alrviz.pictures.picture import FONT
+
+Place = tuple[float | None, float | None]  # along and up; None where it is of the other axis alone
+_DASHES = [4, 4]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Numbers that were said. places: at least one. words: of each, plain text."""
+
+    places: tuple[Place, ...]
+    words: tuple[str, ...]
+
+
+def draw_prediction(fig: figure, said: Prediction, dark: bool = False) -> list[Any]:
+    """Put what was said on a figure; returns the renderers that were added, none where the axes have no such place."""
+    # Renderers alone: a part of `center` that comes with a renderer has no view yet when Bokeh's browser paints.
+    ink, parts = INKS[dark], []
+    marks = [(x, y, words) for (x, y), words in zip(said.places, said.words, strict=True) if _can(fig, x, y)]
+    if not marks:
+        return []
+    line: dict[str, Any] = {"line_color": ink, "line_width": 2.5, "line_dash": _DASHES}
+    if points := [(x, y) for x, y, _ in marks if x is not None and y is not None]:
+        along, up = map(list, zip(*points, strict=True))
+        parts.append(fig.line(along, up, **line))
+        parts.append(fig.scatter(along, up, marker="x", size=13, line_color=ink, line_width=3))
+    parts += [fig.hspan(y=y, **line) for x, y, _ in marks if x is None]
+    parts += [fig.vspan(x=x, **line) for x, y, _ in marks if y is None]
+    labels = [_label(fig, *mark) for mark in marks]
+    columns = {name: [label[name] for label in labels] for name in ("x", "y", "text", "align", "dx", "dy")}
+    parts.append(fig.text(
+        "x", "y", text="text", source=ColumnDataSource(columns), x_offset="dx", y_offset="dy", text_align="align",
+        text_color=ink, text_font=FONT, text_font_size="16px", text_font_style="bold",
+        background_fill_color=GROUNDS[dark], background_fill_alpha=0.75,
+    ))  # fmt: skip
+    return parts
+
+
+def _can(fig: figure, x: float | None, y: float | None) -> bool:
+    """Whether the axes have such a place: a logarithmic one has nothing at 0."""
+    scales = ((x, fig.x_scale), (y, fig.y_scale))
+    return all(value is None or (math.isfinite(value) and (value > 0 or not isinstance(scale, LogScale)))
+               for value, scale in scales)  # fmt: skip
+
+
+def _label(fig: figure, x: float | None, y: float | None, words: str) -> dict[str, Any]:
+    """The words beside a place: at the line's end of an axis alone, and at the edge of what lies outside."""
+    across, up = (_inside(axis, value) for axis, value in ((fig.x_range, x), (fig.y_range, y)))
+    arrow, align = "", "left"
+    if y is not None and up != y:
+        arrow = " ↑" if y > up else " ↓"
+    elif x is not None and across != x:
+        right = (x > across) == (fig.x_range.end > fig.x_range.start)
+        arrow, align = (" →", "right") if right else (" ←", "left")
+    return {
+        "x": across, "y": up, "text": words + arrow, "align": align, "dx": -8 if align == "right" else 8,
+        "dy": 24 if arrow == " ↑" else -6,
+    }  # fmt: skip
+
+
+def _inside(axis: Any, value: float | None) -> float:
+    """A value on what an axis shows; its beginning where there is none."""
+    low, high = sorted((float(axis.start), float(axis.end)))
+    return float(axis.start) if value is None else min(max(value, low), high)

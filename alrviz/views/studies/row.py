@@ -1,0 +1,289 @@
+"""RowView: why is this row predicted so, and what would change it?
+
+The log-odds of one class against another are a sum of pure effects; a level of the row is tried by pressing its bar, or
+by choosing it from the menu, and the sum and the prediction follow.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+import param
+from bokeh.events import Tap
+
+from alrviz.pictures import interactions as drawn
+from alrviz.pictures.picture import Plot
+from alrviz.studies.core.export import to_csv
+from alrviz.studies.effects.interactions import Interactions
+from alrviz.studies.effects.row_explanation import RowExplanation
+from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.notebook import NotebookViewer, ViewLayout
+from alrviz.views.core.panes import Updating, as_high, html, say
+from alrviz.views.core.saving import Origin, by_version, csv_button
+from alrviz.views.core.style import html_table, safe
+from alrviz.views.race.words import number
+
+HEIGHT = "340px"
+STEPS = 9  # of a row's sum
+OFFERED = 400  # columns, levels and classes in menus
+
+
+def only_hover(plot: Plot, press: Callable[[Any], None]) -> None:
+    """Let a figure's marks be pressed: it keeps no tool but the one that tells what they are."""
+    plot.figure.toolbar.tools = [tool for tool in plot.figure.toolbar.tools if type(tool).__name__ == "HoverTool"]
+    plot.figure.on_event(Tap, press)
+
+
+def pair(*sides: Any) -> pn.Row:
+    """Return two pictures beside each other, below each other where there is no room."""
+    return pn.Row(*sides, sizing_mode="stretch_width", margin=(0, 0, 10, 0), css_classes=["alrviz-pictures"])
+
+
+def side(above: list[Any], figure: LiveFigure, height: str, px: int) -> pn.Column:
+    """Return a picture, and what stands above it."""
+    line = [pn.FlexBox(*above, align_items="center", gap="10px 0", margin=(0, 0, 4, 0))] if above else []
+    return pn.Column(*line, as_high(figure.pane, height, px), sizing_mode="stretch_width", margin=(0, 12, 0, 0))
+
+
+class RowSettings(param.Parameterized):
+    """What is chosen of a row."""
+
+    of = param.Integer(default=-1, doc="The number of a class; -1 for the last.")
+    against = param.Integer(default=-1, doc="That of another; -1 for the first that is not `of`.")
+    row = param.Integer(default=0, bounds=(0, None), doc="The number of the row that is taken apart.")
+    column = param.Integer(default=-1, doc="The column whose levels are tried in that row; -1 for the first.")
+    changes = param.Dict(default={}, doc="Levels that columns of the row have instead, by column.")
+
+    def classes(self, found: Interactions) -> tuple[int, int]:
+        """Return the numbers of the two classes."""
+        last = len(found.classes) - 1
+        of = self.of if 0 <= self.of <= last else last
+        return of, self.against if 0 <= self.against <= last and self.against != of else (0 if of else 1)
+
+
+class RowPart:
+    """The controls and pictures of a row, for a view that has `RowSettings`; `show` brings them up to date.
+
+    Attributes:
+        body: what is laid out.
+        explanation: of the row as it is shown; None before there is one.
+        figures: the two pictures, by what they show.
+    """
+
+    def __init__(self, host: Any, height: str):
+        self.host = host
+        self.found: Interactions | None = None
+        self.explanation: RowExplanation | None = None
+        self.setting = Updating()
+        small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
+        self.rows = pmui.IntInput(label="Row", value=0, start=0, width=110, **small)
+        self.worst = pmui.Button(label="Worst predicted row", variant="outlined", **small)
+        self.tried = pmui.Select(label="What if", options={}, width=190, **small)
+        self.level = pmui.Select(label="were", options=[], width=190, **small)
+        self.undo = pmui.Button(label="As it is", variant="outlined", visible=False, **small)
+        self.told = html(margin=(8, 0, 4, 0))
+        self.sum = LiveFigure("alrviz-row")
+        self.levels = LiveFigure("alrviz-what-if", made=lambda plot: only_hover(plot, self._pressed))
+        self.figures = {"row": self.sum, "what if": self.levels}
+        self.rows.param.watch(partial(self._picked, "row"), "value")
+        self.tried.param.watch(partial(self._picked, "column"), "value")
+        self.level.param.watch(lambda event: self._try(event.new), "value")
+        self.worst.on_click(lambda _: self._show_worst())
+        self.undo.on_click(lambda _: host.param.update(changes={}))
+        line = (self.rows, self.worst, self.tried, self.level, self.undo)
+        self.body = pn.Column(
+            pn.FlexBox(*line, align_items="center", gap="10px 0", margin=(10, 0, 4, 0)), self.told,
+            pair(side([], self.sum, height, 320), side([], self.levels, height, 320)),
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+
+    def _picked(self, name: str, event: Any) -> None:
+        if not self.setting and event.new is not None:
+            # another row is asked about as it is
+            self.host.param.update(**{name: event.new}, **({"changes": {}} if name == "row" else {}))
+
+    def _try(self, level: str | None) -> None:
+        found, host = self.found, self.host
+        if self.setting or found is None or level is None:
+            return
+        j = self._column(found)
+        others = {name: now for name, now in host.changes.items() if name != found.columns[j]}
+        own = found.level(j, host.row)
+        host.changes = others if level == own else {**others, found.columns[j]: level}
+
+    def _pressed(self, event: Any) -> None:
+        names = self.level.options
+        place = int(np.floor(event.x)) if len(names) > drawn.BARS else len(names) - 1 - int(np.floor(event.y))
+        if 0 <= place < len(names):
+            self._try(names[place])
+
+    def _show_worst(self) -> None:
+        if self.found is not None:
+            self.host.param.update(row=self.found.worst(1)[0], changes={})
+
+    def _column(self, found: Interactions) -> int:
+        asked = self.host.column
+        return asked if 0 <= asked < len(found.columns) else self._first
+
+    _first = 0
+
+    def fill(self, found: Interactions) -> None:
+        """Fill the menus with what a model has."""
+        with self.setting:
+            self.tried.options = {str(name): j for j, name in enumerate(found.columns[:OFFERED])}
+            self.rows.end = found.encoded.n_rows - 1
+
+    def show(self, found: Interactions, first: int = 0) -> RowExplanation:
+        """Take the row apart, and draw it; `first`: the column that is tried before one is chosen."""
+        host, self.found, self._first = self.host, found, first
+        row, (of, against), tried = min(host.row, found.encoded.n_rows - 1), host.classes(found), self._column(found)
+        name, pair_of = found.columns[tried], (found.classes[of], found.classes[against])
+        changes = {name: level for name, level in host.changes.items() if _has(found, name, level)}
+        own = found.row(row, of=pair_of[0], against=pair_of[1])
+        said = found.row(row, of=pair_of[0], against=pair_of[1], changes=changes) if changes else own
+        self.explanation = said
+        now, every = changes.get(name, found.level(tried, row)), found.labels(tried)[:-1]
+        step = -(-len(every) // OFFERED)  # of a number that is not cut some
+        levels = [level for k, level in enumerate(every) if k % step == 0 or level == now]
+        with self.setting:
+            self.level.options = levels
+            values = ((self.rows, row), (self.tried, tried), (self.level, now if now in levels else None))
+            for widget, value in values:
+                if widget.value != value:
+                    widget.value = value
+            self.undo.visible = bool(changes)
+        self.sum.show(_sum(said, host.dark), of=(found, row, of, against))
+        p, before = said.probabilities, own.probabilities[said.of]
+        best, truth = p.idxmax(), found.classes[found.encoded.y[row]]
+        were = "; ".join(f"{safe(one, 40)} were <b>{safe(level, 40)}</b>" for one, level in changes.items())
+        say(
+            self.told,
+            f"Row {row:,} is of class <b>{safe(truth)}</b> and "
+            + (f"would be predicted, if {were}," if changes else "predicted")
+            + f" as <b>{safe(best)}</b> (P {p.max():.3f}); P({safe(said.of)}) = {p[said.of]:.3f}"
+            + (f", as it is {before:.3f}." if changes else "."),
+        )
+        other = said.what_if(name)[said.of].loc[levels]
+        labels = [f"» {level}" if level == now else str(level) for level in other.index]
+        bars = drawn.signed_bars(
+            labels, other, np.nan, np.nan, ["were the row's level this; press it"] * len(other), 0.85
+        )
+        along = f"P({said.of}) were {name} another"
+        self.levels.show(drawn.bar_picture(bars, along, dark=host.dark, percent=True), of=(found, row, tried))
+        return said
+
+
+def _has(found: Interactions, name: str, level: str) -> bool:
+    return name in found.columns and level in found.labels(found.columns.index(name))
+
+
+def _sum(said: RowExplanation, dark: bool) -> Any:
+    """The picture of a row's sum as a waterfall: the intercept, the largest parts, the others together, and all."""
+    first, rest = said.frame.head(STEPS), said.frame.iloc[STEPS:]
+    names = ["intercept", *(f"{name} = {levels}" for name, levels in zip(first.index, first["levels"], strict=True))]
+    values = [said.intercept, *first["log_odds"]]
+    tips = ["what the classes have without any column"]
+    tips += [f"{rows:,.0f} rows" if seen else "a cell that no row has" for rows, seen in
+             zip(first["rows"], first["seen"], strict=True)]  # fmt: skip
+    if len(rest):
+        names.append(f"{len(rest):,} others")
+        values.append(float(rest["log_odds"].sum()))
+        tips.append("their sum")
+    start = [0.0, *np.cumsum(values)[:-1], 0.0]
+    names, values, tips = [*names, "sum"], [*values, said.log_odds], [*tips, "what all of them add up to"]
+    bars = drawn.signed_bars(names, values, np.nan, np.nan, tips, [0.85] * (len(values) - 1) + [0.45])
+    bars["start"] = start
+    return drawn.bar_picture(bars, f"log-odds of {said.of} against {said.against}, sum {said.log_odds:.2f}", dark=dark)
+
+
+class RowView(NotebookViewer, RowSettings):
+    """The live view of a row's prediction: its log-odds as a sum, and what other levels would change.
+
+    Args:
+        found: what `alrviz.interactions` returned.
+        height: of the pictures, as CSS has it.
+
+    >>> import alrviz
+    >>> data = alrviz.load_demo("xor")
+    >>> found = alrviz.interactions(alrviz.LRClassifier(order=2).fit(data.X, data.y), data)
+    >>> view = alrviz.RowView(found, row=3, changes={"bit_1": "1"})
+    >>> round(view.explanation.log_odds, 2) == round(found.row(3, of="1", changes={"bit_1": "1"}).log_odds, 2)
+    True
+    """
+
+    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
+
+    def __init__(self, found: Interactions, *, height: str = HEIGHT, **params: Any):
+        super().__init__(**params)
+        self.interactions = found
+        self._wake = self._pumped(lambda: False, 1000)
+        self.part = RowPart(self, height)
+        self.part.fill(found)
+        self.sentence = self.part.told
+        small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0), "width": 150}
+        named = {str(label): k for k, label in enumerate(found.classes.tolist()[:OFFERED])}
+        self._pair = [pmui.Select(label=words, options=named, **small) for words in ("Class", "Against")]
+        for name, menu in zip(("of", "against"), self._pair, strict=True):
+            menu.param.watch(partial(self.part._picked, name), "value")
+        saves = [csv_button("alrviz-row.csv", self.csv, "what each tuple adds to this row")]
+        for what, figure in self.part.figures.items():
+            saves += figure.buttons(what, partial(self._origin, what), named=True)
+        self._numbers = Numbers(saves, self._numbers_html)
+        self.layout = ViewLayout(
+            pn.FlexBox(*self._pair, align_items="center", gap="10px 0"), self.part.body, self._numbers,
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+        self.param.watch(lambda *_: self._follow(), ["of", "against", "row", "column", "changes", "dark"])
+        self._follow()
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        """Return the layout; the view comes alive with it."""
+        self._wake()
+        return self.layout
+
+    @property
+    def explanation(self) -> RowExplanation:
+        """Of the row as it is shown."""
+        assert self.part.explanation is not None
+        return self.part.explanation
+
+    def csv(self) -> str:
+        """Return what each tuple adds to the row, as a CSV."""
+        return row_csv(self.explanation, {"row": self.row, "changes": self.changes})
+
+    def _origin(self, what: str) -> Origin:
+        return Origin(f"Row {self.row:,}: {what}", by_version())
+
+    def _follow(self) -> None:
+        found = self.interactions
+        with self.part.setting:
+            for menu, value in zip(self._pair, self.classes(found), strict=True):
+                menu.value = value
+        with pn.io.hold():
+            self.part.show(found)
+            self._numbers.refresh()
+
+    def _numbers_html(self) -> str:
+        return row_html(self.explanation)
+
+
+def row_csv(said: RowExplanation, about: dict[str, Any], recipes: Any = ()) -> str:
+    """Return what each tuple adds to a row, and the intercept, as a CSV."""
+    frame = said.frame.reset_index()
+    about = {**about, "log-odds of": said.of, "against": said.against, "intercept": said.intercept}
+    return to_csv(frame, about, recipes)
+
+
+def row_html(said: RowExplanation) -> str:
+    """Return the largest parts of a row's sum as a table."""
+    lines = [
+        (safe(name, 60), safe(line.levels, 60), number(line.log_odds), f"{line.rows:,.0f}")
+        for name, line in said.frame.head(30).iterrows()
+    ]
+    return html_table(
+        ["tuple", "levels", f"log-odds of {safe(said.of, 30)} against {safe(said.against, 30)}", "rows"], lines
+    )

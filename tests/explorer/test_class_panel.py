@@ -1,0 +1,154 @@
+"""The teacher's side of a class: what is shown when, one's own question, the lesson's, and the answers as bars."""
+
+import io
+import re
+
+import pandas as pd
+import pytest
+
+from alrviz.explorer.lesson import Answer, Option, Question
+from alrviz.explorer.server.classes import Round, Vote
+from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.run_registry import Registry
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.class_answers import answers_html
+from alrviz.explorer.shell.class_panel import END, ON_SCREEN, SURE, ClassPanel
+from tests.races import ByHand
+
+EVIL = "</td><img src=x onerror=alert(1)>"
+LESSON = Question("q", "choice", "Who *wins*?", (Option("lr", "LR"), Option("alr", "ALR")), Answer("first"))
+
+
+class Teacher(ClassPanel):
+    """A teacher at a step of a lesson, or at none."""
+
+    def __init__(self, registry=None, question=None, was=None):
+        self.asked, self.said = (question, was), []
+        session = Session(owner="ann", registry=registry or Registry(ServerLimits(), timer=False))
+        super().__init__(session, lambda: self.asked, self.said.append)
+
+    @property
+    def room(self):
+        return self.session.registry.classes.of("ann")
+
+    def press(self, button):
+        button.clicks += 1
+        self.look()
+
+    def buttons(self):
+        names = ("_close", "_show", "_again", "_next", "_of_lesson", "_own")
+        return {name for name in names if getattr(self, name).visible}
+
+
+def test_a_class_is_opened_found_after_a_reload_and_ended_by_two_presses():
+    teacher = Teacher()
+    teacher.open()
+    assert not teacher.panel.visible
+    teacher.press(teacher._begin)
+    assert teacher.room.code in teacher._text.object
+    assert "<svg" in teacher._text.object
+    assert teacher.buttons() == {"_own"}
+    assert teacher._wall._dialog.open
+    teacher.press(teacher._begin)
+    assert not teacher._wall._dialog.open
+    reloaded = Teacher(teacher.session.registry)
+    assert reloaded.panel.visible
+    race = ByHand()
+    teacher.session.entry = teacher.session.registry.add(race, "ann")
+    teacher.look()
+    registry, room = teacher.session.registry, teacher.room
+    assert registry.by_token(room.race).job is race, "the live picture"
+    reloaded.session.entry = registry.add(ByHand(), "ann")
+    shown = []
+    for window in (reloaded, teacher, reloaded):
+        window.look()
+        shown.append(room.race)
+    assert shown == [reloaded.session.entry.token] * 3, "of two windows the one that has raced last"
+    assert reloaded.session.entry.shared, "a race tells its steps only where somebody was given its link"
+    registry.take_back(reloaded.session.entry)
+    reloaded.look()
+    assert not reloaded.session.entry.shared, "a link that was revoked stays so"
+    used = room.used
+    teacher.look()
+    assert room.used > used, "a teacher who looks uses it"
+    teacher.press(teacher._end)
+    assert teacher._end.label == SURE
+    teacher.press(teacher._end)
+    assert teacher.room is None
+    assert not teacher.panel.visible
+    assert not reloaded.look(), "in another window too"
+    assert reloaded._end.label == END
+
+
+def test_ones_own_question_takes_two_presses_and_is_asked_again():
+    teacher = Teacher()
+    teacher.press(teacher._begin)
+    own = teacher._own.objects[-1]
+    teacher._options.value = "yes"
+    teacher.press(own)
+    assert "2 to 12" in teacher._wrong.object
+    teacher._options.value = "yes\n no \n\nyes\n" + EVIL
+    teacher.press(own)
+    room = teacher.room
+    assert (room.round.question.text, room.round.question.values) == (ON_SCREEN, ("yes", "no", EVIL))
+    assert teacher.buttons() == {"_close"}
+    room.vote("bob", 1, "no", EVIL)
+    teacher.look()
+    assert ">1</b> answered" in teacher._answers.object
+    assert "no" not in re.sub("<[^>]*>", " ", teacher._answers.object).split(), "no answer while it is open"
+    teacher.press(teacher._close)
+    assert teacher.buttons() == {"_show", "_again", "_next"}
+    assert "100 %" not in teacher._answers.object
+    teacher.press(teacher._show)
+    assert "100 %" in teacher._answers.object
+    assert "<img" not in teacher._answers.object
+    teacher.press(teacher._again)
+    room.vote("bob", 2, "yes")
+    teacher.press(teacher._close)
+    teacher.press(teacher._show)
+    assert "1 answer, then 1 answer" in teacher._answers.object
+    table = pd.read_csv(io.StringIO(teacher._csv()), comment="#")
+    assert table[["asked", "student", "answer"]].to_numpy().tolist() == [[1, 1, "no"], [2, 1, "yes"]]
+    teacher.press(teacher._next)
+    assert teacher.buttons() == {"_own"}
+
+
+def test_the_lessons_question_is_offered_and_its_answers_stand_beside_what_happened():
+    teacher = Teacher(question=LESSON)
+    teacher.press(teacher._begin)
+    assert teacher.buttons() == {"_own", "_of_lesson"}
+    teacher.press(teacher._of_lesson)
+    assert teacher.room.round.question == LESSON
+    assert "<em>wins</em>" in teacher._answers.object
+    for student, answer in (("a", "lr"), ("b", "alr"), ("c", "alr")):
+        teacher.room.vote(student, 1, answer)
+    teacher.press(teacher._close)
+    assert teacher.said == ["alr"], "what most have said frees Run"
+    teacher.press(teacher._show)
+    assert "what happened" not in teacher._answers.object
+    teacher.asked = (LESSON, "alr")
+    teacher.look()
+    assert re.search(r"ALR ✓ what happened.*67 %", teacher._answers.object)
+
+
+@pytest.mark.parametrize(
+    ("question", "answers", "was", "shows"),
+    [
+        (Question("n", "number", "?", (), unit="it"), [3.0, 4.0, 1e12, -1e12, 5.0], 4.5, "Median 4 it; it was 4.5"),
+        (Question("n", "number", "?", ()), [5.0, 5.0], None, "100 %"),
+        (Question("n", "number", "?", ()), [0.0, 3e-323], None, "100 %"),
+        (Question("n", "number", "?", ()), [1.0, 1.0000000000000002], 1.0, "it was 1"),
+        (Question("o", "order", "?", LESSON.options), [("lr", "alr"), ("alr", "lr"), ("lr", "alr")], None, "LR → ALR"),
+        (Question("o", "order", "?", LESSON.options), [("lr", "alr")], ("alr", "lr"), "what happened"),
+        (Question("s", "sketch", "?", LESSON.options, low=0, high=1), [(0.5, 1.0), (0.7, 0.0)], (0.1, 0.2), "LR: 0.6"),
+        (Question("t", "text", "?", ()), [EVIL, "so", "so"], None, "so (2)"),
+    ],
+)
+def test_answers_of_every_kind_are_shown(question, answers, was, shows):
+    one = Round(question, False, {str(k): Vote(answer, EVIL if k else "") for k, answer in enumerate(answers)})
+    html = answers_html([one], was=was)
+    assert shows in html
+    assert "<img" not in html
+    assert Round(question).typical() is None
+    assert question.read(list(said) if isinstance(said := one.typical(), tuple) else said) == said
+    assert "Nobody" in answers_html([Round(question)])

@@ -1,0 +1,58 @@
+"""What is peculiar to the page Interactions: it opens computed, and opens model files."""
+
+import io
+from dataclasses import replace
+
+import pytest
+
+import alrviz
+from alrviz.explorer.pages.interactions.page import InteractionsPage
+from tests.explorer.pages import opened, until_study
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
+
+
+def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
+    page = opened(InteractionsPage, "?page=interactions&data=monks-1&refits=10&view=muted.0-1")
+    view = page.study_view
+    until_study(page, lambda: len(view.table))
+    study, names = view.study, view.found.names
+    assert view.mutes.value == names[:2]
+    assert "without" in view.muting.object
+
+    data, file = page.session.dataset, io.BytesIO()
+    model = alrviz.ALRClassifier(order=1).fit(data.X, data.y)
+    alrviz.save_model(model, file, dataset=data)
+    assert page.session.tables.bytes == 0
+    page._dropped("../mine.zip", file.getvalue())
+    assert page.session.tables.bytes > 0, "room is taken before anything is unpacked"
+    until_study(page, lambda: page.back.visible)
+    assert page.session.tables.bytes == view.found.nbytes
+    assert view.found.names == list(data.X)
+    assert view.found.mute()["log_loss"]["all"] == pytest.approx(alrviz.evaluate(model, data).summary()["log_loss"])
+    assert "mine.zip" in page.said.object
+    assert page.offer() == ""
+    page.back.clicks += 1
+    assert not page.back.visible
+    assert page.session.tables.bytes == 0
+    assert view.study.spec == study.spec
+    assert view.found.names == names
+
+    page._dropped("model.zip", b"no zip")
+    until_study(page, lambda: "cannot be taken apart" in page.said.object)
+    file = io.BytesIO()
+    alrviz.save_model(alrviz.LRClassifier().fit(data.X.iloc[:, 1:].assign(strange="a"), data.y), file)
+    page._dropped("model.zip", file.getvalue())
+    until_study(page, lambda: "strange" in page.said.object)
+    assert view.found.names == names
+    assert page.session.tables.bytes == 0
+    limits = page.session.tables.limits
+    page.session.tables.limits = replace(limits, uploads=10)
+    page._dropped("model.zip", file.getvalue())
+    assert "no room" in page.said.object
+    page.session.tables.limits = limits
+    view.press_stop()
+    page.close()
