@@ -4,7 +4,7 @@
 kept there: the page is what its tables say, whichever sitting measured them.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -17,7 +17,7 @@ from alrviz.reproduce.item import Item, verdicts
 from alrviz.reproduce.judge import DIFFERS, VERDICTS
 from alrviz.reproduce.racers import LOW_ORDERS, THIRD_ORDER
 from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS
-from alrviz.reproduce.still_missing import still_missing
+from alrviz.reproduce.still_missing import FOLDS, still_missing
 
 MOST = 24  # lines of a table that a page shows, beside those that differ
 UNEXPLAINED = "not explained"
@@ -159,15 +159,26 @@ def _what_was_run(rows: pd.DataFrame) -> Iterator[str]:
     own = rows[(rows["method"] == "alr2 paper") & rows["error"].notna()]
     little, big = (own[own["group"] == group] for group in ("little", "big"))
     sizes = little["rows"]
-    rounds = " or ".join(f"{k:.0f}" for k in sorted(little["rounds"].unique()))
-    held = f"{', '.join(big['set'])} {'has' if len(big) == 1 else 'have'}" if len(big) else "none has"
+    held = f"{_listed(big['set'])} {'has' if len(big) == 1 else 'have'}" if len(big) else "none has"
+    so_few = f", {_rounds(big)}: so few decide" if len(big) else ": there is"
     yield (
         f"**What was run:** orders 1 and 2 on {len(little)} of {len(LITTLE_SETS)} sets that the papers call little, "
-        f"{sizes.min():,.0f} to {sizes.max():,.0f} rows, {(sizes < 1000).sum()} of them under 1,000, in {rounds} x "
-        f"2-fold cross-validation (the papers: 5 or 20 x 2). **Of the {len(BIG_SETS)} big sets {held} been fitted at "
-        f"order 2**, once 2-fold: {'so few decide' if len(big) else 'there is'} nothing of what [ALR] says of big data."
+        f"{sizes.min():,.0f} to {sizes.max():,.0f} rows, {(sizes < 1000).sum()} of them under 1,000, in "
+        f"{_rounds(little)} cross-validation (the papers: 5 or 20 x 2). **Of the {len(BIG_SETS)} big sets {held} been "
+        f"fitted at order 2**{so_few} nothing of what [ALR] says of big data."
     )
     yield ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Names as a sentence lists them: "a", "a and b", "a, b and c"."""
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _rounds(rows: pd.DataFrame) -> str:
+    """Of how many rounds rows are: "2 x 2-fold", "2 or 5 x 2-fold"."""
+    return " or ".join(f"{k:.0f}" for k in sorted(rows["rounds"].unique())) + f" x {FOLDS}-fold"
 
 
 def _also_differ(found: Sequence[Reproduced], folder: str) -> str:

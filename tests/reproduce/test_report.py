@@ -16,8 +16,9 @@ from alrviz.reproduce.items import ITEMS, SAMPLE
 from alrviz.reproduce.judge import VERDICTS
 from alrviz.reproduce.pairs import Pair, pair_lines
 from alrviz.reproduce.racers import LOW_ORDERS
-from alrviz.reproduce.report import items_page, kept, write_report
+from alrviz.reproduce.report import front, items_page, kept, write_report
 from alrviz.reproduce.sets import LITTLE_SETS
+from alrviz.reproduce.still_missing import still_missing
 
 RECORD = "9/1/0, p .004, mean ratio 0.5"
 
@@ -106,6 +107,46 @@ def test_sets_without_figures_are_named_with_their_seconds(tmp_path):
     assert f"{len(lines) - 1} rows by 1.0, numbers 1." in page
     sample = items_page([], tmp_path, "page.md", sample=True)
     assert "not fitted" not in sample, "seconds differ from run to run, the sample's page does not"
+
+
+def test_seconds_of_what_is_missing_are_means_and_not_known_where_a_racer_has_no_law():
+    """Every other set takes nine times as long as its neighbour: the law goes between them, the mean lies above."""
+    about = {"method": "lr2", "classify_seconds": 0.0, "error": 0.1}
+    known = [about | {"set": f"s{k}", "work": 10.0 ** (k // 2), "train_seconds": 9.0 ** (k % 2)} for k in range(20)]
+    new = [about | {"set": "new", "method": name, "work": 10.0, "error": float("nan")} for name in ("lr2", "rf")]
+    needed = still_missing(pd.DataFrame([*known, *new]), ["s1", "new"], ["lr2"], 1)
+    assert needed.seconds["new"] == pytest.approx(2 * 5.0, rel=0.05), "the mean of 1 and 9, not the 3 between them"
+    for racers in (["lr2", "rf"], ["rf", "lr2"]):
+        assert needed.factor > 2
+        needed = still_missing(pd.DataFrame([*known, *new]), ["new"], racers, 1)
+        assert needed.seconds == {"new": None}, "of rf nothing is known: seconds of lr2 alone would be told as all"
+
+
+def test_what_was_run_is_told_by_the_rows(tmp_path):
+    racers = {"rows": 100, "method": "alr2 paper", "error": 0.1}
+    (tmp_path / "fits").mkdir()
+
+    def told(**big):
+        little = [
+            racers | {"set": "a", "group": "little", "rounds": 2},
+            racers | {"set": "b", "group": "little", "rounds": 5},
+        ]
+        rows = [*little, *(racers | {"set": name, "group": "big", "rounds": rounds} for name, rounds in big.items())]
+        pd.DataFrame(rows).to_csv(tmp_path / "fits" / "sets.csv")
+        return front([], tmp_path)
+
+    assert "in 2 or 5 x 2-fold cross-validation" in told()
+    assert "Of the 5 big sets none has been fitted at order 2**: there is nothing of" in told()
+    assert "Of the 5 big sets x has been fitted at order 2**, 3 x 2-fold: so few decide" in told(x=3)
+    assert "Of the 5 big sets x, y and z have been fitted at order 2**, 1 or 2 x 2-fold: so few" in told(x=1, y=2, z=1)
+
+
+def test_a_saving_that_does_not_grow_beyond_chance_is_undecided():
+    one = next(one for one in FINDINGS if "saving in iterations grows" in one.says)
+    lr = {"lr1_paper": [100.0] * 9, "lr2_paper": [100.0] * 9, "alr1_paper": [50.0] * 9}
+    for alr2, heading in (([60.0] * 6 + [40.0] * 3, Group.OPEN), ([40.0] * 9, Group.STANDS), ([60.0] * 9, Group.FALLS)):
+        tables = kept_sets("n_iter", **{name.replace("_", " "): x for name, x in {**lr, "alr2_paper": alr2}.items()})
+        assert group(one, tables) is heading
 
 
 def test_what_is_not_measured_anew_stays_and_a_page_is_made_of_what_is_kept(tmp_path):
