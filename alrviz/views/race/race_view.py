@@ -109,8 +109,10 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.picture = LiveFigure("alrviz-race", resized=self._resized, min_height=260)
         self.transport = self._transport(self._seen, Playback(self))
         self.sentence = html(min_height=52, styles={"opacity": "1"}, margin=(0, 0, 10, 0))
-        # It never wraps, nor what it says moves anything but the sentence beside it.
-        self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles={"white-space": "nowrap"})
+        # It never wraps, and its longest words have room from the start where the window is wide: the sentence beside
+        # it would else be a line longer when they come, and Run would move under the hand.
+        room = {"white-space": "nowrap", "min-width": "min(145px, 12vw)", "text-align": "right"}
+        self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles=room)
         self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16), css_classes=["alrviz-side"])
         told = "all numbers, with recipes, seed, data hash and version"
         buttons = [
