@@ -105,7 +105,16 @@ def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
         return {}
     about = zip(table["name"], table["label"], table[axis], strict=True)
     names = [_without(str(name), str(label), axis, value) for name, label, value in about]
-    return {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
+    found = {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
+    return {_called(name, mine, axis): mine for name, mine in found.items()}
+
+
+def _called(name: str, mine: pd.DataFrame, axis: str) -> str:
+    """What a line is called: its family where it has several of that, else the one it has (nb, not anje)."""
+    label = str(mine["label"].iloc[0])
+    if axis != "order" or mine["label"].nunique() > 1 or not name.startswith(family_of(label)):
+        return name
+    return label + name.removeprefix(family_of(label))
 
 
 def _values(column: pd.Series) -> list[Any]:

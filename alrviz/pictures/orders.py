@@ -27,6 +27,7 @@ from alrviz.studies.statistics.measures import loss_text
 MUTED = 0.7  # opacity of reliability curves that are not marked
 _AUTO = family_colour("hlr")  # of AutoClassifier's model
 _ROOM = 0.45  # of an order, left of the first and right of the last
+_NARROW = 0.6  # the same of a cost, whose picture is small
 COSTS: Mapping[str, str] = {"parameters": "parameters (log)", "train_seconds": "seconds per fit (log)"}
 
 
@@ -108,7 +109,8 @@ def orders(
         pictures[name] = Picture(
             draw=partial(_costs, **beside),
             y=y, labels=("", title), data={"points": part, "automatic": single},
-            parts={"ticks": {"ticks": power_ticks(*y)}}, axes={"y_axis_type": "log"}, **of,
+            parts={"ticks": {"ticks": power_ticks(*y)}}, axes={"y_axis_type": "log"},
+            **of | {"x": (min(places) - _NARROW, max(places) + _NARROW)},
         )  # fmt: skip
     return pictures
 
@@ -202,12 +204,12 @@ def _costs(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dark
     fig, points, colour = plot.figure, plot["points"], family_colour(label)
     _dress(fig, {order: f"n = {order}" for order in orders} | ({} if auto is None else {auto: "Auto"}))
     fig.scatter("x", "y", source=plot["automatic"], color=_AUTO, size=9, marker="diamond")
-    _words(fig, plot["automatic"], readable(_AUTO, dark), y_offset=-8, text_align="center")
+    _words(fig, plot["automatic"], readable(_AUTO, dark), small=True, y_offset=-8, text_align="center")
     plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     fig.min_height = 120
     fig.line("x", "y", source=points, line_color=colour, line_width=2.4)
     fig.scatter("x", "y", source=points, color=colour, size=7)
-    _words(fig, points, readable(colour, dark), y_offset=-8, text_align="center")
+    _words(fig, points, readable(colour, dark), small=True, y_offset=-8, text_align="center")
 
 
 def _dress(fig: figure, names: Mapping[int, str]) -> None:
@@ -217,12 +219,19 @@ def _dress(fig: figure, names: Mapping[int, str]) -> None:
 
 
 def _words(
-    fig: figure, source: ColumnDataSource, colour: str, *, x: str = "x", bold: bool = False, **place: Any
+    fig: figure,
+    source: ColumnDataSource,
+    colour: str,
+    *,
+    x: str = "x",
+    bold: bool = False,
+    small: bool = False,
+    **place: Any,
 ) -> None:
     """Write the words of a source where `place` says, beside its points."""
     fig.text(
         x, "y", text="words", source=source, text_font=FONT, text_baseline="bottom", text_color=colour,
-        text_font_size="15px", text_font_style="bold" if bold else "normal", **place,
+        text_font_size="13px" if small else "15px", text_font_style="bold" if bold else "normal", **place,
     )  # fmt: skip
 
 

@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Span
 
-from alrviz.pictures.labels import Box, place, with_room
+from alrviz.pictures.labels import LETTER, WIDTH, Box, place, with_room
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.statistics.measures import loss_text
 
 MEASURES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMSE", "error": "0-1 loss"}
 BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
-LABELS = 0.27  # of the frame's width, right of the paths, for names
+LABELS = 0.3  # of the frame's width, right of the paths, for names
 AIR = 0.02  # of the width, left of them
 LEFT, RIGHT = 86, 30  # px beside the frame: a slider under the picture keeps to them
 _ALPHA = "alpha, log scale: strong to weak"
@@ -29,11 +29,15 @@ _ALPHA = "alpha, log scale: strong to weak"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A path or a reference: its name, the family's label (for the colour), and its place among the study's racers."""
+    """A path or a reference: its name, the family's label (for the colour), and its place among the study's racers.
+
+    short: what stands for the name where there is no room for it, "" for the name.
+    """
 
     name: str
     label: str
     racer: int
+    short: str = ""
 
 
 def across(alphas: Sequence[float]) -> Range:
@@ -52,11 +56,12 @@ def losses(
     best: Mapping[int, float],
     *,
     dark: bool = False,
+    width: int = WIDTH,
 ) -> Picture:
     """Return the picture of losses of paths along `alphas`.
 
     lines: the study's summary, maybe empty. paths, beside: the racers with a path, and those without. best: alpha of
-    the best held-out point by racer.
+    the best held-out point by racer. width: pixels of its frame.
     """
     there = measure in lines
     parts = [_part(lines, of.racer) if there else lines.iloc[:0] for of in paths]
@@ -73,7 +78,7 @@ def losses(
     levels = [(of, float(part[measure].iloc[0])) for of in beside if there and len(part := _part(lines, of.racer))]
     levels.sort(key=lambda level: -level[1])  # so that names that move out of each other's way stay in this order
     y = _range([*train, *heldout], [value for _, value in levels])
-    level, words = _labelled(levels, paths, heldout, y, dark)
+    level, words = _labelled(levels, paths, heldout, y, dark, LABELS * width)
     return Picture(
         draw=partial(_draw_losses, paths=paths, alphas=alphas, measure=measure, dark=dark),
         x=across(alphas), y=y, labels=(_ALPHA, MEASURES[measure]), axes={"x_axis_type": "log"},
@@ -117,8 +122,9 @@ def _labelled(
     heldout: Sequence[Data],
     y: Range,
     dark: bool,
+    room: float,
 ) -> tuple[Data, Data]:
-    """The horizontal lines, and the names at the right end: of paths first, which keep their places."""
+    """The horizontal lines, and the names at the right end, in `room` pixels: paths first, which keep places."""
     names, heights, colours, bold = [], [], [], []
     for of, line, colour in zip(paths, heldout, racer_colours([of.label for of in paths], dark), strict=True):
         if len(line["y"]):
@@ -133,7 +139,9 @@ def _labelled(
         if not arrow:
             level["y"].append(value)
             level["colour"].append(colour)
-        names.append(f"{of.name} {loss_text(value)}{arrow}")
+        told = f" {loss_text(value)}{arrow}"
+        fits = LETTER * len(of.name + told) < room
+        names.append((of.name if fits else of.short or of.name) + told)
         heights.append(value)
         colours.append(readable(colour, dark))
         bold.append("normal")

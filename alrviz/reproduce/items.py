@@ -121,7 +121,7 @@ SAMPLE_SETS = tuple(
         *((name, None) for name in ("monks-1", "monks-2", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine")),
         *(
             (name, 1_000)
-            for name in ("led", "waveform", "skewed", "parity", "hidden-pair", "mixed-types", "poker-hand")
+            for name in ("led", "waveform", "skewed", "parity", "twelve-bits", "mixed-types", "poker-hand")
         ),
         ("breast-cancer", None),
     )

@@ -45,14 +45,14 @@ def poker(rows: int) -> list[Row]:
 # -- hidden pairs ----------------------------------------------------------------------------------------------------
 
 
-def hidden_pair(seed: int) -> list[Row]:
+def twelve_bits(seed: int) -> list[Row]:
     """Return who finds the two bits that tell only together, keeping a quarter of the pairs, and what that is worth.
 
     hsalr grows by mutual information from columns, salr looks at all pairs by their gain; 20,000 new rows.
     """
-    train, new = load_demo("hidden-pair", seed=seed), load_demo("hidden-pair", 20_000, seed=seed + 1000)
+    train, new = load_demo("twelve-bits", seed=seed), load_demo("twelve-bits", 20_000, seed=seed + 1000)
     pair = {list(train.X).index(name) for name in ("bit_7", "bit_11")}
-    about, wrong, rows = f"hidden-pair ({seed})", {}, []
+    about, wrong, rows = f"twelve-bits ({seed})", {}, []
     for family, score, finds in (("hsalr", "mi", False), ("salr", "gain", True)):
         model = make_estimator(Recipe(family, order=2, keep=0.25, selection=score), n_jobs=1).fit(train.X, train.y)
         name = f"{family}2 {score}"
@@ -161,9 +161,9 @@ def _made(kind: str, quick: bool) -> Iterator[tuple[str, Callable[..., list[Row]
     seeds = range(3 if quick else 10)
     if kind == "poker":
         yield "poker-hand", poker, (20_000 if quick else 600_000,)
-    elif kind == "hidden-pair":
+    elif kind == "twelve-bits":
         for seed in seeds:
-            yield f"hidden-pair ({seed})", hidden_pair, (seed,)
+            yield f"twelve-bits ({seed})", twelve_bits, (seed,)
     elif kind == "density":
         for name in ("two-moons", "breast-cancer"):
             yield f"w = 1 on {name}", density_bayes, (name,)
@@ -193,5 +193,5 @@ def limit_rows(kind: str, settings: Settings) -> Progress:
 
 LIMIT_STUDIES = {
     name: partial(limit_rows, name)
-    for name in ("optimum", "tables", "no-step", "polynomial", "poker", "hidden-pair", "density", "settles")
+    for name in ("optimum", "tables", "no-step", "polynomial", "poker", "twelve-bits", "density", "settles")
 }

@@ -171,7 +171,7 @@ SELECTED = (
         "[sALR] 4: a pair of columns that tells only together, searched from below and looked at whole",
         "bottom-up: what was not selected is not grown; by mutual information from below the pair is missed, the "
         "gain of all pairs finds it",
-        "hidden-pair",
+        "twelve-bits",
     ),
     _not_held(
         _item(

@@ -32,7 +32,7 @@ SHAPES = {
     "skewed": (5000, 8, 3),
     "parity": (2000, 8, 2),
     "xor": (1000, 4, 2),
-    "hidden-pair": (4000, 12, 2),
+    "twelve-bits": (4000, 12, 2),
     "tic-tac-toe": (958, 9, 2),
     "balance-scale": (625, 4, 3),
     "monks-1": (432, 6, 2),
@@ -72,7 +72,7 @@ def test_every_demo_loads_with_its_kinds_and_a_line(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["led", "waveform", "skewed", "parity", "xor", "hidden-pair", "poker-hand", "age-curve", "mixed-types", *PLANES],
+    ["led", "waveform", "skewed", "parity", "xor", "twelve-bits", "poker-hand", "age-curve", "mixed-types", *PLANES],
 )
 def test_drawn_demos_have_any_size_and_follow_the_seed(name):
     assert len(demo_frame(name, 17)) == 17
@@ -154,8 +154,8 @@ def test_parity_shows_only_where_all_its_bits_are_seen_together(name, relevant, 
         assert abs((bits[:, list(columns)].sum(axis=1) % 2 == y).mean() - 0.5) < 0.01
 
 
-def test_the_hidden_pair_tells_only_together_and_three_bits_each_alone():
-    frame = demo_frame("hidden-pair", 40_000)
+def test_of_twelve_bits_three_tell_each_alone_and_two_only_together():
+    frame = demo_frame("twelve-bits", 40_000)
     told = frame["class"] == "True"
     apart = frame.iloc[:, :-1].apply(lambda bit: told[bit == "1"].mean() - told[bit == "0"].mean())
     assert (apart[:3] > 0.1).all()

@@ -558,6 +558,15 @@ def test_race_on_it_begins_one_unless_this_tables_is_there():
     assert page.race_view.race == race
 
 
+def test_run_that_waits_for_a_table_runs_when_its_price_comes():
+    page = open_page("?data=poker-hand&rows=20000&racers=lr_o1_a0_i3~lr_o1_a1_i3")
+    page._autorun = False
+    assert page.session.loading is not None
+    page.race_view.press_run()
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    assert page.race_view.race.dataset.n_rows == 20_000
+
+
 def test_run_that_waits_for_a_table_is_given_up_with_the_table():
     page = open_page("?data=poker-hand&rows=200000")
     assert page.session.loading is not None

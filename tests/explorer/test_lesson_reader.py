@@ -6,7 +6,7 @@ from alrviz.cli import main
 from alrviz.errors import AlrvizError
 from alrviz.explorer.app import page_classes
 from alrviz.explorer.lessons import library
-from alrviz.explorer.lessons.answers import MEASURES
+from alrviz.explorer.lessons.answers import COLUMNS, MEASURES
 from alrviz.explorer.lessons.reader import LARGEST_FILE, PARTS, read_lesson
 from alrviz.explorer.lessons.writer import lesson_yaml
 from alrviz.explorer.session.state import State, read_link
@@ -69,7 +69,7 @@ def test_a_step_opens_a_link_and_the_next_stays_on_it():
         (
             "of: [near, name]",
             "of: [near, name, iteratio=3]",
-            r"line 13, .*no column 'iteratio'; did you mean 'iteration'",
+            r"line 13, .*no column 'iteratio'; did you mean 'iteration'\? There are name, iteration, ",
         ),
         ("of: [near, name]", "of: [near, name=lr]", r"line 13, .*answer\.of: .*expected the name of a column"),
         ("title: Mine\n", "title: Mine\nversion: 1.5\n", r"line 3, version: 1.5 is no whole number"),
@@ -210,6 +210,8 @@ def test_the_documentations_lesson_is_one_and_the_command_says_what_is_wrong(tmp
     text = docs.partition("```yaml\n")[2].partition("```")[0]
     assert read(text).questions[0].id == "pairs"
     assert [name for name in MEASURES if f"| `{name}` |" not in docs] == []
+    for page, columns in COLUMNS.items():
+        assert f"\n| {page} | {', '.join(f'`{name}`' for name in columns)} |\n" in docs
     broken = tmp_path / "mine.yaml"
     broken.write_text(text.replace("data: parity", "data: paritty"))
     assert main(["explore", "--lesson", str(broken), "--check"]) != 0

@@ -344,6 +344,18 @@ def test_a_new_race_takes_the_place_of_the_one_shown(registry):
     assert not kept.ended
 
 
+def test_another_place_in_the_same_session_stops_what_runs_unless_a_screen_has_it_or_it_was_to_go_on(registry):
+    for keep, screens, stops in ((False, (), True), (True, (), False), (False, (7,), False)):
+        session = opened(registry)
+        race = session.adopt(FakeRace())
+        race.start()
+        session.entry.keep, session.entry.screens = keep, set(screens)
+        session.apply(session.state)  # the same place: its link has the run
+        assert not race.ended
+        session.apply(session.state.replace(run="", seed=5))
+        assert race.ended is stops
+
+
 def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
     session = opened(registry, tab="any", axes=(2, 0), peer="svm-rbf", others="row", row=7)
     race = session.adopt(FakeRace())

@@ -97,6 +97,11 @@ def test_a_place_is_opened_as_by_a_load_and_nothing_of_the_page_before_is_told_a
     assert (session.seed, session.measure) == (5, "")
     session.dark = True
     assert not heard
+    session.go("second")
+    second = shell.pages["second"]
+    shell.open_place("?page=first&seed=6")
+    assert second.calls[-1] == "close", "a page behind the one that is opened shows what is no longer there"
+    assert list(shell.frame._area) == [shell._views["first"]]
 
 
 def test_what_is_not_on_the_first_screen_is_built_when_it_is_opened(shell):

@@ -301,7 +301,7 @@ def test_other_settings_mark_what_is_shown_until_they_are_priced_and_come_back_f
     spec, before = part.spec, part.menus[name].value
     part.menus[name].value = value
     assert part.study_view.outdated
-    assert part.study_view.bar.run.disabled
+    assert part.study_view.coming
     assert not part.use.visible
     wait(part, lambda: part.known is not None)
     assert not part.study_view.outdated, "nothing runs: the study that is set is shown, empty"
@@ -330,6 +330,25 @@ def test_what_runs_stays_marked_until_run_puts_another_in_its_place(case, visit,
     assert not part.study_view.outdated
     assert part.study_view.study.spec == part.known.study.spec != running.spec
     assert running.phase == "stopped"
+
+
+def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(case, visit):
+    part = visit(case, priced=False)
+    view = part.study_view
+    wait(part, lambda: view.coming)
+    assert not view.ready
+    assert not view.bar.run.disabled
+    view.press_run()
+    assert view.study is None or view.study.phase == "waiting"
+    assert "as soon as its price is known" in view.bar.told.object
+    view.press_stop()
+    wait(part, lambda: part.known is not None)
+    assert view.study.phase == "waiting"
+    part._sought = None
+    part.ask()
+    view.press_run()
+    wait(part, lambda: view.study.phase == "done")
+    assert not view.coming
 
 
 def test_stop_is_said_at_once_nothing_comes_after_it_and_it_goes_on_from_there(case, visit, monkeypatch):

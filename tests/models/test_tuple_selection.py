@@ -215,7 +215,7 @@ def test_a_run_tells_its_levels_as_they_come():
 @pytest.mark.parametrize("selection", ["gain", "cv"])
 def test_a_path_of_alpha_on_which_the_tuples_change_is_fitted(selection):
     """Each alpha has tuples of its own: none starts from another's weights, which are of other cells."""
-    data = alrviz.load_demo("hidden-pair", 800)
+    data = alrviz.load_demo("twelve-bits", 800)
     model = alrviz.SelectiveALRClassifier(selection=selection, alpha="cv", keep=1.0).fit(data.X, data.y)
     assert model.alpha_ > 0
     recipe = alrviz.Recipe("salr", order=2, selection=selection, keep=1.0)

@@ -45,6 +45,7 @@ def test_a_line_is_a_family_along_the_orders_and_what_has_no_order_is_a_level():
 
 def test_naive_bayes_begins_the_line_of_anje():
     table = pd.DataFrame([line(0, "nb", "nb", 1, None, 0.3, 0.1), line(1, "anje", "anje", 2, None, 0.2, 0.1)])
+    assert pictures.names(pictures.bias_variance(table[:1], "order", "plug-in")["bias"]) == ("nb",)
     what = pictures.bias_variance(table, "order", "plug-in")
     assert pictures.names(what["bias"]) == ("anje",)
     np.testing.assert_allclose(what["bias"]["lines"][0]["y"], [0.3, 0.2])

@@ -11,7 +11,7 @@ from alrviz.views.core.live_figure import LiveFigure
 
 ALPHAS = [100.0, 10.0, 1.0, 0.1]
 PATHS = [Named("alr to AnJE", "alr", 0), Named("lr to 0", "lr", 1)]
-BESIDE = [Named("AnJE", "anje", 2), Named("lr, unregularised", "lr", 3)]
+BESIDE = [Named("AnJE", "anje", 2), Named("lr, unregularised", "lr", 3, "lr \N{GREEK SMALL LETTER ALPHA}=0")]
 
 
 def lines(first=(0.5, 0.4, 0.45, 0.9), second=(0.8, 0.5, 0.5, 0.8), levels=(0.55, 7.0)):
@@ -26,10 +26,10 @@ def lines(first=(0.5, 0.4, 0.45, 0.9), second=(0.8, 0.5, 0.5, 0.8), levels=(0.55
     return pd.DataFrame(rows[::-1])
 
 
-def contents(table=None, dark=False, **best):
+def contents(table=None, dark=False, width=drawn.WIDTH, **best):
     table = lines() if table is None else table
     best = {int(key[1:]): value for key, value in best.items()}
-    return drawn.losses(table, PATHS, BESIDE, ALPHAS, "log_loss", best, dark=dark)
+    return drawn.losses(table, PATHS, BESIDE, ALPHAS, "log_loss", best, dark=dark, width=width)
 
 
 def test_lines_run_from_the_strongest_pull_and_a_ring_marks_the_best():
@@ -41,10 +41,11 @@ def test_lines_run_from_the_strongest_pull_and_a_ring_marks_the_best():
 
 
 def test_what_is_far_outside_is_named_at_the_edge_with_an_arrow():
-    what = contents()
+    what = contents(width=800)
     assert what["levels"]["y"] == [0.55]
     words = what["words"]["words"]
     assert words == ["alr to AnJE", "lr to 0", "lr, unregularised 7.000 ↑", "AnJE 0.550"]
+    assert contents(width=396)["words"]["words"][2] == "lr \N{GREEK SMALL LETTER ALPHA}=0 7.000 ↑"
     assert what.y[0] < 0.2
     assert 0.9 < what.y[1] < 7
     assert what["words"]["y"][2] == what.y[1]

@@ -12,7 +12,7 @@ from alrviz.studies.protocols.live_selection import LiveSelection
 
 @pytest.fixture(scope="module")
 def search():
-    *_, found = LiveSelection(alrviz.load_demo("hidden-pair")).search(alrviz.Recipe("hsalr", order=2, keep=0.25))
+    *_, found = LiveSelection(alrviz.load_demo("twelve-bits")).search(alrviz.Recipe("hsalr", order=2, keep=0.25))
     return found
 
 

@@ -84,7 +84,7 @@ def test_elr_ends_where_lr_does():
 
 
 def test_a_hidden_pair_is_missed_from_below_and_found_by_its_gain():
-    missed, found, worth = limit_studies.hidden_pair(0)
+    missed, found, worth = limit_studies.twelve_bits(0)
     assert (missed["method"], missed["ours"]) == ("hsalr2 mi", 0.0)
     assert (found["method"], found["ours"]) == ("salr2 gain", 1.0)
     assert worth["ours"] > 5.0

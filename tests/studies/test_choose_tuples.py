@@ -10,7 +10,7 @@ from alrviz.studies.statistics.significance import corrected_error
 
 @pytest.fixture(scope="module")
 def study():
-    data = alrviz.load_demo("hidden-pair", 1500)
+    data = alrviz.load_demo("twelve-bits", 1500)
     return alrviz.choose_tuples(data, alrviz.Recipe("salr"), keeps=(0.1, 0.5, 1.0), folds=4, n_jobs=1).run()
 
 
@@ -38,7 +38,7 @@ def test_a_line_for_each_order_and_share(study):
 
 
 def test_keeping_all_is_alr(study):
-    data = alrviz.load_demo("hidden-pair", 1500)
+    data = alrviz.load_demo("twelve-bits", 1500)
     alr = alrviz.compare([data], [alrviz.Recipe("alr", order=2)], repeats=1, folds=4, n_jobs=1).run().frame()
     mine = study.frame()
     mine = mine[(mine.order == 2) & (mine.racer == 5)]

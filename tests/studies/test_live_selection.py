@@ -19,7 +19,7 @@ def last(live, recipe):
 @pytest.mark.parametrize("selection", ["mi", "mi-mm", "gain"])
 @pytest.mark.parametrize(("family", "params"), [("salr", {}), ("hsalr", {}), ("hsalr", {"grow": "strong"})])
 def test_it_keeps_the_tuples_that_a_fit_is_made_of(family, params, selection):
-    data = alrviz.load_demo("hidden-pair", 600)
+    data = alrviz.load_demo("twelve-bits", 600)
     recipe = alrviz.Recipe(family, order=2, keep=0.3, selection=selection, max_iter=1, **params)
     run = alrviz.Run(data, recipe)
     list(run.steps())
@@ -34,7 +34,7 @@ def test_it_keeps_the_tuples_that_a_fit_is_made_of(family, params, selection):
 
 
 def test_another_share_follows_from_the_scores_there_are(monkeypatch):
-    data, live = alrviz.load_demo("hidden-pair", 600), LiveSelection(alrviz.load_demo("hidden-pair", 600))
+    data, live = alrviz.load_demo("twelve-bits", 600), LiveSelection(alrviz.load_demo("twelve-bits", 600))
     first = alrviz.Recipe("hsalr", order=3, keep=0.3)
     last(live, first)
     monkeypatch.setattr(counted.InMemory, "tables", lambda *_: pytest.fail("counted again"))
@@ -55,7 +55,7 @@ def test_scores_come_before_all_are_there(monkeypatch):
 
 
 def test_what_tells_only_together_is_seen_by_the_gain_and_lost_from_below():
-    found = last(LiveSelection(alrviz.load_demo("hidden-pair")), alrviz.Recipe("hsalr", order=2, keep=0.25))
+    found = last(LiveSelection(alrviz.load_demo("twelve-bits")), alrviz.Recipe("hsalr", order=2, keep=0.25))
     (pair,) = np.flatnonzero(found.tells)
     assert found.name(found.all_tuples()[pair]) == "bit_7 + bit_11"
     assert found.gains.argmax() == pair
@@ -72,9 +72,9 @@ def test_a_column_of_one_level_tells_nothing_with_any_other():
 
 def test_more_tuples_than_can_follow_a_hand_are_looked_at_where_they_grow(monkeypatch):
     recipe = alrviz.Recipe("hsalr", order=2, keep=0.25)
-    all_scored = last(LiveSelection(alrviz.load_demo("hidden-pair", 600)), recipe)
+    all_scored = last(LiveSelection(alrviz.load_demo("twelve-bits", 600)), recipe)
     monkeypatch.setattr("alrviz.studies.protocols.live_selection.MOST", 20)
-    found = last(LiveSelection(alrviz.load_demo("hidden-pair", 600)), recipe)
+    found = last(LiveSelection(alrviz.load_demo("twelve-bits", 600)), recipe)
     assert found.mi is found.gains is None
     assert found.levels[-1].chosen == all_scored.levels[-1].chosen
 

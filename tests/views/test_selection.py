@@ -15,7 +15,7 @@ from tests.views.studied import until
 
 @pytest.fixture
 def view():
-    data = alrviz.load_demo("hidden-pair")
+    data = alrviz.load_demo("twelve-bits")
     made = alrviz.SelectionView(alrviz.choose_tuples(data, keeps=(0.25, 1.0), folds=2, n_jobs=1), keep=25)
     made.wait()
     yield made
@@ -30,7 +30,7 @@ def test_until_something_is_found_it_says_what_it_does(monkeypatch):
         yield from search(self, *given)
 
     monkeypatch.setattr(module.LiveSelection, "search", waits)
-    made = alrviz.SelectionView(alrviz.choose_tuples(alrviz.load_demo("hidden-pair"), folds=2, n_jobs=1))
+    made = alrviz.SelectionView(alrviz.choose_tuples(alrviz.load_demo("twelve-bits"), folds=2, n_jobs=1))
     assert "…" in made.found.object
     looked.set()
     made.wait()

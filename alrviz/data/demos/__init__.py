@@ -91,10 +91,10 @@ _DEMOS = {
     "xor": Demo(
         "XOR: two of four bits differ, 10 % noise; order 1 sees nothing, order 2 all.", "categorical", made.xor, 1000
     ),
-    "hidden-pair": Demo(
-        "Hidden pair: three of 12 bits tell each alone, two others only together; a search from below misses these.",
+    "twelve-bits": Demo(
+        "Twelve bits: some tell of the class each alone, some only together; a search from below misses these.",
         "categorical",
-        made.hidden_pair,
+        made.twelve_bits,
         4000,
     ),
     "tic-tac-toe": Demo(

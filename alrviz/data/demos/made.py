@@ -82,7 +82,7 @@ def xor(rows: int, rng: np.random.Generator) -> pd.DataFrame:
     return parity(rows, rng, relevant=2, columns=4, noise=0.1)
 
 
-def hidden_pair(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+def twelve_bits(rows: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return twelve random bits, three of which tell about the class each alone, and bits 7 and 11 only together."""
     bits = rng.integers(0, 2, (rows, 12))
     score = bits[:, :3] @ np.array([1.6, 1.2, 0.8]) + 2.4 * (bits[:, 6] ^ bits[:, 10]) - 3.0

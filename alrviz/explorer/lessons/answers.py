@@ -70,8 +70,10 @@ def check_column(page: str, name: str) -> None:
     if known is None or name in known or MORE.fullmatch(name):
         return
     near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-    raise AlrvizError(f"what runs on the page {page} has no column {name!r}; {hint}")
+    hint = f"did you mean {near[0]!r}? There are" if near else "there are"
+    raise AlrvizError(
+        f"what runs on the page {page} has no column {name!r}; {hint} {', '.join(known)} (docs/lessons.md has more)"
+    )
 
 
 @dataclass(frozen=True)

@@ -106,9 +106,10 @@ class Session(TableLoading):
     def apply(self, state: State, told: str = "") -> None:
         """Show what a link asks for; `told` is what is to be said of it.
 
-        In a session that shows something already, a table that stays is not opened again, and what runs is left to the
-        registry, as if the page had been loaded: nobody looks at it.
+        In a session that shows something already, a table that stays is not opened again. What runs there is stopped,
+        unless it was to go on or another screen has it: nobody would look at it, and what is run next would wait.
         """
+        before = self.entries
         shown, at_rest = self.state, self.dataset is not None and self.loading is None
         same = at_rest and all(getattr(state, name) == getattr(shown, name) for name in OF_TABLES)
         same = same and (self.own_choice or state.page == self.page)
@@ -118,6 +119,9 @@ class Session(TableLoading):
         self.fit = self.registry.find(state.fit, self.owner)
         self.studies.clear()
         self._find_race(state)
+        for entry in before:
+            if entry not in self.entries and not entry.screens:
+                self._put_away(entry)
         if not same:
             self.source = Source(kinds=dict(state.kinds), split=state.split)
             self.param.update(dataset=None, drawn=None, pending=None, wanted=None)

@@ -29,8 +29,8 @@ FIRST_DEMO, FIRST_ROWS = "led", 3_000
 # Pages with a demo set of their own.
 FIRST_DEMOS = {
     "convergence": FIRST_DEMO, "boundaries": "four-gaussians", "order": "monks-1", "path": "balance-scale",
-    "bias": "skewed", "compare": "monks-1", "selection": "hidden-pair",
-    "interactions": "hidden-pair",
+    "bias": "skewed", "compare": "monks-1", "selection": "twelve-bits",
+    "interactions": "twelve-bits",
 }  # fmt: skip
 MOST_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
 KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}

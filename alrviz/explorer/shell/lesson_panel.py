@@ -27,6 +27,7 @@ from alrviz.views.core.style import safe
 
 LOCKED = "Run is free when the lesson's question is answered."
 _RUN = "Now press Run, and watch."
+_MORE = "One question more before Run: press Next."
 _OPENING = "The table is being opened; Run is free in a moment."
 _log = logging.getLogger(__name__)
 
@@ -184,6 +185,8 @@ class LessonPanel(JSComponent):
         told = ""
         if self._problem:
             told = f"<span class='bad'>{safe(self._problem, 600)}</span>"
+        elif locked and step.ask is not None and self.said(step.ask) is not None:
+            told = _MORE
         elif step.run and not locked and not done:
             told = _RUN if self.session.dataset is not None and self.session.loading is None else _OPENING
         minutes = f" · about {self.lesson.minutes} minutes" if at == 1 else ""

@@ -113,21 +113,22 @@ class Shell:
     def open_place(self, search: str) -> None:
         """Show what a link asks for as if it had been loaded, in this session: its page is built anew.
 
-        Of what the page had before nothing is left over; header, lesson and class stay as they are.
+        Of what the pages had before nothing is left over; header, lesson and class stay as they are.
         """
         lesson = None if self.lesson is None else self.lesson.lesson
         state, told, _ = opened(search, self._classes, lesson)
         slug = state.page if state.page in self.pages else self._first
         with pn.io.hold():
             self._leave_for(slug)  # nothing is shown while the session's parameters change
-            self._close(slug)
+            anew = {slug, *self._views}
+            for one in anew:
+                self._close(one)
             returns, self._returns = self._returns, True  # nor is a link written of some of them
             try:
                 self.session.apply(state, told)
             finally:
                 self._returns = returns
-            cls = next(one for one in self._classes if one.slug == slug)
-            self.pages[slug] = cls(self.session)
+            self.pages |= {cls.slug: cls(self.session) for cls in self._classes if cls.slug in anew}
             self._asked = "another"
             self.show_page()
             self.write_link()

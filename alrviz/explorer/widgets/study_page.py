@@ -338,12 +338,14 @@ class StudyPage:
         if seen:
             self.seek_on(dataset)
         elif self.front and self.study_view.study is None:
+            self.study_view.coming = True
             self.study_view.tell(READING)
 
     def seek_on(self, dataset: "Dataset | None") -> None:
         """Learn what is known of what is set on the session's table."""
         if dataset is None:
             say(self.prices, WAITING)
+            self._not_coming()
             self.study_view.tell(WAITING)
         else:
             self.seek((dataset.hash, self.spec, self.session.seed), self.spec.learn(dataset, self.session))
@@ -353,9 +355,11 @@ class StudyPage:
         if sought == self._sought:
             self.tasks.withdraw("study")
             return
-        self._sought, self.known = sought, None
         view = self.study_view
-        view.param.update(ready=False, outdated=view.study is not None)
+        if self._sought is not None:  # a press is of what was set then, or waits for its table
+            view.forget_press()
+        self._sought, self.known = sought, None
+        view.param.update(ready=False, coming=True, outdated=view.study is not None)
         if view.study is None:
             view.tell("<span class='quiet'>Being priced …</span>")
         self._learn()
@@ -364,12 +368,18 @@ class StudyPage:
             lambda: say(self.time, f"<span class='quiet'>{safe(self._doing, 120)} …</span>"),
         )  # fmt: skip
 
+    def _not_coming(self) -> None:
+        """Nothing that Run may start is on its way."""
+        self.study_view.forget_press()
+        self.study_view.coming = False
+
     def tell(self, doing: str) -> None:
         """Say what the thread is at."""
         self._doing = doing
 
     def _failed(self, error: Exception) -> None:
         self._sought = None
+        self._not_coming()
         say(self.time, "")
         if self.study_view.study is None:
             self.study_view.tell_none()
@@ -388,6 +398,7 @@ class StudyPage:
         shown = view.study
         busy = shown is not None and shown.phase in ("running", "queued")
         if known.study is None:
+            self._not_coming()
             if not busy:
                 view.watch(None)
                 why = "; ".join(known.left_out) or "nothing is chosen"
@@ -399,8 +410,10 @@ class StudyPage:
                 view.watch(found if found is not None else known.study)
                 if found is not None:
                     self.keep.value = found.entry.keep
-            view.ready = True
-            if self._opening and view.study.phase == "waiting" and known.seconds <= self.at_once:
+            view.param.update(ready=True, coming=False)
+            if view.waits:
+                view.press_again()
+            elif self._opening and view.study.phase == "waiting" and known.seconds <= self.at_once:
                 view.press_run()
         self._opening = False
         self._learn()

@@ -169,7 +169,7 @@ class InteractionsView(StudyView, RowSettings):
         else:
             self.lines = self._given.importance()
             self.body.visible = True
-            self._draw(self._given, "of a model of yours: no refits, so no bands")
+            self._draw(self._given, "of a model of yours: no whiskers, for it is not refitted")
             self._numbers.refresh()
 
     @property
@@ -187,14 +187,20 @@ class InteractionsView(StudyView, RowSettings):
         found = self.found
         self.body.visible = found is not None
         if found is None:
-            said = "Press Run: the model is fitted, taken apart, and refitted with other row weights for the bands."
+            said = "Press Run: the model is fitted, taken apart, and refitted with other row weights for the whiskers."
             lost = study.frame()
             if len(lost) and "sentence" in lost:
                 said = safe(lost["sentence"].iloc[0], 600)
             self.tell(f"<span class='quiet'>{said}</span>")
             return
         done, total = study.progress.done - 1, study.progress.total - 1
-        bands = f"whiskers: 90 % of {done} refits" if done > 1 else "no bands yet" if total else "no refits, no bands"
+        bands = (
+            f"whiskers: 90 % of {done} refits"
+            if done > 1
+            else "no whiskers yet"
+            if total
+            else "no whiskers: nothing was refitted"
+        )
         self._draw(found, bands)
 
     def _draw(self, found: Interactions, bands: str) -> None:

@@ -83,7 +83,8 @@ class PathView(StudyView):
 
     def build(self) -> None:
         """Make the panes and the layout."""
-        self.losses, self.weights = LiveFigure("alrviz-path"), LiveFigure("alrviz-path-weights")
+        self.losses = LiveFigure("alrviz-path", resized=self.redraw)
+        self.weights = LiveFigure("alrviz-path-weights")
         self.sentence = html(min_height=52, margin=(0, 0, 4, 0))
         self.body = pn.Row(self._losses(), self._weights(), sizing_mode="stretch_width", margin=(0, 0, 6, 0))
         self._numbers = Numbers(self._saves(), self.of_study(lambda study: numbers_html(study, self.lines)))
@@ -105,7 +106,7 @@ class PathView(StudyView):
         place = {"padding-left": f"calc({LEFT - _THUMB}px + {inside} * {AIR})",
                  "width": f"calc({LEFT + _THUMB}px + {inside} * {1 - LABELS})"}  # fmt: skip
         return pn.Column(
-            pn.Row(self._measures, legend, margin=(0, 0, 2, 0)), as_high(self.losses.pane, self._height[0], 304),
+            pn.FlexBox(self._measures, legend, margin=(0, 0, 2, 0)), as_high(self.losses.pane, self._height[0], 304),
             pn.Column(self.slider.panel, styles=place, margin=0), sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -156,7 +157,8 @@ class PathView(StudyView):
         best = {one.racer: one.alpha for one in self.readings}
         paths, beside = named(study)
         self.losses.show(
-            drawn.losses(self.lines, paths, beside, alphas_of(study), self.measure, best, dark=self.dark),
+            drawn.losses(self.lines, paths, beside, alphas_of(study), self.measure, best, dark=self.dark,
+                         **({} if self.losses.size is None else {"width": self.losses.size[0]})),
             of=study,
         )  # fmt: skip
         self.tell(sentence_html(study, sentence(study, self.measure)))
@@ -275,8 +277,11 @@ def named(study: "Study") -> tuple[list[Named], list[Named]]:
     beside = []
     for k in range(len(names), len(study.recipes)):
         recipe = study.recipes[k]
-        text = generative_name(recipe) if recipe.solver == "none" else f"{recipe.family}, unregularised"
-        beside.append(Named(text + (f" n={recipe.params['order']}" if len(orders) > 1 else ""), recipe.label, k))
+        searched = recipe.solver != "none"
+        text = f"{recipe.family}, unregularised" if searched else generative_name(recipe)
+        order = f" n={recipe.params['order']}" if len(orders) > 1 else ""
+        short = f"{recipe.family} \N{GREEK SMALL LETTER ALPHA}=0{order}" if searched else ""
+        beside.append(Named(text + order, recipe.label, k, short))
     return paths, beside
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _RUN = "Run (space)"
 _RESUME = "Resume: what is finished is kept (space)"
+_WAITS = "<p class='quiet'>It runs as soon as its price is known.</p>"
 _BAR = """
 .bar { height: 8px; border-radius: 4px; background: var(--alrviz-line, rgba(128,128,128,.3)); overflow: hidden; }
 .bar b { display: block; height: 8px; background: var(--alrviz-accent, #4a4896); }
@@ -51,19 +52,20 @@ class StudyBar:
         self.panel = pn.Row(self.run, self.stop, self.redo, self.told, sizing_mode="stretch_width", margin=0)
         self.panel.css_classes = ["alrviz-run"]
 
-    def show(self, study: "Study | None", *, outdated: bool, may_run: bool) -> None:
+    def show(self, study: "Study | None", *, outdated: bool, may_run: bool, waits: bool = False) -> None:
         """Bring the row up to date; only what differs reaches the browser."""
         phase = "waiting" if study is None else study.phase
         under_way = phase in ("running", "queued")
         goes_on = not outdated and phase in ("stopped", "failed")
         done = not outdated and phase == "done"
         label, hint = ("Resume", _RESUME) if goes_on else ("Run", _RUN)
-        disabled = not may_run or (not outdated and under_way) or done
+        disabled = not may_run or waits or (not outdated and under_way) or done
         change(self.run, label=label, description=hint, disabled=disabled)
-        change(self.stop, disabled=not under_way)
+        change(self.stop, disabled=not under_way and not waits)
         failed = 0 if study is None else study.progress.failed
         change(self.redo, visible=bool(failed) and not under_way and not outdated)
-        say(self.told, "" if study is None else progress_html(study, outdated))
+        told = "" if study is None else progress_html(study, outdated)
+        say(self.told, _WAITS if waits else told)
 
 
 def progress_html(study: "Study", outdated: bool = False) -> str:

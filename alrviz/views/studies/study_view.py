@@ -43,6 +43,7 @@ class StudyView(NotebookViewer):
     dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the study shown.")
     ready = param.Boolean(default=True, doc="Whether Run may be pressed.")
+    coming = param.Boolean(default=False, doc="Whether Run will be ready soon: a press is kept until then.")
 
     def __init__(
         self,
@@ -58,13 +59,14 @@ class StudyView(NotebookViewer):
         self._height = height or self.HEIGHT
         self._again = again
         self._wake = wake or self._pumped(self.pump, TICK)
+        self.waits = False  # whether Run was pressed before it was ready
         self.drawn: Any = None  # what the pictures show: phase and cells done
         self.lines: Any = None  # the summary of the study, as it was drawn last
         self._ticks = 0
         self._rest_until = 0.0
         self.bar = StudyBar(self.press_run, self.press_stop, self.press_redo)
         self.build()
-        self.param.watch(lambda *_: self.refresh(), ["outdated", "ready"])
+        self.param.watch(lambda *_: self.refresh(), ["outdated", "ready", "coming"])
         self.param.watch(lambda _: self.redraw(), "dark")
         self.refresh()
 
@@ -139,7 +141,12 @@ class StudyView(NotebookViewer):
         self._wake()
 
     def press_run(self) -> None:
-        """Run, or go on with what is finished kept."""
+        """Run, or go on with what is finished kept; before Run is ready the press is kept for `press_again`."""
+        if self.coming and not self.ready:
+            self.waits = True
+            self.refresh()
+            return
+        self.waits = False
         study = self.study if self._again is None else self._again()
         if study is not None:
             self.study, self.outdated = study, False
@@ -148,9 +155,23 @@ class StudyView(NotebookViewer):
             self._wake()
 
     def press_stop(self) -> None:
-        """Stop: no later cell appears."""
+        """Stop: no later cell appears, and a press that waits is given up."""
+        if self.waits:
+            self.forget_press()
+            return
         if self.study is not None:
             self.study.stop()
+            self.refresh()
+
+    def press_again(self) -> None:
+        """Carry out the press of Run that waits."""
+        if self.waits:
+            self.press_run()
+
+    def forget_press(self) -> None:
+        """Give up the press of Run that waits."""
+        if self.waits:
+            self.waits = False
             self.refresh()
 
     def press_redo(self) -> None:
@@ -179,7 +200,8 @@ class StudyView(NotebookViewer):
         """Bring everything up to date: the pictures only where there is more to see."""
         study = self.study
         with pn.io.hold():
-            self.bar.show(study, outdated=self.outdated, may_run=self.ready and (study or self._again) is not None)
+            may_run = (self.ready or self.coming) and (study or self._again) is not None
+            self.bar.show(study, outdated=self.outdated, may_run=may_run, waits=self.waits)
             self.fade()  # at once, also while pictures rest
             seen = (None if study is None else (study.phase, study.progress.done), self.outdated)
             begun = time.monotonic()

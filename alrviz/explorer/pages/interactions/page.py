@@ -40,7 +40,7 @@ FILE_TOLD = (
     "A model saved as a zip by save_model, or on this server by 'Export model'. It stays in this server's memory."
 )
 FILE_ABOUT = """Drop a model that was saved as a zip, by `save_model` or by *Export model*: it is taken apart under the
-rows of the table above, which must have its columns and its class. Without refits it has no bands."""
+rows of the table above, which must have its columns and its class. Without refits it has no whiskers."""
 REFITS = {"0": 0, "10": 10, "30": 30, "100": 100}
 HOLDOUT = 0.3
 
