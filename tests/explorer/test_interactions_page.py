@@ -56,3 +56,58 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     page.session.tables.limits = limits
     view.press_stop()
     page.close()
+
+
+def packed(model, data):
+    file = io.BytesIO()
+    alrviz.save_model(model.fit(data.X, data.y), file, dataset=data)
+    return file.getvalue()
+
+
+def test_of_models_dropped_one_after_the_other_only_what_is_shown_takes_room():
+    page = opened(InteractionsPage, "?page=interactions&data=monks-1&refits=0")
+    view, tables = page.study_view, page.session.tables
+    until_study(page, lambda: len(view.table))
+    data = page.session.dataset
+    first, second = (packed(alrviz.LRClassifier(order=n), data) for n in (1, 2))
+
+    page._dropped("first.zip", first)
+    until_study(page, lambda: page.back.visible)
+    shown = tables.bytes
+    page._dropped("second.zip", second)  # replaced before it is there
+    page._dropped("third.zip", second)
+    until_study(page, lambda: "third.zip" in page.said.object and page.back.visible and len(view.found.names) > 6)
+    assert tables.bytes == view.found.nbytes > shown
+
+    page._dropped("fourth.zip", first)
+    page.back.clicks += 1
+    assert not page.back.visible
+    until_study(page, lambda: page.back.visible)
+    assert tables.bytes == view.found.nbytes, "what was coming when another was left has its room still"
+
+    kept, limits = tables.bytes, tables.limits
+    page._dropped("fifth.zip", second)
+    tables.limits = replace(limits, uploads=10)
+    until_study(page, lambda: "no room" in page.said.object)
+    assert tables.bytes == kept == view.found.nbytes
+    tables.limits = limits
+
+    page._dropped("sixth.zip", second)
+    assert tables.bytes > kept
+    page.close()
+    assert tables.bytes == 0
+
+
+def test_a_model_that_gives_way_to_a_study_that_is_run_leaves_the_memory():
+    page = opened(InteractionsPage, "?page=interactions&data=monks-1&refits=0")
+    view = page.study_view
+    until_study(page, lambda: len(view.table))
+    data = page.session.dataset
+    page._dropped("mine.zip", packed(alrviz.LRClassifier(), data))
+    until_study(page, lambda: page.back.visible)
+    view.press_run()
+    until_study(page, lambda: not page.back.visible)
+    assert page.session.tables.bytes == 0
+    assert "mine.zip" not in page.said.object
+    view.press_stop()
+    page.close()

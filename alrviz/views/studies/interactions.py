@@ -173,6 +173,11 @@ class InteractionsView(StudyView, RowSettings):
             self._numbers.refresh()
 
     @property
+    def given(self) -> bool:
+        """Whether what is shown is a model that was there already, of no study."""
+        return self._given is not None
+
+    @property
     def found(self) -> Interactions | None:
         """The effects that are shown."""
         return self._given or getattr(self.study, "interactions", None)

@@ -72,6 +72,12 @@ def _unpacked(data: bytes) -> int:
         return len(data)
 
 
+def _release(*rooms: UploadClaim | None) -> None:
+    for room in rooms:
+        if room is not None:
+            room.release()
+
+
 def _family(spec: "InteractionsSpec", family: str) -> "InteractionsSpec":
     before = spec.recipe
     taken = {name: before.params[name] for name in ("order", "alpha") if name in before.params}
@@ -151,7 +157,9 @@ class InteractionsPage(StudyPage):
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
     _arrival: IncomingFile | None = None
-    _held: UploadClaim | None = None  # what the model that was opened, or is being opened, takes of the server's memory
+    # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.
+    _shown_room: UploadClaim | None = None
+    _coming_room: UploadClaim | None = None
 
     def build(self) -> None:
         """Make what is shown, and the part that takes a model file."""
@@ -160,7 +168,7 @@ class InteractionsPage(StudyPage):
             self.session.registry.limits.bytes, self._begin, self._dropped, self._refused, FILE_WORDS, FILE_TOLD,
             width=400, margin=(0, 16, 8, 0),
         )  # fmt: skip
-        self.back = button("Back to the recipe", lambda: self._learned(self.known), icon="undo", visible=False)
+        self.back = button("Back to the recipe", self._leave_file, icon="undo", visible=False)
         self.said = html(text=rich(FILE_ABOUT))
         self.file = Collapsible(
             "Your own model: open a file", self.said,
@@ -178,15 +186,14 @@ class InteractionsPage(StudyPage):
     def _dropped(self, name: str, data: bytes) -> None:
         """Take the model of a file apart, on the table that is chosen."""
         dataset, name = self.session.dataset, safe_name(name)
-        held = self.session.tables.claim(self.session.owner)
+        room = self.session.tables.claim(self.session.owner)
         try:
-            held.resize(_unpacked(data))
+            room.resize(_unpacked(data))
         except TableError as error:
             self._refused(error)
             return
-        before, self._held = self._held, held
-        if before is not None and not self.back.visible:  # one that was still being opened
-            before.release()
+        _release(self._coming_room)  # of one that was still being opened: its work is replaced
+        self._coming_room = room
         say(self.said, f"<p class='quiet'>{safe(name, 60)} is taken apart &hellip;</p>")
 
         def work(stop: StopToken) -> Interactions:
@@ -197,9 +204,13 @@ class InteractionsPage(StudyPage):
             return found
 
         def done(found: Interactions) -> None:
-            if before is not None:
-                before.release()
-            held.resize(found.nbytes)
+            try:
+                room.resize(found.nbytes)
+            except TableError as error:
+                failed(error)
+                return
+            _release(self._shown_room)
+            self._shown_room, self._coming_room = room, None
             of = f"{safe(name, 60)} on {safe(dataset.name if dataset else '', 60)}"
             say(self.said, f"<p>Shown is the model of <b>{of}</b>, {found.encoded.n_rows:,} rows.</p>")
             about = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
@@ -208,8 +219,8 @@ class InteractionsPage(StudyPage):
             self._learn()
 
         def failed(error: Exception) -> None:
-            held.release()
-            self._held = before if self.back.visible else None
+            _release(room)
+            self._coming_room = None
             self._refused(error)
 
         self.tasks.start("model file", work, done, failed)
@@ -219,29 +230,30 @@ class InteractionsPage(StudyPage):
         text = for_page(error) if known else f"{type(error).__name__}: {error}"
         say(self.said, f"<p class='bad'>The model cannot be taken apart: {safe(text, 600)}</p>")
 
-    def _learned(self, known: Any) -> None:
-        super()._learned(known)
-        if self.back.visible:  # what is set has taken the place of the file's model
+    def learned(self) -> None:
+        """Where the recipe's study has taken the place of a file's model, that leaves the memory."""
+        if self.back.visible and not self.study_view.given:
             self.back.visible = False
-            self._release()
+            _release(self._shown_room)
+            self._shown_room = None
             say(self.said, rich(FILE_ABOUT))
+
+    def _leave_file(self) -> None:
+        if self.known is not None:  # else it follows when that is known
+            self._learned(self.known)
 
     def pump(self) -> bool:
         """Take over what threads have finished, and what comes of a file; returns whether there may be more."""
         coming = self._arrival is not None and self._arrival.poll()
+        self.learned()
         return super().pump() or coming
 
     def close(self) -> None:
         """End the threads' work, and a file that still comes."""
         if self._arrival is not None:
             self._arrival.cancel()
-        self._release()
+        _release(self._shown_room, self._coming_room)
         super().close()
-
-    def _release(self) -> None:
-        if self._held is not None:
-            self._held.release()
-            self._held = None
 
     def price_line(self, known: Costs) -> str:
         """Return the time alone: the menus leave no more room."""
