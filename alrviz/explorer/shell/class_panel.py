@@ -179,7 +179,7 @@ class ClassPanel:
             one.margin = (0, 8, 8, 0)
         self.panel[:] = [
             pn.Column(
-                self._head, pn.Row(wall, csv, margin=(8, 0)), self._answers,
+                self._head, pn.Row(wall, csv, margin=(8, 0), css_classes=["alrviz-class-tools"]), self._answers,
                 pn.FlexBox(self._close, self._show, self._again, self._next, self._of_lesson, margin=0), self._own,
                 self._keep, self._lock, self._end, sizing_mode="stretch_width", margin=0, styles=CARD,
             )

@@ -230,7 +230,8 @@ class ClassCode(Answer):
             f"<p role=alert>{escape(wrong)}</p><form><label>The six letters on the wall<br><input name=code autofocus "
             "required autocapitalize=characters autocomplete=off spellcheck=false maxlength=20 style='font:600 2rem "
             "ui-monospace,monospace;width:9em;max-width:100%;letter-spacing:.15em;text-transform:uppercase'></label> "
-            "<p><button style='font:inherit;font-weight:600;min-height:48px;padding:0 2em'>Join</button></p></form>",
+            "<p><button style='font:inherit;font-weight:600;min-height:48px;padding:0 2em;border:0;border-radius:8px;"
+            "background:#5b3db8;color:#fff'>Join</button></p></form>",
         )
 
 
