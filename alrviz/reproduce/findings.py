@@ -281,6 +281,11 @@ class Finding:
     deciding: int = 1
     below: str = ""
 
+    @property
+    def timed(self) -> bool:
+        """Whether it tells seconds, which differ from run to run."""
+        return "_seconds" in repr(self.lines)
+
     def told(self, figures: Mapping[Line, Figures], folder: str) -> str:
         """Return the sentence with its figures and a link to each item; "" where a line has no figures yet."""
         if any(line not in figures for line in self.lines):

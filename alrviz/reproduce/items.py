@@ -21,7 +21,7 @@ from alrviz.reproduce.item import Item
 from alrviz.reproduce.judge import DIFFERS, NOT_RUN, judge_mean
 from alrviz.reproduce.kept import Progress
 from alrviz.reproduce.limit_studies import LIMIT_STUDIES, limit_rows
-from alrviz.reproduce.methods import HELD_BACK, METHODS
+from alrviz.reproduce.methods import HELD_BACK, METHODS, OF_LEVELS, OTHERWISE
 from alrviz.reproduce.over_sets import Stage, set_rows, staged_rows
 from alrviz.reproduce.pair_items import PAIR_CLAIMS
 from alrviz.reproduce.racers import (
@@ -47,6 +47,7 @@ from alrviz.reproduce.sets import (
     MIXED_SETS,
     NOT_HELD,
     NUMERIC_SETS,
+    OTHERWISE_SETS,
     SELECTION_SETS,
     BenchmarkSet,
     spread,
@@ -225,6 +226,15 @@ def _splits(
     return split_rows(sets, methods, settings, QUICK_SPLITS if settings.quick else splits)
 
 
+def _otherwise(settings: Settings) -> Progress:
+    """What might bring [DLR]'s figures; where all columns are numeric without what is about levels."""
+    for one in OTHERWISE_SETS:
+        kinds = set() if one.missing(settings.folder) else set(one.read(settings.folder).kinds.values())
+        alone = kinds <= {"numeric", "ignore"}
+        methods = tuple(name for name in OTHERWISE if not (alone and name in OF_LEVELS))
+        yield from _splits((one,), methods, settings, 10)
+
+
 def _growth(settings: Settings) -> Progress:
     return growth_rows(settings, SIZES[:4] if settings.quick else SIZES)
 
@@ -316,6 +326,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
         "dlr-mixed": partial(_splits, MIXED_SETS, tuple(METHODS)),
         "dlr-clinical": partial(_splits, CLINICAL_SETS, CLINICAL, splits=30),
         "dlr-growth": _growth,
+        "dlr-otherwise": _otherwise,
         "dlr-held-back": partial(_splits, HELD_BACK_SETS, tuple(HELD_BACK), splits=30),
     }
 )

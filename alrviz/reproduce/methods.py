@@ -1,6 +1,6 @@
 """The methods of [DLR]'s tables, and those beside them: how each is made, and what it chooses on held-out rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OrdinalEncoder
 
 from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.peers import PEERS, make_peer, numbers_of
@@ -17,12 +18,16 @@ Grid = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class Method:
-    """One method: its name, its label in pictures, how to make it, and the grid it chooses from (empty: nothing)."""
+    """One method: its name, its label in pictures, how to make it, and the grid it chooses from (empty: nothing).
+
+    by_class: its AUC is that of the classes that it gives, not of what ranks the rows.
+    """
 
     name: str
     label: str
     build: Callable[[], Any] = field(repr=False)
     grid: Grid = field(repr=False)
+    by_class: bool = False
 
 
 def _peer(name: str) -> Method:
@@ -72,3 +77,62 @@ HELD_BACK: Mapping[str, Method] = MappingProxyType(
         for alpha in (0.0, 0.1, 1.0, 10.0, 100.0)
     }
 )
+
+
+# -- Otherwise: what might bring the printed figures, tried one by one -------------------------------------------------
+_RIVALS = ("klr-poly", "klr-rbf", "svm-poly", "svm-rbf", "lssvm-poly", "lssvm-rbf")
+_RAW = {"columns__numeric__standardscaler": "passthrough"}
+_CODES = {"columns__levels": OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)}
+_NO_PENALTY: Mapping[str, Any] = {"model__C": np.inf}
+_WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {  # of rivals: settings, and whether its AUC is of its classes
+    "as it comes": ({}, False),
+    "not standardised": (_RAW, False),
+    "a number a level": (_CODES, False),
+    "AUC of its classes": ({}, True),
+}
+_LR_WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
+    "with C = 1": ({"model__C": 1.0}, False),
+    "with C = 0.01": ({"model__C": 0.01}, False),
+    "without a constant": ({**_NO_PENALTY, "model__fit_intercept": False}, False),
+    "a number a level": ({**_NO_PENALTY, **_CODES}, False),
+    "a number a level, without a constant": ({**_NO_PENALTY, **_CODES, "model__fit_intercept": False}, False),
+    "AUC of its classes": (_NO_PENALTY, True),
+}
+
+
+def _so(peer: str, settings: Mapping[str, Any]) -> Any:
+    return make_peer(peer).set_params(**settings)
+
+
+def _leveled(alpha: float) -> Pipeline:
+    return Pipeline([("columns", numbers_of()), ("model", _silverman(alpha))])
+
+
+def _by_algorithm_1(alpha: float) -> DLRClassifier:
+    return DLRClassifier(bandwidth="paper", alpha=alpha, random_state=0, n_jobs=1)
+
+
+def _tried() -> Iterator[tuple[str, str, Callable[[], Any], bool]]:
+    """Method of the paper, how it is otherwise, what makes it, whether its AUC is of its classes."""
+    for peer, ways in (("lr", _LR_WAYS), *((name, _WAYS) for name in _RIVALS)):
+        for how, (settings, by_class) in ways.items():
+            yield peer, how, partial(_so, peer, settings), by_class
+    for alpha in (0.1, 1.0, 10.0, 100.0):
+        yield "dlr", f"with alpha {alpha:g}", partial(_silverman, alpha), False
+        yield "dlr", f"a column a level, alpha {alpha:g}", partial(_leveled, alpha), False
+    for alpha in (1.0, 10.0):
+        yield "dlr-h", f"with alpha {alpha:g}", partial(_by_algorithm_1, alpha), False
+    yield "dlr", "a column a level", partial(_leveled, 0.0), False
+    yield "dlr", "a column a level, AUC of its classes", partial(_leveled, 0.0), True
+
+
+# By "method, how": the first part is the paper's method whose printed figures it might bring.
+OTHERWISE: Mapping[str, Method] = MappingProxyType(
+    {
+        f"{name}, {how}": Method(f"{name}, {how}", f"{name}, {how}", build, {}, by_class)
+        for name, how, build, by_class in _tried()
+    }
+)
+# Of them what is the same where all columns are numeric.
+OF_LEVELS = tuple(name for name in OTHERWISE if "a level" in name and not name.endswith("classes"))
+EVERY: Mapping[str, Method] = MappingProxyType({**METHODS, **HELD_BACK, **OTHERWISE})

@@ -13,7 +13,7 @@ import pandas as pd
 from alrviz import __version__
 from alrviz.reproduce.drawing import WIDTH, dots, lines
 from alrviz.reproduce.item import Item
-from alrviz.reproduce.methods import HELD_BACK, METHODS
+from alrviz.reproduce.methods import EVERY
 from alrviz.reproduce.panels import curves, maps, scatter
 from alrviz.reproduce.svg import page, text
 from alrviz.reproduce.toy import EDGE
@@ -29,7 +29,7 @@ def _maps(points: pd.DataFrame, title: str) -> str:
     return maps(points.to_dict("records"), title, EDGE)
 
 
-_LABELS = {name: method.label for name, method in {**METHODS, **HELD_BACK}.items()}
+_LABELS = {name: method.label for name, method in EVERY.items()}
 # By `Item.picture`: from what it shows and the title to SVG.
 PICTURES: Mapping[str, Callable[[pd.DataFrame, str], str]] = MappingProxyType(
     {

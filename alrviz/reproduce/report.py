@@ -127,18 +127,23 @@ def _read(file: Path) -> pd.DataFrame:
 
 
 def front(found: Sequence[Reproduced], folder: Path, note: str = "") -> str:
-    """Return the first page: what was run, how it is judged, the findings."""
+    """Return the first page: what was run, how it is judged, the findings; with a note, a sample's: without seconds."""
     tables = {one.item.name: one.table for one in found} | {SETS: _sets_kept(folder)}
-    figures = figures_of(FINDINGS, tables)
+    # Two runs of a sample are to write the same page; p of seconds would move the others' by Holm's correction.
+    findings = [finding for finding in FINDINGS if not (note and finding.timed)]
+    figures = figures_of(findings, tables)
     told: dict[Group, list[str]] = {group: [] for group in Group}
-    for finding in FINDINGS:
+    for finding in findings:
         if sentence := finding.told(figures, folder.name):
             told[finding.group(figures)].append(f"- {sentence}")
     if others := _also_differ(found, folder.name):
         told[Group.FALLS].append(others)
     tests = sum(one.raw is not None for one in figures.values())
     lines = ["# The papers' tables, figures and claims, reproduced", ""] + ([note, ""] if note else [])
-    lines += [*_what_was_run(tables[SETS]), _JUDGED.format(tests=tests, items=f"{folder.name}/{ITEMS}")]
+    lines += [
+        *_what_was_run(tables[SETS], sample=bool(note)),
+        _JUDGED.format(tests=tests, items=f"{folder.name}/{ITEMS}"),
+    ]
     for group, sentences in told.items():
         if sentences:
             lines += ["", f"## {group.value}", "", *sentences]
@@ -152,20 +157,24 @@ def _sets_kept(folder: Path) -> pd.DataFrame:
     return rows if {"rows", "rounds", "error"} <= set(rows) else pd.DataFrame()
 
 
-def _what_was_run(rows: pd.DataFrame) -> Iterator[str]:
-    """On which sets the figures of order 2 are, and what has not been run."""
+def _what_was_run(rows: pd.DataFrame, sample: bool = False) -> Iterator[str]:
+    """On which sets the figures of order 2 are, and, but for a sample, what has not been run."""
     if not len(rows):
         return
     own = rows[(rows["method"] == "alr2 paper") & rows["error"].notna()]
     little, big = (own[own["group"] == group] for group in ("little", "big"))
     sizes = little["rows"]
+    which = "tables that come with the package" if sample else f"of {len(LITTLE_SETS)} sets that the papers call little"
     held = f"{_listed(big['set'])} {'has' if len(big) == 1 else 'have'}" if len(big) else "none has"
     so_few = f", {_rounds(big)}: so few decide" if len(big) else ": there is"
+    big_ones = (
+        f" **Of the {len(BIG_SETS)} big sets {held} been fitted at order 2**{so_few} nothing of what [ALR] says of big "
+        "data."
+    )
     yield (
-        f"**What was run:** orders 1 and 2 on {len(little)} of {len(LITTLE_SETS)} sets that the papers call little, "
-        f"{sizes.min():,.0f} to {sizes.max():,.0f} rows, {(sizes < 1000).sum()} of them under 1,000, in "
-        f"{_rounds(little)} cross-validation (the papers: 5 or 20 x 2). **Of the {len(BIG_SETS)} big sets {held} been "
-        f"fitted at order 2**{so_few} nothing of what [ALR] says of big data."
+        f"**What was run:** orders 1 and 2 on {len(little)} {which}, {sizes.min():,.0f} to {sizes.max():,.0f} rows, "
+        f"{(sizes < 1000).sum()} of them under 1,000, in {_rounds(little)} cross-validation (the papers: 5 or 20 x 2)."
+        f"{'' if sample else big_ones}"
     )
     yield ""
 

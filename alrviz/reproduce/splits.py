@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from alrviz.errors import AlrvizError
 from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
-from alrviz.reproduce.methods import HELD_BACK, METHODS, Grid
+from alrviz.reproduce.methods import EVERY, Grid
 from alrviz.reproduce.sets import BenchmarkSet
 from alrviz.reproduce.settings import Settings
 
@@ -72,7 +72,7 @@ def measured(
 
 
 def _figures(name: str, X: pd.DataFrame, y: np.ndarray, train: np.ndarray, test: np.ndarray, split: int) -> Row:
-    method = METHODS.get(name) or HELD_BACK[name]
+    method = EVERY[name]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -85,6 +85,8 @@ def _figures(name: str, X: pd.DataFrame, y: np.ndarray, train: np.ndarray, test:
             scores = scores_of(model, X.iloc[test])
             classified = time.perf_counter()
             predicted = model.predict(X.iloc[test])
+            if method.by_class:
+                scores = (predicted == model.classes_[-1]).astype(float)
         except (AlrvizError, ValueError, np.linalg.LinAlgError) as error:
             return {"failed": f"{type(error).__name__}: {error}"}
     truth = y[test]

@@ -40,7 +40,7 @@ def test_the_list_is_all_that_the_papers_have():
     expected += ["salr-t2", "salr-t3", *(f"salr-f{k}" for k in range(2, 8)), "salr-4"] + [
         f"dlr-t{k}" for k in range(1, 8)
     ]
-    expected += [f"dlr-f{k}" for k in range(2, 7)] + ["dlr-5", "elr-f1"] + [f"c{k}" for k in range(1, 21)]
+    expected += [f"dlr-f{k}" for k in range(2, 7)] + ["dlr-5", "dlr-5.1", "elr-f1"] + [f"c{k}" for k in range(1, 21)]
     assert list(ITEMS) == expected
 
 
@@ -63,6 +63,23 @@ def test_an_item_without_any_figure_says_so(name):
     nothing = item.table(pd.DataFrame(columns=["set", "method"]))
     assert set(nothing["verdict"]) <= {"not run", ""}
     assert item.seen(nothing)
+
+
+def test_what_was_tried_otherwise_stands_beside_the_figure_of_its_method():
+    names = {"lr, with C = 1": (93.9, 0.5), "lr, AUC of its classes": (93.9, 0.9923), "dlr, with alpha 1": (90.0, 0.9)}
+    names["klr-rbf, a number a level"] = (float("nan"), float("nan"))
+    about = {"set": "wdbc", "paper_set": "Wisconsin breast cancer"}
+    rows = [about | {"method": n, "accuracy": a, "auc": b} for n, (a, b) in names.items() for _ in range(3)]
+    table = ITEMS["dlr-5.1"].table(pd.DataFrame(rows))
+    told = {(row["quantity"], row["method"]): (row["paper"], row["reason"]) for row in table.to_dict("records")}
+    assert told == {
+        ("accuracy", "lr, with C = 1"): (93.9, "would agree"),
+        ("accuracy", "dlr, with alpha 1"): (96.5, ""),
+        ("auc", "lr, with C = 1"): (0.9923, ""),
+        ("auc", "lr, AUC of its classes"): (0.9923, "would agree"),
+        ("auc", "dlr, with alpha 1"): (0.996, ""),
+    }, "without the accuracy of what has its AUC of its classes, and what has no figures"
+    assert ITEMS["dlr-5.1"].seen(table).startswith("with C = 1: 1 of 2; with alpha 1: 0 of 2; AUC of its classes: 1")
 
 
 def test_a_name_that_is_not_there():

@@ -141,6 +141,31 @@ def test_what_was_run_is_told_by_the_rows(tmp_path):
     assert "Of the 5 big sets x, y and z have been fitted at order 2**, 1 or 2 x 2-fold: so few" in told(x=1, y=2, z=1)
 
 
+def test_a_page_of_the_sample_tells_no_seconds(tmp_path):
+    """They differ from run to run, and by Holm's correction so would every p."""
+    (tmp_path / "fits").mkdir()
+
+    def told(seconds, note):
+        of = {"lr1 paper": 1.0, "alr1 paper": seconds, "lr2 paper": 1.0, "alr2 paper": seconds}
+        about = {"group": "little", "rows": 100, "rounds": 2, "error": 0.1}
+        counted = {"n_iter": 5.0}
+        rows = [
+            about | {"set": f"s{k}", "method": name, "train_seconds": 1.0 + k % 3 * (x - 1.0)} | counted
+            for name, x in of.items()
+            for k in range(9)
+        ]
+        for row in rows:
+            row["n_iter"] -= 4 * (row["method"] == "alr2 paper" and row["set"] != "s0")
+        pd.DataFrame(rows).to_csv(tmp_path / "fits" / "sets.csv")
+        return front([], tmp_path, note)
+
+    assert "WANBIA-C takes less time" in told(0.5, "")
+    assert "seconds" not in told(0.5, "a sample")
+    assert told(0.5, "a sample") == told(0.9, "a sample") == told(2.0, "a sample")
+    assert "on 9 tables that come with the package" in told(0.5, "a sample")
+    assert "big sets" not in told(0.5, "a sample")
+
+
 def test_a_saving_that_does_not_grow_beyond_chance_is_undecided():
     one = next(one for one in FINDINGS if "saving in iterations grows" in one.says)
     lr = {"lr1_paper": [100.0] * 9, "lr2_paper": [100.0] * 9, "alr1_paper": [50.0] * 9}

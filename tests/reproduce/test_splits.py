@@ -54,10 +54,17 @@ def test_a_method_that_fails_leaves_its_sentence(tmp_path, monkeypatch):
         raise ValueError("planted")
 
     broken = methods.Method("broken", "broken", failing, {})
-    monkeypatch.setattr(splits, "METHODS", {**methods.METHODS, "broken": broken})
+    monkeypatch.setattr(splits, "EVERY", {**methods.METHODS, "broken": broken})
     _, rows = rows_of(RING, folder=filled(tmp_path), count=1, names=("broken", "lr"))
     assert rows["failed"].tolist()[0] == "ValueError: planted"
     assert rows["accuracy"].notna().tolist() == [False, True]
+
+
+def test_an_auc_of_classes_is_that_of_one_threshold(tmp_path):
+    _, rows = rows_of(RING, folder=filled(tmp_path), count=1, names=("lr", "lr, AUC of its classes"))
+    ranked, by_class = rows["auc"]
+    assert by_class != ranked
+    assert rows["accuracy"].nunique() == 1
 
 
 def test_the_choice_never_sees_the_test_rows_and_takes_the_best_on_the_held_fifth():
