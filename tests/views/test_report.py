@@ -3,6 +3,7 @@
 import html
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -242,3 +243,34 @@ def test_the_command_writes_it(tmp_path, capsys):
         main([*said, "--seed", "-1"])
     assert main(["report", str(tmp_path / "monk.csv"), "-o", str(out)]) == 2
     assert "monks.csv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (alrviz.LRClassifier(order=2, alpha=0.5), "logistic regression, regularised"),
+        (alrviz.LRClassifier(order=1, alpha=0), "logistic regression, without regularisation"),
+        (alrviz.LRClassifier(objective="mse", alpha=0.5), "minimising the mse loss, regularised"),
+        (alrviz.AnJEClassifier(order=1), "counting (nothing is fitted)"),
+        (alrviz.DLRClassifier(), "logistic regression on the log ratios of the classes' densities, regularised"),
+    ],
+)
+def test_how_points_were_found_is_told_of_each_family(data, model, words):
+    table = alrviz.load_demo("mixed-types") if isinstance(model, alrviz.DLRClassifier) else data
+    _, text = read(report_html(report_facts(table, model, holdout=0.3)))
+    assert f"Points were found by {words}" in text
+    assert f"a score table, by {words}: " in text
+
+
+def test_rows_held_out_of_a_table_read_in_batches_are_told_as_they_are_drawn(data, facts):
+    _, text = read(report_html(facts))
+    assert "held-out rows, drawn at random, class by class" in text
+    _, text = read(report_html(replace(facts, whole_rows=10_000)))
+    assert "held-out rows, each drawn at random by itself" in text
+    assert "class by class" not in text
+    run = alrviz.Run(data, alrviz.Recipe("lr", order=1, holdout=0.0, max_iter=3))
+    run.start()
+    run.join()
+    _, text = read(report_html(report_of_run(run)))
+    assert "training rows, none was held out" in text
+    assert "probabilities of the training rows get without them" in text

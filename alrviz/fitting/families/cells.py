@@ -284,6 +284,11 @@ class Fitted(CellFamily):
         solver = SOLVER_NAMES[self.solver(p)]
         return f"{self.label(p)} n={p['order']} from {p['start']}{loss}{alpha}{shared}{bounds}, {solver}"
 
+    def learned_by(self, params: Mapping[str, Any]) -> str:
+        """By the loss that is minimised."""
+        loss = "logistic regression" if params["objective"] == "nll" else f"minimising the {params['objective']} loss"
+        return f"{loss}, regularised" if params["alpha"] != 0 else f"{loss}, without regularisation"
+
     def solver(self, params: Mapping[str, Any]) -> str:
         """As choice.py tells."""
         return chosen_solver(params)
@@ -419,6 +424,10 @@ class AnJE(CellFamily):
     def label(self, params: Mapping[str, Any]) -> str:
         """Naive Bayes has a name of its own."""
         return "nb" if params["order"] == 1 else self.name
+
+    def learned_by(self, params: Mapping[str, Any]) -> str:
+        """Nothing is fitted."""
+        return "counting (nothing is fitted)"
 
     def title(self, params: Mapping[str, Any]) -> str:
         """The order."""

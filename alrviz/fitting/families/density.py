@@ -80,6 +80,11 @@ class DLR(Family):
         alpha = "" if p["alpha"] == 0 else f", L2 penalty {p['alpha']:g}{toward(p)}"
         return f"{self.name} {p['bandwidth']} from {p['start']}{alpha}"
 
+    def learned_by(self, params: Mapping[str, Any]) -> str:
+        """Densities first, then their weights."""
+        fit = "regularised" if params["alpha"] else "without regularisation"
+        return f"logistic regression on the log ratios of the classes' densities, {fit}"
+
     def solver(self, params: Mapping[str, Any]) -> str:
         """The weights have one solver."""
         return "newton"

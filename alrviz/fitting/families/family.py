@@ -165,6 +165,10 @@ class Family:
         """Return one line: what is fitted, from where, with which loss, penalty, bounds and solver."""
         return self.label(params)
 
+    def learned_by(self, params: Mapping[str, Any]) -> str:
+        """Return how its model is found, as a report says it: "logistic regression"; "" where nothing is to be said."""
+        return ""
+
     def solver(self, params: Mapping[str, Any]) -> str:
         """Return the solver that will run, "auto" resolved; "none" where nothing is fitted."""
         return "none"

@@ -233,11 +233,17 @@ def _model(facts: ReportFacts) -> str:
     return (
         f"<p>The model is a <b>score table</b>: it looks at {looks}. Every level, and every combination of levels, has "
         "a number of points for each class; the points of a row are added up, and the sums are turned into "
-        "probabilities. So it can be read completely: nothing is hidden in layers. Points were learned by logistic "
-        f"regression, and are kept small where rows are few (regularisation).{size}</p>{_chosen(facts)}"
+        "probabilities. So it can be read completely: nothing is hidden in layers. Points were found by "
+        f"{_learned_by(recipe)}.{size}</p>{_chosen(facts)}"
         f"<p class='quiet'>In the terms of the field: {safe(recipe.name, 300)}. n, the <i>order</i>, is how many "
         "columns are looked at together.</p>"
     )
+
+
+def _learned_by(recipe: Recipe) -> str:
+    """How points were found, and what the word means that a stranger may not know."""
+    said = recipe.definition.learned_by(recipe.params)
+    return f"{said}: they are kept small where rows are few" if said.endswith(", regularised") else said
 
 
 def _settled(facts: ReportFacts) -> Recipe | None:
@@ -310,7 +316,8 @@ def _matters(facts: ReportFacts) -> str:
         "<p>A <i>main effect</i> is what a column says by itself, an effect of a pair what two columns say together "
         "beyond that (<i>pure</i> effects). The share of the score says how much of the differences between rows' "
         "points comes from it; shares add up to 100 %. Columns are ranked by how much worse the "
-        "probabilities of held-out rows get without them, in nats of log loss: the whole model gains "
+        f"probabilities of {'held-out' if effects.has_heldout else 'the training'} rows get without them, in nats of "
+        "log loss: the whole model gains "
         f"{loss_text(gain(facts.evaluation))} nats over the class shares.{below}</p>"
         f"<div class='pictures'>{figure_html(bars, 'Importance of columns', height=380)}"
         f"<div>{split}</div></div>{listed}"
@@ -391,14 +398,21 @@ def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
     found, of, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
     auc = "" if np.isnan(of.auc) else f", AUC {number(of.auc, 3)}"
     drawn_so = data.splitting.words or "drawn at random, class by class"
+    if facts.whole_rows is not None:  # read in batches: a hash of its number says of each row whether it is held out
+        drawn_so = "each drawn at random by itself"
+    if not facts.holdout:
+        drawn_so = "none was held out"
+    judged = f"{len(found.y):,} {found.what}, {safe(drawn_so, 200)}"
+    judged += "".join(f"; {safe(note, 200)}" for note in found.notes if facts.whole_rows is not None)
     recipe = _settled(facts)
-    kind = "" if facts.effects is None else "a score table, by logistic regression: "
+    by = "" if recipe is None else recipe.definition.learned_by(recipe.params)
+    kind = "" if facts.effects is None or not by else f"a score table, by {safe(by)}: "
     known = {
         "Model": kind + safe(recipe.name if recipe else type(facts.model).__name__, 300),
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
-        "Judged on": f"{len(found.y):,} {found.what}, {safe(drawn_so, 200)}",
+        "Judged on": judged,
         "Figures": f"error {percent(of.error)}, log loss {loss_text(of.log_loss)} nats{auc}, ECE {percent(of.ece)}",
         "Groups compared": ", ".join(safe(name, 40) for name, _ in compared_groups(facts)),
     }
