@@ -295,7 +295,9 @@ def margin_rank(cells, n, at, base, count, most):
             inside[at_end[s]] = i
             at_end[s] += 1
     missing, known = np.full(len(kept), n), np.zeros(count, np.bool_)
-    room, free, first = 64, 0, 0
+    room, free, first = min(64, most // count), 0, 0
+    if room < 1:
+        return -1
     weight = np.zeros((count, room), np.int64)
     ready, two = np.empty(len(kept) * n + 1, np.int64), np.empty(len(kept) * n + 1, np.int64)
     n_ready, n_two, slices = 0, 0, 0

@@ -9,8 +9,9 @@ from scipy.stats import binom
 
 import alrviz
 from alrviz.data.encoded import Encoded
-from alrviz.errors import RecipeError
-from alrviz.stop import NEVER
+from alrviz.errors import RecipeError, Stopped
+from alrviz.kernels import effects as kernels
+from alrviz.stop import NEVER, StopToken
 from alrviz.studies.effects.lacking import Counted, associations, lacking
 
 
@@ -134,3 +135,17 @@ def test_triples_of_which_few_cells_are_filled_are_not_silenced():
     found = [_tested(table(seed, 3000, [9, 8, 7], 2), order=3, alpha=0.05) for seed in range(10)]
     ratio = np.concatenate([one["chi2"] / one["df"] for one in found])
     assert 0.75 < ratio.mean() < 1.1
+
+
+def test_degrees_of_freedom_stop_and_hold_no_more_than_they_may():
+    counted = Counted.of(table(0, 3_000, (12, 12), 2), [(0, 1)], 1, NEVER)
+    looked = np.ones(counted.tables.counts.shape, bool)
+    token = StopToken()
+    token.stop()
+    with pytest.raises(Stopped):
+        counted.free(looked, np.ones(looked.shape), token)
+    cells = np.arange(counted.index.begin[counted.tuples[0]], counted.index.begin[counted.tuples[0] + 1])
+    room = counted.slices.room[counted.tuples[0]]
+    slices = counted.slices.at, room[0], room[2] - room[0]
+    assert kernels.margin_rank(cells, 2, *slices, 10_000) == 23
+    assert kernels.margin_rank(cells, 2, *slices, 20) == -1, "less than a number for each slice"

@@ -73,7 +73,7 @@ class Counted:
         own = np.array([numbers[tuple(columns)] for columns in tuples], np.intp)
         return cls(own, tables, covered.cover, covered.rows, index, Slices.of(index), resolve_jobs(n_jobs))
 
-    def free(self, looked: NDArray[np.bool_], parts: Floats) -> Floats:
+    def free(self, looked: NDArray[np.bool_], parts: Floats, stop: StopToken = NEVER) -> Floats:
         """Degrees of freedom of each tuple, where some pairs (S, C) of cell and class are looked at: of each class the
         cells less the rank of their slices, and of these the mean of `parts` (S, C), what a cell and class counts for.
         Of a whole table whose parts are 1 - E / N_c they are (L_1 - 1)(L_2 - 1) ... (C - 1).
@@ -89,6 +89,7 @@ class Counted:
             base, slices = self.slices.room[t, 0], self.slices.room[t, n] - self.slices.room[t, 0]
             own, free = looked[begin:end], 0
             for k in range(classes):
+                stop.check()
                 if k == 0 or (own[:, k] != own[:, k - 1]).any():
                     cells = begin + np.flatnonzero(own[:, k])
                     rank = kernels.margin_rank(cells, n, self.slices.at, base, slices, _HELD)
@@ -139,7 +140,7 @@ def lacking(
         terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
     of = tables.tuple_of_seen
     found = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
-    df = counted.free(looked, parts)
+    df = counted.free(looked, parts, stop)
     return pd.DataFrame(
         {
             "gain": (found - 2.0 * df) / (2.0 * n),
@@ -177,7 +178,7 @@ def associations(
     of, count = tables.tuple_of_seen, tables.space.n_tuples
     part = np.bincount(of, looked.mean(axis=1), count) / np.maximum(np.bincount(of, minlength=count), 1)
     even = np.full(looked.shape, 1.0 - 1.0 / tables.n_classes)
-    df, n = counted.free(np.ones_like(looked), even) * part[counted.tuples], encoded.total
+    df, n = counted.free(np.ones_like(looked), even, stop) * part[counted.tuples], encoded.total
     return pd.DataFrame(
         {
             "mi": mutual_information(tables)[counted.tuples],
