@@ -5,6 +5,7 @@ Orders 1, 2, ... are tried in turn on the same folds of the training rows (see f
 where its log loss is lower than that of the one before by more than a standard error of the rows' differences, and ends
 the search where not. With discretize="auto" the first order is tried with smooth levels and with MDL's cuts, which are
 taken, for all orders, where they lose less by as much: a threshold that MDL sees is sharper than a penalty on steps.
+MDL's cuts are learned in each fold anew (`Prepared.fold`): cuts that saw the classes of the rows that judge would win.
 
 What a pass over the folds would take is known from the price, in seconds of the reference machine: of all orders at
 once (hlr, halr) as many tuples are kept as are not too much; otherwise a higher order is not tried. Of tables read in

@@ -69,6 +69,7 @@ class Prepared:
         n_jobs: threads; None for all.
         merge: whether rows that repeat are merged where more than a fifth do.
         splitting: what folds of the training rows keep to, where a fit makes some.
+        cut_anew: all training rows, in cuts learned from those with these indices alone; None where cuts see no class.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Prepared:
         n_jobs: int | None = None,
         merge: bool = True,
         splitting: Splitting = AT_RANDOM,
+        cut_anew: Callable[[Encoded, NDArray[np.intp]], Encoded] | None = None,
     ):
         self.encoder = encoder
         self.encoded = encoded
@@ -86,6 +88,8 @@ class Prepared:
         self.n_jobs = resolve_jobs(n_jobs)
         self.splitting = splitting
         self._merge = merge
+        self._cut_anew = cut_anew
+        self._cut: OrderedDict[bytes, Encoded] = OrderedDict()
         self._merged: list[tuple[NDArray[np.unsignedinteger], Rows]] = []
         self._covered: OrderedDict[Tuples, CoveredRows] = OrderedDict()
         self._plans: OrderedDict[Tuples, Plan] = OrderedDict()
@@ -122,6 +126,16 @@ class Prepared:
                 apart = self.encoded.take(rest), self.encoded.take(chosen)
                 self._choosing[seed] = Prepared(*apart, self.encoder, self.n_jobs, self._merge, own)
             return self._choosing[seed].on(self.n_jobs)
+
+    def fold(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> tuple[Encoded, Encoded]:
+        """Return training rows to learn from and others to judge by, in cuts that the judging rows' classes had no part
+        in: with cuts learned from all of them, MDL's would look better than they are on any other row.
+        """
+        encoded, cut_anew = self.encoded, self._cut_anew
+        if cut_anew is not None:
+            with self._lock:
+                encoded = _remember(self._cut, train.tobytes(), lambda: cut_anew(self.encoded, train))
+        return encoded.take(train), encoded.take(test)
 
     @property
     def wide(self) -> bool:
@@ -240,12 +254,26 @@ def encode_rows(
     """Return training rows X, y, weights (N,) encoded as a recipe says, and `held`, the same of rows to watch; cuts and
     levels are learned of the training rows alone.
     """
-    encoder = Encoder(
-        discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing,
-        categorical_features=categorical_features,
-    ).fit(X, y, weights, stop=stop)  # fmt: skip
+
+    def fitted(on: Any) -> Encoder:
+        return Encoder(
+            discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing,
+            categorical_features=categorical_features,
+        ).fit(X, y, on, stop=stop)  # fmt: skip
+
+    def cut_anew(whole: Encoded, train: NDArray[np.intp]) -> Encoded:
+        on = np.zeros(whole.n_rows)
+        on[train] = whole.weights[train]
+        own = fitted(on)  # of the columns alone: a class that is not there has its place still
+        return replace(whole, codes=own.transform(X, stop=stop), levels=own.levels_)
+
+    encoder = fitted(weights)
     holdout = None if held is None else encoder.encode(*held, stop=stop)
-    return Prepared(encoder.encode(X, y, weights, stop=stop), holdout, encoder, n_jobs, splitting=splitting)
+    encoded = encoder.encode(X, y, weights, stop=stop)
+    looks = recipe.cuts == "mdl" and len(encoder.numeric_) > 0
+    return Prepared(
+        encoded, holdout, encoder, n_jobs, splitting=splitting, cut_anew=cut_anew if looks else None
+    )  # fmt: skip
 
 
 def require_learnable(encoded: Encoded) -> None:

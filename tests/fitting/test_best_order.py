@@ -65,6 +65,19 @@ def test_cuts_are_those_that_lose_less_on_rows_held_out(slope, cuts):
         alrviz.Recipe("salr", discretize="auto")
 
 
+def test_cuts_of_a_fold_are_learned_without_the_rows_that_judge_it():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.normal(size=(300, 6)), columns=list("abcdef"))
+    y = np.where(X["a"] + 0.8 * rng.normal(size=300) > 0, "p", "q")
+    run = settled(alrviz.Dataset.from_arrays(X, y), "lr", alpha=1.0, discretize="mdl", order="auto", holdout=0.0)
+    losses = np.empty(300)
+    for train, test in split_folds(y, 3, run.recipe.seed):
+        model = alrviz.LRClassifier(order=1, alpha=1.0, discretize="mdl").fit(X.iloc[train], y[train])
+        chance = model.predict_proba(X.iloc[test])
+        losses[test] = -np.log(chance[np.arange(len(test)), np.searchsorted(model.classes_, y[test])])
+    assert run.tried[0]["log_loss"] == pytest.approx(losses.mean(), rel=1e-5)
+
+
 @pytest.mark.parametrize(
     "params", [{"alpha": "auto", "discretize": "smooth"}, {"alpha": 1.0, "discretize": "quantile"}]
 )

@@ -7,7 +7,6 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError
@@ -142,8 +141,7 @@ def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
         yield from (_fold(made, made.fit.w0) for made in _folds(request, merge))
         return
     order, whole, jobs = request.params["order"], _n_alphas(request.recipe) > 1, request.prepared.n_jobs
-    for train, test in _splits(request):
-        learned, judging = request.prepared.encoded.take(train), request.prepared.encoded.take(test)
+    for learned, judging in _splits(request):
         request.stop.check()
         fit = _shared_rows(learned, request, whole)
         yield RowFold(fit, shared(judging, learned, order, whole, jobs), judging.y, judging.weights)
@@ -198,7 +196,7 @@ def _fold(made: BuiltFit, w: Floats) -> AlphaFold:
     return AlphaFold(made.fit.objective, made.heldout, w)
 
 
-def _splits(request: FitRequest) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def _splits(request: FitRequest) -> Iterator[tuple[Encoded, Encoded]]:
     """The rows of each fold to learn from and to judge by, those that can."""
     encoded = request.prepared.encoded
     try:
@@ -208,15 +206,14 @@ def _splits(request: FitRequest) -> Iterator[tuple[NDArray[np.intp], NDArray[np.
     for train, test in splits[: 1 if encoded.n_rows > MANY else FOLDS]:
         test = test[np.isin(encoded.y[test], encoded.y[train])]  # others say nothing about alpha
         if len(test) and len(np.unique(encoded.y[train])) > 1:
-            yield train, test
+            yield request.prepared.fold(train, test)
 
 
 def _folds(request: FitRequest, merge: bool) -> Iterator[BuiltFit]:
     prepared, recipe = request.prepared, request.recipe
-    encoded = prepared.encoded
     plain = recipe.replace(**with_number(recipe.params))
-    for train, test in _splits(request):
-        part = Prepared(encoded.take(train), encoded.take(test), prepared.encoder, prepared.n_jobs, merge)
+    for learned, judging in _splits(request):
+        part = Prepared(learned, judging, prepared.encoder, prepared.n_jobs, merge)
         require_memory(price_of(part.encoded, plain, part.holdout, request.max_memory, request.stop, prepared=part))
         yield recipe.definition.make(
             replace(
