@@ -241,39 +241,43 @@ def _encode(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None, stop: Stop
     frame, labels = dataset.X, dataset.y
     stop.check()
     return encode_rows(
-        recipe, frame.iloc[train], labels[train], held=(frame.iloc[held], labels[held]) if len(held) else None,
+        recipe, frame, labels, rows=train, held=(frame.iloc[held], labels[held]) if len(held) else None,
         n_jobs=n_jobs, splitting=dataset.splitting.of_rows(train), stop=stop,
     )  # fmt: skip
 
 
 def encode_rows(
     recipe: "Recipe", X: Any, y: NDArray[Any], weights: NDArray[np.float64] | None = None, *,
-    held: tuple[Any, ...] | None = None, categorical_features: Any = "from_dtype", n_jobs: int | None = None,
-    splitting: Splitting = AT_RANDOM, stop: StopToken = NEVER,
+    rows: NDArray[np.intp] | None = None, held: tuple[Any, ...] | None = None,
+    categorical_features: Any = "from_dtype", n_jobs: int | None = None, splitting: Splitting = AT_RANDOM,
+    stop: StopToken = NEVER,
 ) -> Prepared:  # fmt: skip
     """Return training rows X, y, weights (N,) encoded as a recipe says, and `held`, the same of rows to watch; cuts and
-    levels are learned of the training rows alone.
+    levels are learned of the training rows alone. rows: which of X and y those are; None for all.
     """
 
-    def fitted(on: Any) -> Encoder:
+    def part() -> tuple[Any, Any]:  # taken when it is needed: what is prepared is kept, a copy of the table is not
+        return (X, y) if rows is None else (X.iloc[rows], y[rows])
+
+    def fitted(table: Any, classes: Any, weights: Any) -> Encoder:
         return Encoder(
             discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing,
             categorical_features=categorical_features,
-        ).fit(X, y, on, stop=stop)  # fmt: skip
+        ).fit(table, classes, weights, stop=stop)  # fmt: skip
 
     def cut_anew(whole: Encoded, train: NDArray[np.intp]) -> Encoded:
-        on = np.zeros(whole.n_rows)
-        on[train] = whole.weights[train]
-        own = fitted(on)  # of the columns alone: a class that is not there has its place still
-        return replace(whole, codes=own.transform(X, stop=stop), levels=own.levels_)
+        table, classes = part()
+        only = np.zeros(whole.n_rows)
+        only[train] = whole.weights[train]
+        own = fitted(table, classes, only)  # its columns are taken alone: a class that it did not see keeps its place
+        return replace(whole, codes=own.transform(table, stop=stop), levels=own.levels_)
 
-    encoder = fitted(weights)
+    table, classes = part()
+    encoder = fitted(table, classes, weights)
     holdout = None if held is None else encoder.encode(*held, stop=stop)
-    encoded = encoder.encode(X, y, weights, stop=stop)
+    encoded = encoder.encode(table, classes, weights, stop=stop)
     looks = recipe.cuts == "mdl" and len(encoder.numeric_) > 0
-    return Prepared(
-        encoded, holdout, encoder, n_jobs, splitting=splitting, cut_anew=cut_anew if looks else None
-    )  # fmt: skip
+    return Prepared(encoded, holdout, encoder, n_jobs, splitting=splitting, cut_anew=cut_anew if looks else None)
 
 
 def require_learnable(encoded: Encoded) -> None:
