@@ -140,7 +140,7 @@ def test_what_was_taken_apart_before_is_shown_without_a_study(study):
     assert view.body.visible
     assert view.found is found
     assert view.losses.loc["muted", "error"] > 0.4
-    assert "no bands" in view.key.object
+    assert "no whiskers" in view.key.object
     view._numbers.open = True
     for name in view._pictures:
         assert view._pictures[name].picture is not None
