@@ -139,7 +139,7 @@ def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
     assert float(lines[1][1]) < float(lines[0][1]), "monks-1 has a pair"
     assert float(lines[1][2]) < float(lines[0][2])
     assert lines[2][1] == "given up", "no fold but the first has judged it"
-    assert "a score table, by logistic regression: hlr n=2 " in text, "as it was settled, not n=auto"
+    assert "a score table, by logistic regression, regularised: hlr n=2 " in text, "as it was settled, not n=auto"
     given = report_html(report_facts(data, alrviz.LRClassifier(order=2, alpha=1.0)))
     assert "Its settings were given" in given
     tuned = report_html(report_facts(data, alrviz.LRClassifier(order=1, alpha="cv")))
