@@ -128,8 +128,8 @@ class Prepared:
             return self._choosing[seed].on(self.n_jobs)
 
     def fold(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> tuple[Encoded, Encoded]:
-        """Return training rows to learn from and others to judge by, in cuts that the judging rows' classes had no part
-        in: with cuts learned from all of them, MDL's would look better than they are on any other row.
+        """Return training rows to learn from, indices (n,), and others to judge by (m,), in cuts that the judging rows'
+        classes had no part in: MDL's, learned from all of them, would look better than they are on any other row.
         """
         encoded, cut_anew = self.encoded, self._cut_anew
         if cut_anew is not None:
