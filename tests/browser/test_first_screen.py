@@ -162,6 +162,8 @@ def test_run_stays_where_it_is_when_the_price_of_other_settings_comes(explorer: 
     explorer.open("?data=wine&q=start")  # five racers, whose names leave little room for their price
     explorer.race()
     explorer.wait(lambda: explorer.says("^ended"), "the end of the race")
+    explorer.wait_says("fit the training rows perfectly")  # the last sentence, a line longer, comes after the word
+    explorer.page.wait_for_timeout(1000)
     before = explorer.run.bounding_box()["y"]
     sentence = explorer.page.locator("p.sentence").first
     width = sentence.bounding_box()["width"]
