@@ -111,7 +111,8 @@ class Prepared:
         """Return the training rows without those that choose tuples and settings, which are its held-out ones (D_CV).
 
         These are told by a hash of their numbers, as those of a table read in batches are; where rows belong together,
-        or have a time, they are split so. They stand in the order of a hash: its first rows are any of them.
+        or have a time, they are split so. They stand in the order of a hash: its first rows are any of them. Cuts are
+        those of a fold: they saw no class of them.
         """
         with self._lock:
             if seed not in self._choosing:
@@ -123,8 +124,7 @@ class Prepared:
                     chosen = chosen[np.argsort(row_hash(0, self.encoded.n_rows, seed)[chosen])]
                 rest = np.setdiff1d(np.arange(self.encoded.n_rows), chosen)
                 own = own.of_rows(rest)
-                apart = self.encoded.take(rest), self.encoded.take(chosen)
-                self._choosing[seed] = Prepared(*apart, self.encoder, self.n_jobs, self._merge, own)
+                self._choosing[seed] = Prepared(*self.fold(rest, chosen), self.encoder, self.n_jobs, self._merge, own)
             return self._choosing[seed].on(self.n_jobs)
 
     def fold(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> tuple[Encoded, Encoded]:

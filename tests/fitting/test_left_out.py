@@ -1,16 +1,19 @@
 """The score of a tuple by leaving it out: against models that never had it, and on rows that nothing else sees."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.data.encode import Encoder
+from alrviz.data.stream.coding import choosing_rows
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families import left_out
 from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.families.left_out import LEARNED, TRIED, LeftOut, rows_for
 from alrviz.fitting.objectives.streamed import CodedRows
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import Prepared, prepare
 from alrviz.fitting.solvers.stochastic import PASSES
 from alrviz.models.streamed import count_stream
 from tests.fitting.test_streamed import CLASSES, LEVELS, chunked, objective, rows
@@ -80,6 +83,19 @@ def test_rows_that_are_held_out_choose_nothing_and_rows_that_choose_are_not_coun
     apart = Prepared(first, second).choosing(0)
     assert (apart.encoded.n_rows, apart.holdout.n_rows) == (490, 210)
     assert apart.tables(1, 1.0).class_counts.sum() == 490
+
+
+def test_cuts_are_learned_without_the_rows_that_choose():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.normal(size=(400, 6)), columns=list("abcdef"))
+    y = np.where(X["a"] + 0.8 * rng.normal(size=400) > 0, "p", "q")
+    apart = prepare(alrviz.Dataset.from_arrays(X, y), alrviz.Recipe("salr", order=1, holdout=0.0)).choosing(0)
+    chosen = choosing_rows((y == "q").astype(int), 0)[0]
+    rest = np.setdiff1d(np.arange(400), chosen)
+    own, every = Encoder().fit(X.iloc[rest], y[rest]), Encoder().fit(X, y)
+    assert (own.transform(X) != every.transform(X)).any()
+    np.testing.assert_array_equal(apart.encoded.codes, own.transform(X.iloc[rest]))
+    np.testing.assert_array_equal(apart.holdout.codes, own.transform(X.iloc[chosen]))
 
 
 def test_rows_that_belong_together_are_not_parted_by_choosing():
