@@ -5,7 +5,8 @@ row, because a level is something seen.
 """
 
 import numpy as np
-from scipy.special import xlogy
+
+from alrviz.kernels.cuts import merge_levels
 
 # Quantiles that each smooth level may be merged of.
 FINER = 8
@@ -58,29 +59,7 @@ def smooth_cuts(x: np.ndarray, y: np.ndarray, n_classes: int, n_bins: int, weigh
     code = np.searchsorted(cuts, x, side="left")
     counts = np.bincount(code * n_classes + y, weights, (len(cuts) + 1) * n_classes).reshape(-1, n_classes)
     mean, noise = weights.sum() / n_bins, (n_classes - 1) / 2 * np.log(max(2.0, weights.sum()))
-    own = _log_loss(counts)
-
-    def merged(low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-        """The log loss of two neighbours, the first of them low..high, as one, and what that costs."""
-        both = counts[low:high] + counts[low + 1 : high + 1]
-        whole = _log_loss(both)
-        rise = whole - own[low:high] - own[low + 1 : high + 1]
-        return whole, np.maximum(0.0, rise - noise) + both.sum(axis=1) / mean
-
-    whole, cost = merged(0, len(cuts))
-    while len(cuts) >= n_bins:  # only what stands beside a merged level changes
-        at = int(np.argmin(cost))
-        counts[at + 1] += counts[at]
-        own[at + 1] = whole[at]
-        counts, own, whole, cost, cuts = (np.delete(one, at, axis=0) for one in (counts, own, whole, cost, cuts))
-        low, high = max(0, at - 1), min(at + 1, len(cuts))
-        whole[low:high], cost[low:high] = merged(low, high)
-    return cuts
-
-
-def _log_loss(counts: np.ndarray) -> np.ndarray:
-    """The log loss (L,) of rows, counts (L, C), by the shares of their level."""
-    return xlogy(counts.sum(axis=1), counts.sum(axis=1)) - xlogy(counts, counts).sum(axis=1)
+    return cuts[merge_levels(counts, n_bins, mean, noise)]
 
 
 def uniform_cuts(x: np.ndarray, n_bins: int) -> np.ndarray:

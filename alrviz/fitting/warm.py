@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.data.cuts import smooth_cuts
 from alrviz.data.encoded import Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.solvers.row_space import shared, times
@@ -162,7 +163,9 @@ def warm(wide: bool = True) -> tuple[int, float]:
 @cache
 def warm_cuts() -> None:
     """Make ready what cuts numeric columns."""
-    mdl_cuts(np.array([0.0, 1.0]), np.array([0, 1]), 2)
+    numbers, classes = np.array([0.0, 1.0]), np.array([0, 1])
+    mdl_cuts(numbers, classes, 2)
+    smooth_cuts(numbers, classes, 2, 2, np.ones(2))
 
 
 @cache

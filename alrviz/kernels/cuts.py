@@ -1,4 +1,5 @@
-"""The scan behind MDL cuts: the best place to cut a sorted stretch of a column in two.
+"""The scan behind MDL cuts, the best place to cut a sorted stretch of a column in two; and the merging of neighbouring
+levels behind smooth ones (data/cuts.py).
 
 The column comes as *entries*, sorted by value: (class, weight, whether it is the last entry of its value). For the
 entries before a place the class weights are l_k, after it r_k; the weighted entropy of both sides, in bits times
@@ -89,3 +90,48 @@ def scan(
     state[0], state[1], state[2] = left_sum, left_error, right_sum
     state[3], state[4], state[5] = right_error, left_weight, lowest
     best[0] = place
+
+
+@kernel
+def _surprise(counts: np.ndarray) -> float:
+    """The log loss of rows, counts (C,), by their own shares."""
+    whole = inside = 0.0
+    for count in counts:
+        whole += count
+        inside += count * math.log(count) if count > 0.0 else 0.0
+    return (whole * math.log(whole) if whole > 0.0 else 0.0) - inside
+
+
+@kernel
+def merge_levels(counts: np.ndarray, most: int, mean: float, noise: float) -> np.ndarray:
+    """Merge the two neighbours that cost least until `most` levels are left; return the cuts that are (k,), numbers of
+    those between levels. `counts` (levels, C) are used up.
+
+        cost = weight of both / mean  +  max(0, what the log loss rises by - noise)
+    """
+    left, classes = counts.shape
+    cuts, row, both = np.arange(left - 1), np.arange(left), np.empty(classes)
+    own, whole, cost = np.empty(left), np.empty(left), np.empty(left)
+    for i in range(left):
+        own[i] = _surprise(counts[i])
+    low, high = 0, left - 1  # pairs whose cost is not known: what stands beside a level that was merged
+    while True:
+        for i in range(low, high):
+            weight = 0.0
+            for k in range(classes):
+                both[k] = counts[row[i], k] + counts[row[i + 1], k]
+                weight += both[k]
+            whole[i] = _surprise(both)
+            cost[i] = max(0.0, whole[i] - own[i] - own[i + 1] - noise) + weight / mean
+        if left <= most:
+            return cuts[: left - 1]
+        at = np.argmin(cost[: left - 1])
+        for k in range(classes):
+            counts[row[at + 1], k] += counts[row[at], k]
+        own[at + 1] = whole[at]
+        for i in range(at, left - 1):
+            row[i], own[i] = row[i + 1], own[i + 1]
+            if i < left - 2:
+                whole[i], cost[i], cuts[i] = whole[i + 1], cost[i + 1], cuts[i + 1]
+        left -= 1
+        low, high = max(0, at - 1), min(at + 1, left - 1)

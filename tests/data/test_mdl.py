@@ -10,9 +10,9 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from alrviz.data.cuts import midpoint, quantile_cuts, smooth_cuts, uniform_cuts
 from alrviz.data.mdl import _best_place, _piece, _table, mdl_cuts, sorted_entries
 from alrviz.errors import Stopped, TableError
-from alrviz.kernels.cuts import class_weights, scan
+from alrviz.kernels.cuts import class_weights, merge_levels, scan
 from alrviz.stop import NEVER, StopToken
-from tests.oracles.mdl import naive_mdl_cuts
+from tests.oracles.mdl import naive_mdl_cuts, naive_merged
 
 
 def random_column(seed: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray | None]:
@@ -205,6 +205,16 @@ def test_smooth_cuts_are_quantiles_where_levels_do_not_differ_and_spend_one_on_a
     assert (cuts > 0).all()
     assert (cuts > 3700).sum() >= 10
     assert len(quantile_cuts(frequent, 16)) == 2
+
+
+@pytest.mark.parametrize(("levels", "classes", "most"), [(40, 2, 8), (25, 5, 2), (6, 3, 6), (1, 2, 4)])
+def test_levels_that_differ_least_are_merged_first(levels, classes, most):
+    rng = np.random.default_rng(levels)
+    shares = rng.dirichlet(np.ones(classes), 4)[np.arange(levels) * 4 // levels]
+    counts = np.array([rng.multinomial(10 * rng.integers(1, 9), of) for of in shares], float)
+    want = naive_merged(counts, most, 1.5)
+    assert merge_levels(counts.copy(), most, counts.sum() / most, 1.5).tolist() == want
+    assert len(want) == min(levels, most) - 1
 
 
 def test_a_leap_is_cut_where_it_is():

@@ -1,7 +1,9 @@
-"""MDL cuts, rewritten from the definition: lists, entropies as -sum p log2 p, every candidate tried anew."""
+"""MDL cuts, rewritten from the definition: lists, entropies as -sum p log2 p, every candidate tried anew; and merged
+levels, every cost computed anew at each merge.
+"""
 
 from itertools import pairwise
-from math import log2
+from math import log, log2
 
 
 def naive_mdl_cuts(x, y, weights=None):
@@ -16,6 +18,25 @@ def _measure(rows):
     total = sum(w for *_, w in rows)
     shares = [sum(w for _, c, w in rows if c == k) / total for k in {c for _, c, _ in rows}]
     return total, len(shares), -sum(p * log2(p) for p in shares)
+
+
+def naive_merged(counts, most, noise):
+    """Return the numbers of the cuts that are left between `most` levels of counts (levels, C)."""
+    levels, cuts = [list(map(float, of)) for of in counts], list(range(len(counts) - 1))
+    mean = sum(map(sum, levels)) / most
+
+    def loss(of):
+        return -sum(n * log(n / sum(of)) for n in of if n)
+
+    while len(levels) > most:
+        costs = []
+        for a, b in pairwise(levels):
+            both = [m + n for m, n in zip(a, b, strict=True)]
+            costs.append(max(0.0, loss(both) - loss(a) - loss(b) - noise) + sum(both) / mean)
+        at = costs.index(min(costs))
+        levels[at : at + 2] = [[m + n for m, n in zip(*levels[at : at + 2], strict=True)]]
+        del cuts[at]
+    return cuts
 
 
 def _cuts(rows):
