@@ -16,11 +16,11 @@ from alrviz.stop import StopToken
 ROOT = Path(__file__).parents[2]
 FIRST = """
 import json
-from alrviz.fitting.parallel_compile import Beside
+from alrviz.fitting.parallel_compile import CompileProcess
 from alrviz.kernels import rows
 from alrviz.passes.warm import warm_passes
 from alrviz.stop import StopToken
-one, two = Beside(2, "nll"), Beside(2, "nll")
+one, two = CompileProcess(2, "nll"), CompileProcess(2, "nll")
 begun = [of.begun for of in (one, two)]
 one.wait(StopToken()), two.wait(StopToken())
 warm_passes(2)
@@ -31,7 +31,7 @@ print(json.dumps([*begun, misses, hits]))
 
 
 def process(folder, threads=2):
-    code = f"from alrviz.fitting import beside\nbeside.available_threads = lambda: {threads}\n{FIRST}"
+    code = f"from alrviz.fitting import parallel_compile\nparallel_compile.available_threads = lambda: {threads}\n{FIRST}"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"NUMBA_CACHE_DIR": str(folder)}, check=True,
         capture_output=True,
