@@ -31,7 +31,7 @@ print(json.dumps([*begun, misses, hits]))
 
 
 def process(folder, threads=2):
-    code = f"from alrviz.fitting import parallel_compile\nparallel_compile.available_threads = lambda: {threads}\n{FIRST}"
+    code = f"from alrviz.fitting import parallel_compile as of\nof.available_threads = lambda: {threads}\n{FIRST}"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"NUMBA_CACHE_DIR": str(folder)}, check=True,
         capture_output=True,
