@@ -52,11 +52,11 @@ def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def ranked(
     table: pd.DataFrame, muted: Sequence[str] = (), chosen: str = "", *, by: str = "nats", along: str = "nats a row",
-    members: Mapping[str, Sequence[str]] | None = None, dark: bool = False,
+    members: Mapping[str, Sequence[str]] | None = None, of: str = "held-out", dark: bool = False,
 ) -> Picture:  # fmt: skip
     """Return the picture of a table of `importance`, its first lines: a column of it, with the band where there is one.
 
-    members: the columns of each tuple by its name, for dots in place of names.
+    members: the columns of each tuple by its name, for dots in place of names. of: whose loss it is.
     """
     own = table.head(MOST)
     value = own[by].clip(lower=0.0)
@@ -67,7 +67,7 @@ def ranked(
             "low": own.get(f"{by}_low", value).fillna(value).to_numpy(),
             "high": own.get(f"{by}_high", value).fillna(value).to_numpy(),
             "colour": [GREY if name in muted else order_colour(size) for name, size in own["order"].items()],
-            "tip": [f"{size} column{'s' if size > 1 else ''}; share {share:.1%}; held-out loss {rise:+.4f} without it"
+            "tip": [f"{size} column{'s' if size > 1 else ''}; share {share:.1%}; {of} loss {rise:+.4f} without it"
                     for size, share, rise in own[["order", "share", "loss"]].itertuples(index=False)],
             "alpha": 1.0,
         }
@@ -259,8 +259,11 @@ def _draw_matrix(plot: Plot, names: Sequence[str]) -> None:
     )  # fmt: skip
     level_axis(fig.xaxis[0], names, room=20)
     level_axis(fig.yaxis[0], names[::-1], tilts=False)
+    fig.yaxis[0].major_label_policy = AllLabels()
     if len(names) <= 12:
-        fig.xaxis[0].major_label_policy = fig.yaxis[0].major_label_policy = AllLabels()
+        fig.xaxis[0].major_label_policy = AllLabels()
+    else:  # COLUMNS lines of this size have room above each other
+        fig.axis.major_label_text_font_size = "12px"
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=[("", "@up & @across"), ("nats", "@value{0.0000}")]))
 
 
@@ -291,7 +294,7 @@ def heat_map(
         "across": [names[1][k] for k in x.tolist()], "up": [names[0][k] for k in y.tolist()],
         "panel": [panels[k] for k in p.tolist()], "hatch": np.where(seen, " ", "/"), "x": left + 0.5, "y": top - 0.5,
         "words": [f"{v:.2f}" if s and np.isfinite(v) and written else "" for v, s in zip(value, seen, strict=True)],
-        "ink": np.where((value >= 0) & (strength > 0.5), "#ffffff", INKS[dark]),  # dark words on blue are hard to read
+        "ink": np.where((value >= 0) & (strength > 0.9), "#ffffff", INKS[dark]),  # it reads better on deep blue alone
     }  # fmt: skip
     k = np.arange(len(panels))
     heads: Data = {

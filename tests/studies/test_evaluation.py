@@ -106,7 +106,13 @@ def test_figures_are_scikit_learns(classes):
         assert at.sensitivity == pytest.approx(metrics.recall_score(y == k, p[:, k] >= 0.3))
         assert at.npv == pytest.approx(metrics.precision_score(y != k, p[:, k] < 0.3))
         assert at.accuracy == pytest.approx(metrics.accuracy_score(y == k, p[:, k] >= 0.3))
-    np.testing.assert_array_equal(found.confusion(), metrics.confusion_matrix(y, predicted))
+        counts = found.as_predicted(name)[["tn", "fp", "fn", "tp"]]
+        assert counts.tolist() == metrics.confusion_matrix(y == k, predicted == k).ravel().tolist()
+    table = metrics.confusion_matrix(y, predicted)
+    np.testing.assert_array_equal(found.confusion(), table)
+    for line in found.confusions(100).itertuples(index=False):
+        i, k = names.index(line[0]), names.index(line.predicted)
+        assert (line.rows, line.share) == (table[i, k], pytest.approx(table[i, k] / table[i].sum()))
 
 
 def test_weights_are_repeated_rows():
@@ -156,7 +162,12 @@ def test_groups_beside_each_other():
         assert part.log_loss == pytest.approx(metrics.log_loss(y[rows], p[rows], labels=[0, 1, 2]))
         own = np.tile(np.bincount(y[rows], minlength=3) / rows.sum(), (rows.sum(), 1))
         assert part.shares_log_loss == pytest.approx(metrics.log_loss(y[rows], own, labels=[0, 1, 2]))
-        assert part.sensitivity == pytest.approx(metrics.recall_score(y[rows] == 1, p[rows].argmax(axis=1) == 1))
+        mine, said, losses = y[rows] == 1, p[rows].argmax(axis=1) == 1, -np.log(p[rows, y[rows]])
+        assert part.sensitivity == pytest.approx(metrics.recall_score(mine, said))
+        assert part.specificity == pytest.approx(metrics.recall_score(~mine, ~said))
+        shares = [part.share, part.predicted, part.p]
+        np.testing.assert_allclose(shares, [mine.mean(), said.mean(), p[rows, 1].mean()])
+        assert part.standard_error == pytest.approx(losses.std(ddof=1) / np.sqrt(rows.sum()))
     assert table.rows.sum() == 300
     assert len(found.groups("size")) == 4, "numbers by quarters"
     seconds = found.groups(1_600_000_000 + np.arange(300))
@@ -198,6 +209,11 @@ def test_the_worst_rows_come_first():
     np.testing.assert_allclose(worst.loss, np.sort(loss)[::-1][:5])
     assert worst.index.tolist() == np.argsort(-loss)[:5].tolist()
     assert worst.colour.tolist() == X.colour[worst.index].tolist()
+    own, said = (p[worst.index, k[worst.index]] for k in (y, p.argmax(axis=1)))
+    np.testing.assert_allclose(worst[["p", "p_predicted"]], np.column_stack([own, said]))
+    assert worst.predicted.tolist() == [names[k] for k in p[worst.index].argmax(axis=1)]
+    other = of(p, np.array(names)[y], names, X).decided(0.0, "c1").worst(5)
+    np.testing.assert_allclose(other.p_predicted, p[worst.index, 1])
 
 
 def test_classes_that_are_not_there():

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logsumexp
 
 import alrviz
 from alrviz.errors import RecipeError, TableError
@@ -49,6 +50,12 @@ def test_every_score_table_is_taken_apart_exactly(mixed, recipe):
     log_p = dict(zip(model.classes_, model.predict_log_proba(new.iloc[[3]])[0], strict=True))
     assert row.log_odds == pytest.approx(log_p[row.of] - log_p[row.against], abs=1e-10)
     assert row.of == model.predict(new.iloc[[3]])[0]
+    own = model.encoder_.transform(X)
+    for k in range(10):
+        codes, said = model.encoder_.transform(new.iloc[[k]]), found.row(new.iloc[[k]]).frame["rows"]
+        alike = {name: list(map(found.columns.index, found.members(name))) for name in said.index}
+        rows = [(own[members] == codes[members]).all(axis=0).sum() for members in alike.values()]
+        assert said.tolist() == rows, "of cells that no row has, too"
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -215,6 +222,11 @@ def test_muting_is_the_model_without_the_tuples_own_effect():
     one = found.mute(first)
     rise = one.loc["muted", "log_loss"] - one.loc["all", "log_loss"]
     assert rise == pytest.approx(found.importance().loc[first, "loss"], abs=1e-10)
+    scores = found.pure.scores(held.codes)
+    less = scores - found.pure.scores(held.codes, [found.number_of(first)])
+    each = [logsumexp(z, axis=1) - z[np.arange(held.n_rows), held.y] for z in (scores, less)]
+    error = (each[1] - each[0]).std() / np.sqrt(held.n_rows)
+    assert found.importance().loc[first, "loss_error"] == pytest.approx(error, abs=1e-10)
     curve = found.keep_best()
     assert curve["log_loss"].iloc[-1] == pytest.approx(losses.mean(), abs=1e-10)
     assert curve["error"].iloc[-1] == pytest.approx(table.loc["all", "error"])

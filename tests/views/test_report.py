@@ -1,6 +1,7 @@
 """Reports: one file without scripts or a network, whose figures are those of `evaluate` and `interactions`."""
 
 import html
+import math
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -250,6 +251,8 @@ def test_the_command_writes_it(tmp_path, capsys):
     [
         (alrviz.LRClassifier(order=2, alpha=0.5), "logistic regression, regularised"),
         (alrviz.LRClassifier(order=1, alpha=0), "logistic regression, without regularisation"),
+        (alrviz.HLRClassifier(order=2, alpha=(0, math.inf)), "logistic regression, without regularisation"),
+        (alrviz.HLRClassifier(order=2, alpha=(0, 0.5)), "logistic regression, regularised"),
         (alrviz.LRClassifier(objective="mse", alpha=0.5), "minimising the mse loss, regularised"),
         (alrviz.AnJEClassifier(order=1), "counting (nothing is fitted)"),
         (alrviz.DLRClassifier(), "logistic regression on the log ratios of the classes' densities, regularised"),
@@ -260,6 +263,19 @@ def test_how_points_were_found_is_told_of_each_family(data, model, words):
     _, text = read(report_html(report_facts(table, model, holdout=0.3)))
     assert f"Points were found by {words}" in text
     assert f"a score table, by {words}: " in text
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (alrviz.LRClassifier(), "is a value of a column; numbers are cut into intervals"),
+        (alrviz.DLRClassifier(), "is a value of a column; numbers are not cut, each is looked at as it is."),
+        (make_pipeline(OrdinalEncoder(), RandomForestClassifier(5)), "is a value of a column."),
+    ],
+)
+def test_what_a_model_makes_of_numbers_is_told(model, words):
+    _, text = read(report_html(report_facts(alrviz.load_demo("wine"), model, holdout=0.3)))
+    assert words in text
 
 
 def test_rows_held_out_of_a_table_read_in_batches_are_told_as_they_are_drawn(data, facts):

@@ -7,6 +7,7 @@ alr    w found by steps; scale log theta, the generative model's own weights    
 anje   nothing is found: phi = gamma log theta, the generative model of order n; at n = 1 naive Bayes
 """
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -287,7 +288,10 @@ class Fitted(CellFamily):
     def learned_by(self, params: Mapping[str, Any]) -> str:
         """By the loss that is minimised."""
         loss = "logistic regression" if params["objective"] == "nll" else f"minimising the {params['objective']} loss"
-        return f"{loss}, regularised" if params["alpha"] != 0 else f"{loss}, without regularisation"
+        alpha = params["alpha"]
+        numbers = alpha if isinstance(alpha, tuple) else (alpha,)  # inf leaves an order out
+        plain = all(number in (0, math.inf) for number in numbers)
+        return f"{loss}, without regularisation" if plain else f"{loss}, regularised"
 
     def solver(self, params: Mapping[str, Any]) -> str:
         """As choice.py tells."""

@@ -193,6 +193,11 @@ class Interactions:
         return f"<Interactions of {len(self.columns)} columns: {len(self.names):,} tuples, {len(self.pure.f):,} cells>"
 
     @property
+    def judged_on(self) -> str:
+        """Whose losses are measured: "held-out", or "these rows'"."""
+        return "held-out" if self.has_heldout else "these rows'"
+
+    @property
     def nbytes(self) -> int:
         """Bytes of its cells and of its rows."""
         pure, rows = self.pure, {id(own): own for own in (self.encoded, self.heldout)}.values()
@@ -509,8 +514,7 @@ class Interactions:
         """Return in words what carries the score, which tuple of the highest order is worth most, and which of one
         order more would help, where these are few enough to be looked at.
         """
-        where = "held-out" if self.has_heldout else "these rows'"
-        said, more = verdict(self.orders(), self.importance(), where), self.next_order()
+        said, more = verdict(self.orders(), self.importance(), self.judged_on), self.next_order()
         parts = [said, "" if more is None else lacking_sentence(more, int(self.pure.sizes.max()) + 1), self.note]
         return " ".join(part for part in parts if part)
 

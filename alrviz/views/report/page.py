@@ -181,10 +181,18 @@ def _table(facts: ReportFacts) -> str:
     said = f"<h3>What was noticed while reading</h3><ul>{notes}</ul>" if notes else ""
     return (
         f"<p>{_size(facts)}, and {data.X.shape[1]} columns "
-        "that are used. A <i>level</i> is a value of a column; numbers are cut into intervals when the model is "
-        "fitted: (2.5, 5] is more than 2.5, and at most 5.</p>"
+        f"that are used. A <i>level</i> is a value of a column{_of_numbers(facts)}.</p>"
         f"<h3>The classes</h3>{classes}{said}<h3>The columns</h3>{columns}{more}"
     )
+
+
+def _of_numbers(facts: ReportFacts) -> str:
+    """What the model makes of numbers; "" where it has none, or is a classifier of others."""
+    columns = getattr(getattr(facts.model, "encoder_", None), "columns_", ())
+    if any(column.cuts is not None and len(column.cuts) for column in columns):
+        return "; numbers are cut into intervals when the model is fitted: (2.5, 5] is more than 2.5, and at most 5"
+    numeric = any(column.kind == "numeric" for column in columns)
+    return "; numbers are not cut, each is looked at as it is" if numeric else ""
 
 
 def _size(facts: ReportFacts) -> str:

@@ -71,6 +71,9 @@ class InteractionsView(StudyView, RowSettings):
     subset = param.Integer(default=-1, doc="The number of the tuple whose cells are shown; -1 for the most important.")
     quantity = param.Selector(default="pure", objects=list(QUANTITIES.values()), doc="What is shown of its cells.")
     muted = param.List(default=[], item_type=(int, str), doc="Numbers or names of the tuples left out.")
+    given = param.ClassSelector(
+        default=None, class_=Interactions, doc="The model, there already, that is shown in place of a study."
+    )
     labels = param.Selector(default="names", objects=list(LABELS.values()), doc="How bars tell their tuples.")
 
     def __init__(
@@ -80,9 +83,9 @@ class InteractionsView(StudyView, RowSettings):
         self.table = pd.DataFrame()  # of importance, as it is drawn
         self._setting = Updating()
         self._known: Interactions | None = None
-        self._given: Interactions | None = study if isinstance(study, Interactions) else None
         self._about: dict[str, Any] = {}  # of what was given: where it comes from
-        super().__init__(study if isinstance(study, EffectStudy) else None, height=heights, **params)
+        given = study if isinstance(study, Interactions) else None
+        super().__init__(None if given is not None else study, height=heights, given=given, **params)
 
     # -- building ------------------------------------------------------------------------------------------------------
 
@@ -146,41 +149,36 @@ class InteractionsView(StudyView, RowSettings):
 
     def show_model(self, found: Interactions, about: Mapping[str, Any]) -> None:
         """Show the effects of a model that is there already, in place of a study; `about`: where it comes from."""
-        self._given, self._about, self.study = found, dict(about), None
+        self.given, self._about, self.study = found, dict(about), None
         self.redraw()
 
     def watch(self, study: Any) -> None:
         """Take up a study, or none, in place of what was shown."""
-        self._given = None
+        self.given = None
         super().watch(study)
 
     def press_run(self) -> None:
         """Run, or go on with what is finished kept."""
         if self._again is not None or self.study is not None:
-            self._given = None
+            self.given = None
         super().press_run()
 
     def empty(self) -> None:
         """Show what was given, or that there is nothing."""
-        if self._given is None:
+        if self.given is None:
             super().empty()
             self._known = self.losses = self.one_row.explanation = None
             self.table = pd.DataFrame()
         else:
-            self.lines = self._given.importance()
+            self.lines = self.given.importance()
             self.body.visible = True
-            self._draw(self._given, "of a model of yours: no whiskers, for it is not refitted")
+            self._draw(self.given, "of a model of yours: no whiskers, for it is not refitted")
             self._numbers.refresh()
-
-    @property
-    def given(self) -> bool:
-        """Whether what is shown is a model that was there already, of no study."""
-        return self._given is not None
 
     @property
     def found(self) -> Interactions | None:
         """The effects that are shown."""
-        return self._given or getattr(self.study, "interactions", None)
+        return self.given or getattr(self.study, "interactions", None)
 
     @property
     def explanation(self) -> RowExplanation | None:
@@ -233,7 +231,7 @@ class InteractionsView(StudyView, RowSettings):
 
     def origin(self, what: str) -> Origin:
         """Return what stands above and below a picture of `what` when it is saved."""
-        if self._given is None:
+        if self.given is None:
             return super().origin(what)
         return Origin(f"{self._about.get('model', 'a model')}: {what}", made_from(self._about))
 
@@ -300,7 +298,7 @@ class InteractionsView(StudyView, RowSettings):
                 members = {name: found.members(name) for name in self.table.index[: drawn.MOST]}
                 picture = drawn.ranked(
                     self.table, mutes, found.names[t], members=members if self.labels == "dots" else None,
-                    dark=self.dark,
+                    of=found.judged_on, dark=self.dark,
                 )  # fmt: skip
                 self.ranked.show(picture, of=study)
             if every:
@@ -318,7 +316,7 @@ class InteractionsView(StudyView, RowSettings):
     def _mute(self, found: Interactions, mutes: list[str]) -> None:
         self.losses = found.mute(*mutes)
         before, after = self.losses.loc["all"], self.losses.loc["muted"]
-        where, of = ("Held-out rows", "held-out") if found.has_heldout else ("These rows", "these rows'")
+        where = "Held-out rows" if found.has_heldout else "These rows"
         parts = [
             f"{words} {after[name]:.4f}" + (f" ({after[name] - before[name]:+.4f})" if mutes else "")
             for name, words in (("log_loss", "log loss"), ("error", "0-1 loss"), ("ece", "calibration error"))
@@ -326,7 +324,8 @@ class InteractionsView(StudyView, RowSettings):
         what = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
         say(self.muting, f"{where}{what}: {'; '.join(parts)}")
         now = float(after["log_loss"]) if mutes else None
-        self.curve.show(drawn.kept_curve(found.curve(), now, of, dark=self.dark), of=self.study or found)
+        picture = drawn.kept_curve(found.curve(), now, found.judged_on, dark=self.dark)
+        self.curve.show(picture, of=self.study or found)
 
     def _cells(self, found: Interactions, t: int, of: int, against: int, row: int) -> Picture:
         """The picture of a tuple's cells; of three columns one for each level of the last, of more through the row."""
@@ -404,7 +403,8 @@ class InteractionsView(StudyView, RowSettings):
         return _PAGE.format(**parts).encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
-        heads = ["tuple", "nats", "90 % band", "share", "structural", "held-out loss without", "cells"]
+        of = "" if self.found is None else f"{self.found.judged_on} "
+        heads = ["tuple", "nats", "90 % band", "share", "structural", f"{of}loss without", "cells"]
         lines = [
             (
                 safe(name, 80), number(line.nats), _band(line), f"{line.share:.1%}",

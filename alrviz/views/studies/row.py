@@ -194,10 +194,11 @@ def _sum(said: RowExplanation, dark: bool) -> Any:
         values.append(float(rest["log_odds"].sum()))
         tips.append("their sum")
     start = [0.0, *np.cumsum(values)[:-1], 0.0]
-    names, values, tips = [*names, "sum"], [*values, said.log_odds], [*tips, "what all of them add up to"]
+    names, values = [*names, f"sum: {said.log_odds:.2f}"], [*values, said.log_odds]
+    tips.append("what all of them add up to")
     bars = drawn.signed_bars(names, values, np.nan, np.nan, tips, [0.85] * (len(values) - 1) + [0.45])
     bars["start"] = start
-    return drawn.bar_picture(bars, f"log-odds of {said.of} against {said.against}, sum {said.log_odds:.2f}", dark=dark)
+    return drawn.bar_picture(bars, f"log-odds of {said.of} against {said.against}", dark=dark)
 
 
 class RowView(NotebookViewer, RowSettings):
