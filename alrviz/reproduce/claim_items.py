@@ -9,8 +9,10 @@ from alrviz.reproduce.compare import COLUMNS
 from alrviz.reproduce.decided import Claim, Shows, curved_item, drawn, limited, paired, pulled_item, raced_item
 from alrviz.reproduce.elr_trace import extremes
 from alrviz.reproduce.item import Item
+from alrviz.reproduce.limits import limit_points
 from alrviz.reproduce.pairs import Pair
 from alrviz.reproduce.racers import pulled
+from alrviz.reproduce.trials import TRIALS, trial_lines, trials_seen
 
 ALR, WANBIA, DLR, ELR = "[ALR] figure", "[WANBIA-C] figure", "[DLR] figure", "[ELR] figure"
 
@@ -227,6 +229,16 @@ CLAIMS: tuple[Item, ...] = (
         _TOP.format(18, "a polynomial kernel of degree 2 on the one-hot spans lr2 and its lower orders"),
         "nothing of them is out of reach",
         "polynomial",
+    ),
+    Item(
+        TRIALS,
+        _TOP.format(21, "why lines differ: each reason, put to a run that could refute it"),
+        "trials",
+        "ours: what is told of lines that differ must show in a run that is made for it",
+        trial_lines,
+        trials_seen,
+        "limits",
+        lambda figures: limit_points(trial_lines(figures)),
     ),
 )
 

@@ -19,6 +19,7 @@ COLUMNS = (
 # Half a unit of the last digit that the paper prints.
 HALF_DIGIT = {"accuracy": 0.05, "auc": 0.00005, "train_ms": 0.05}
 _NORMAL_RANGE = 1.349
+WOULD = "would agree"  # so the reason of a line of ours alone begins that would bring a printed figure
 
 Paper = Mapping[tuple[str, str], float]  # by (the paper's name of the set, method)
 Reason = Callable[[str, str, str], str]  # of (quantity, set, method)

@@ -56,6 +56,7 @@ from alrviz.reproduce.settings import Settings
 from alrviz.reproduce.splits import split_rows
 from alrviz.reproduce.tables import MadeTable, demo, planted
 from alrviz.reproduce.toy import toy_rows
+from alrviz.reproduce.trials import trial_rows
 
 # [ALR] 7.3: 0-1 loss of lr and alr on the sets where they part; its phoneme is nettalk.
 PARTED = {
@@ -322,6 +323,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
         "elr": lambda settings: elr_rows(TUNED[:3] if settings.quick else TUNED, settings),
         "toy": toy_rows,
         **LIMIT_STUDIES,
+        "trials": trial_rows,
         "dlr-numeric": partial(_splits, NUMERIC_SETS, tuple(METHODS)),
         "dlr-mixed": partial(_splits, MIXED_SETS, tuple(METHODS)),
         "dlr-clinical": partial(_splits, CLINICAL_SETS, CLINICAL, splits=30),

@@ -8,16 +8,19 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
-from alrviz.reproduce.findings import EARLIER, FINDINGS, SETS, Group, figures_of, link_of, page_of
+from alrviz.reproduce.finding_lines import EARLIER, SETS, Brought
+from alrviz.reproduce.findings import FINDINGS, Group, figures_of, link_of, page_of
 from alrviz.reproduce.item import Item, verdicts
 from alrviz.reproduce.judge import DIFFERS, VERDICTS
 from alrviz.reproduce.racers import LOW_ORDERS, THIRD_ORDER
 from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS
 from alrviz.reproduce.still_missing import FOLDS, still_missing
+from alrviz.reproduce.trials import TRIALS, outcomes
 
 MOST = 24  # lines of a table that a page shows, beside those that differ
 UNEXPLAINED = "not explained"
@@ -95,7 +98,7 @@ def write_report(
     (folder / ITEMS).write_text(items_page(found, folder, file.name, sample=bool(note)), encoding="utf-8")
     for paper in _SOURCES:
         if own := [one for one in found if page_of(one.item.name) == paper]:
-            text = paper_page(paper, own, f"../images/{file.stem}", file.name)
+            text = paper_page(paper, own, f"../images/{file.stem}", file.name, _tried(found))
             (folder / f"{paper}.md").write_text(text, encoding="utf-8")
 
 
@@ -136,11 +139,12 @@ def front(found: Sequence[Reproduced], folder: Path, note: str = "") -> str:
     for finding in findings:
         if sentence := finding.told(figures, folder.name):
             told[finding.group(figures)].append(f"- {sentence}")
-    if others := _also_differ(found, folder.name):
-        told[Group.FALLS].append(others)
+    told[Group.FALLS] += _also_differ(found, folder.name)
     tests = sum(one.raw is not None for one in figures.values())
     lines = ["# The papers' tables, figures and claims, reproduced", ""] + ([note, ""] if note else [])
     lines += [
+        _WORDS,
+        "",
         *_what_was_run(tables[SETS], sample=bool(note)),
         _JUDGED.format(tests=tests, items=f"{folder.name}/{ITEMS}"),
     ]
@@ -190,17 +194,30 @@ def _rounds(rows: pd.DataFrame) -> str:
     return " or ".join(f"{k:.0f}" for k in sorted(rows["rounds"].unique())) + f" x {FOLDS}-fold"
 
 
-def _also_differ(found: Sequence[Reproduced], folder: str) -> str:
-    """The items that no finding names of which a line differs, lines of an earlier run apart."""
-    named = {line.item for finding in FINDINGS for line in finding.lines}
-    told = []
+def _also_differ(found: Sequence[Reproduced], folder: str) -> list[str]:
+    """Every item of which a line differs, lines of an earlier run apart: a sentence and a table below it."""
+    tried, lines = _tried(found), []
     for one in found:
         own = one.table[~one.table["reason"].str.contains(EARLIER)] if len(one.table) else one.table
-        count = _counts(own)[DIFFERS]
-        if count:
-            at = "" if one.item.name in named else f", {one.what}"
-            told.append(f"[{one.item.name}]({folder}/{link_of(one.item.name)}){at} ({count})")
-    return f"- **Items of which a line differs from its paper** (how many lines): {'; '.join(told)}" if told else ""
+        if count := _counts(own)[DIFFERS]:
+            why = "; ".join(dict.fromkeys(outcome for _, outcome in tried.get(one.item.name, ())))
+            ways = Brought((one.item.name,)).figures({other.item.name: other.table for other in found})
+            if ways and ways.wins:
+                why = f"none; of {ways.sets} lines one of {ways.ours} ways tried brings {ways.wins} ({Brought.tried})"
+            link = f"[{one.item.name}]({folder}/{link_of(one.item.name)})"
+            lines.append(f"  | {link} | {one.what} | {count} | {why or UNEXPLAINED} |")
+    if not lines:
+        return []
+    says = (
+        "- **Items of which a line differs from its paper.** A reason holds or is refuted by a run that was made to "
+        f"refute it ([{TRIALS}]({folder}/{link_of(TRIALS)}) has the runs and their figures)"
+    )
+    return ["\n".join([says, "", "  | item | what | lines | the reason told |", "  |---|---|---|---|", *lines])]
+
+
+def _tried(found: Sequence[Reproduced]) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """By item what the runs made to refute its reason have shown."""
+    return outcomes(next((one.table for one in found if one.item.name == TRIALS), pd.DataFrame()))
 
 
 def items_page(found: Sequence[Reproduced], folder: Path, front_page: str, sample: bool = False) -> str:
@@ -262,12 +279,21 @@ def _measured_by(rows: pd.DataFrame) -> Iterator[str]:
         yield "\nMeasured by (column alrviz): " + "; ".join(f"{n:,} rows by {who}" for who, n in counts.items()) + "."
 
 
-def paper_page(paper: str, found: Sequence[Reproduced], pictures: str, front_page: str) -> str:
-    """Return the page of a paper: what was said, what we see and the picture of each item, and lines of its table."""
+def paper_page(
+    paper: str,
+    found: Sequence[Reproduced],
+    pictures: str,
+    front_page: str,
+    tried: Mapping[str, Sequence[tuple[str, str]]] = MappingProxyType({}),
+) -> str:
+    """Return the page of a paper: what was said, what we see and the picture of each item, and lines of its table.
+
+    tried: by item what runs have shown that were made to refute a reason (`trials.outcomes`).
+    """
     where = f"Findings: [{front_page}](../{front_page}); what the verdicts mean: [{ITEMS}]({ITEMS})."
     lines = [f"# {_SOURCES[paper]}", "", where]
     for one in found:
-        lines += ["", *_section(one, pictures)]
+        lines += ["", *_section(one, pictures, tried.get(one.item.name, ()))]
     return "\n".join(lines) + "\n"
 
 
@@ -280,11 +306,20 @@ _EXPECTED = """Seconds of what is missing, with one thread, are expected by a po
 through the sets that have been fitted (two of three of those are within a factor of {factor:.1f}); ? where none of a
 kind has been, or the set was not at hand."""
 
+_WORDS = """**The methods:** *LR* of order n is logistic regression with a weight for each combination of levels of n
+columns and each class (numbers are cut into intervals first). *ALR* multiplies each weight by the logarithm of that
+combination's share within the class: the same functions in other coordinates; at n = 1 it is *WANBIA-C*. *AnJE* has
+those logarithms alone, nothing is trained: naive Bayes at n = 1. *A1DE* averages models of its kind. *sALR* keeps the
+tuples of columns that tell most of the class, *hsALR* looks for them from smaller tuples up. *DLR* weighs logarithms
+of ratios of kernel densities, a column each; *DLR-h* learns the bandwidths too. *ELR* fits the tables of a Bayesian
+network to the class; cross-tuning stops it where held-out folds say. As the papers' tables have them none has a
+penalty."""
+
 _JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over sets (of a rank correlation its own),
 corrected by Holm for the {tests} tests of this page; a claim stands where it is still at most .05. Sets share sources
 and a fit serves many lines, so that tests are not independent. "The same" is a count of sets, never a p above .05.
-Ratios are geometric means; W-D-L counts sets on which the first is lower, equal to four decimals, higher. Methods are
-as printed, from zero, without a penalty; n is how many columns are crossed. [All items, what was not run]({items})."""
+Ratios and means of ratios are geometric; W-D-L counts sets on which the first is lower, equal to four decimals, higher.
+Methods are as printed, from zero, without a penalty. [All items, what was not run]({items})."""
 
 _MEASURED = """Every figure is taken from the tables beside the pages, which `alrviz reproduce --data DIR --report
 docs/reproduction.md` measures (ctrl-C or a crash loses nothing: the same command goes on; a set and method that have
@@ -317,18 +352,23 @@ rounds each set has is told below. Of covertype, kddcup99, poker-hand and
 localization samples are held. Seconds were taken beside other work on two cores."""
 
 
-def _section(one: Reproduced, pictures: str) -> list[str]:
+def _section(one: Reproduced, pictures: str, tried: Sequence[tuple[str, str]]) -> list[str]:
     item, table, name = one.item, one.table, one.item.name
     lines = [f"## {name}", f"**{item.title}**", ""]
-    lines += [f"*Said:* {item.said}. *We see:* {one.seen}.", "", f"![{item.title}]({pictures}/{name}.svg)"]
+    lines += [f"*Said:* {item.said}. *We see:* {one.seen}."]
+    for run, outcome in tried:
+        lines += ["", f"*Why, put to a run:* {outcome} ({run}; [{TRIALS}]({link_of(TRIALS)}))."]
+    lines += ["", f"![{item.title}]({pictures}/{name}.svg)"]
     shown = _worth_showing(table)
     if not len(shown):
         return lines
     lines += ["", "| on | what | said | ours | sets | verdict | why |", "|---|---|---|---|---|---|---|"]
     for row in shown.to_dict("records"):
         cells = [row["set"], f"{row['quantity']}, {row['method']}", _number(row["paper"]), _number(row["ours"])]
-        why = row["reason"] or (UNEXPLAINED if row["verdict"] == DIFFERS else "")
-        cells += [_sets(row), row["verdict"] or "not in the paper", why]
+        why = [row["reason"]]
+        if row["verdict"] == DIFFERS:
+            why = [*dict.fromkeys(outcome for _, outcome in tried), *filter(None, why)] or [UNEXPLAINED]
+        cells += [_sets(row), row["verdict"] or "not in the paper", "; ".join(why)]
         lines.append("| " + " | ".join(_cell(str(cell)) for cell in cells) + " |")
     more = f"{len(table)} lines in all ({verdicts(table)}): " if len(shown) < len(table) else "The table: "
     return [*lines, "", f"{more}[{name}.csv]({name}.csv)."]

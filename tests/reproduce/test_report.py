@@ -11,9 +11,12 @@ import pandas as pd
 import pytest
 
 from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.findings import EARLIER, FINDINGS, SETS, Best, Finding, Group, Lines, Over, figures_of
+from alrviz.reproduce.dlr_items import reason
+from alrviz.reproduce.finding_lines import EARLIER, SETS, Best, Brought, Lines, Over
+from alrviz.reproduce.findings import FINDINGS, Finding, Group, figures_of
 from alrviz.reproduce.items import ITEMS, SAMPLE
 from alrviz.reproduce.judge import VERDICTS
+from alrviz.reproduce.limits import limit_row
 from alrviz.reproduce.pairs import Pair, pair_lines
 from alrviz.reproduce.racers import LOW_ORDERS
 from alrviz.reproduce.report import front, items_page, kept, write_report
@@ -68,7 +71,7 @@ def test_every_item_has_a_line_a_section_a_picture_and_its_table(tmp_path):
     front, claims, dlr, items = pages(tmp_path, c6=table(*lines), dlr_f2=table())
     assert "| [c6](claims.md#c6) | bias falls and variance rises with n | 1 | 0 | 1 | 0 | 0 | 0 | 3 |" in items
     assert "| Claims on data that anyone can repeat | 1 | 0 | 1 | 0 | 0 | 0 |" in items
-    assert "[c6](page/claims.md#c6), bias falls and variance rises with n (1)" in front, "no finding names it"
+    assert "  | [c6](page/claims.md#c6) | bias falls and variance rises with n | 1 | not explained |" in front
     assert "![Claim 6: bias falls and variance rises with n](../images/page/c6.svg)" in claims
     assert "| all sets | error, a\\|b |  | 2/0/1 | 3 | differs | not explained |" in claims
     assert "| not in the paper |" in claims
@@ -159,7 +162,7 @@ def test_a_page_of_the_sample_tells_no_seconds(tmp_path):
         pd.DataFrame(rows).to_csv(tmp_path / "fits" / "sets.csv")
         return front([], tmp_path, note)
 
-    assert "WANBIA-C takes less time" in told(0.5, "")
+    assert "ALR trains in less time" in told(0.5, "")
     assert "seconds" not in told(0.5, "a sample")
     assert told(0.5, "a sample") == told(0.9, "a sample") == told(2.0, "a sample")
     assert "on 9 tables that come with the package" in told(0.5, "a sample")
@@ -280,6 +283,38 @@ def test_who_is_best_is_counted_beside_the_paper():
     assert group(one, {"dlr-t1": table(*lines)}) is Group.FALLS
 
 
+def test_a_printed_figure_that_differs_is_brought_by_a_way_that_was_tried():
+    differs = [{"set": s, "method": m, "verdict": "differs"} for s in ("a", "b") for m in ("dlr", "lr")]
+    ways = [
+        {"set": "a", "method": "dlr, with alpha 1", "reason": "would agree"},
+        {"set": "a", "method": "dlr, with alpha 9", "reason": "would agree"},
+        {"set": "b", "method": "dlr, with alpha 1", "reason": ""},
+        {"set": "b", "method": "lr, with alpha 1", "reason": "would agree", "quantity": "auc"},
+    ]
+    tables = {"dlr-t1": table(*differs, {"set": "a", "method": "dlr", "verdict": "agrees"}), "dlr-5.1": table(*ways)}
+    one = Finding(
+        "{0.wins} of {0.sets} by {0.ours}, {1.wins} of {1.sets}",
+        (Brought(("dlr-t1",), ("dlr",)), Brought(("dlr-t1",))),
+    )
+    assert told(one, tables).startswith("1 of 2 by 3, 1 of 4 ")
+    assert told(one, {"dlr-t1": table(*differs)}) == ""
+
+
+def test_a_reason_that_was_put_to_a_run_stands_beside_the_lines_that_differ(tmp_path):
+    """As the run came out: beside the item's lines, above its picture and on the first page."""
+    rows = [limit_row("c13, salr-t2", "of many columns", "ratio", ours, 0.5) for ours in (0.2, 0.9)]
+    line = {"set": "all sets", "ours": "0/0/9", "verdict": "differs", "method": "a", "quantity": "parameters"}
+    for row, word in zip(rows, ("holds", "refuted"), strict=True):
+        tried = ITEMS["c21"].table(pd.DataFrame([row]))
+        assert tried["verdict"].tolist() == [""]
+        front, claims, *_ = pages(tmp_path / word, c13=table(line), c21=tried)
+        told = f"{word}: columns are few"
+        assert f"salr at a like error, n >= 3 | 1 | {told}" in front
+        assert f"*Why, put to a run:* {told}" in claims
+        assert f"| differs | {told}" in claims
+        assert f"ratio {row['ours']:g}, the reason needs <= 0.5" in claims
+
+
 def test_a_finding_counts_a_table():
     one = Finding("{0.differs} of {0.decided}", (Lines("dlr-t1"),))
     lines = [{"ours": "1", "verdict": verdict} for verdict in ("differs", "differs", "agrees", "undecided", "")]
@@ -309,6 +344,20 @@ def test_the_pages_of_the_documentation_are_what_their_tables_say(tmp_path):
     write_report([], {}, tmp_path, tmp_path / "docs" / "reproduction.md", list(ITEMS.values()))
     for page in ("reproduction.md", *(f"reproduction/{p.name}" for p in (docs / "reproduction").glob("*.md"))):
         assert (tmp_path / "docs" / page).read_text() == (docs / page).read_text(), page
+
+
+def test_figures_in_the_reasons_of_dlr_are_those_of_the_tables():
+    """Written by hand there: methods in brackets stand in the same tables."""
+    folder = Path(__file__).parents[2] / "docs" / "reproduction"
+    read = {k: pd.read_csv(folder / f"dlr-t{k}.csv").set_index(["set", "method"])["ours"] for k in (1, 4)}
+    for k, name, method, beside in (
+        (1, "pima", "lr", ("pima", "lr-no-constant")),
+        (4, "spectf", "lr", ("spectf", "lr-no-constant")),
+        (4, "tic-tac-toe", "dlr", ("tic-tac-toe", "dlr-levels")),
+        (4, "monks-3", "dlr", ("monks-3-test", "dlr-alpha-1")),
+    ):
+        words, ours = reason("accuracy", name, method), f"{float(read[k][beside]):.1f} %"
+        assert ours in words, (words, ours)
 
 
 def test_the_sample_is_of_items_that_tell_no_seconds():
