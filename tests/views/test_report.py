@@ -270,7 +270,7 @@ def test_how_points_were_found_is_told_of_each_family(data, model, words):
     [
         (alrviz.LRClassifier(), "is a value of a column; numbers are cut into intervals"),
         (alrviz.DLRClassifier(), "is a value of a column; numbers are not cut, each is looked at as it is."),
-        (make_pipeline(OrdinalEncoder(), RandomForestClassifier(5)), "is a value of a column."),
+        (RandomForestClassifier(5), "is a value of a column."),
     ],
 )
 def test_what_a_model_makes_of_numbers_is_told(model, words):
