@@ -27,13 +27,11 @@ from alrviz.reproduce.identities import one_optimum
 from alrviz.reproduce.judge import AGREES, DIFFERS
 from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
 from alrviz.reproduce.limits import limit_lines, limit_row
-from alrviz.reproduce.methods import METHODS
 from alrviz.reproduce.pairs import MANY
 from alrviz.reproduce.racers import RACERS, chosen
 from alrviz.reproduce.races import ABSOLUTE, RELATIVE, fitted_as_printed
 from alrviz.reproduce.sets import LITTLE_SETS, MIXED_SETS, NUMERIC_SETS
 from alrviz.reproduce.settings import Settings
-from alrviz.reproduce.splits import TEST_SHARE, auc, scores_of
 from alrviz.reproduce.tables import planted
 from alrviz.reproduce.toy import PRINTED
 from alrviz.studies.protocols.bias_variance import bias_variance
@@ -61,7 +59,6 @@ REASONS = {
     "alr-f22": "100 trees take long on few rows; on many the forest is faster",
     "dlr-f4": "the printed accuracy is of one sample",
     "dlr-t6": "a fit of dlr takes as long whatever the columns",
-    "dlr-t7": "h follows few validation rows",
 }
 
 
@@ -150,15 +147,14 @@ def hands(rows: int, penalty: bool) -> list[Row]:
         last = run.trace.frame().iloc[-1]
         found.append((float(last["heldout_log_loss"]), float(last["heldout_error"])))
     (two, wrong_two), (three, wrong_three) = found
-    run = f"{round(rows * 5 / 6):,} hands, {'alpha 1' if penalty else 'no penalty'}, 100 iterations: log loss of lr2 "
-    run += f"{two:.4f}, lr3 {three:.4f}, 0-1 loss {wrong_two:.4f}, {wrong_three:.4f}"
-    return _limited("c8, alr-f4", run, "log loss of lr3 over lr2", three / two, 1.0, above=True)
+    words = f"{round(rows * 5 / 6):,} hands, {'alpha 1' if penalty else 'no penalty'}, 100 iterations: log loss of lr2 "
+    words += f"{two:.4f}, lr3 {three:.4f}, 0-1 loss {wrong_two:.4f}, {wrong_three:.4f}"
+    return _limited("c8, alr-f4", words, "log loss of lr3 over lr2", three / two, 1.0, above=True)
 
 
 # -- selected tuples ---------------------------------------------------------------------------------------------------
 
 _BY_NAME = {one.name: one for one in (*LITTLE_SETS, *NUMERIC_SETS, *MIXED_SETS)}
-CLINICAL = tuple(one.name for one in (*NUMERIC_SETS, *MIXED_SETS) if one.name != "monks-3-test")
 WIDE = "house-votes-84 mushroom kr-vs-kp chess"
 
 
@@ -332,32 +328,6 @@ def few_columns(sets: Sequence[Dataset]) -> list[Row]:
     return _limited("dlr-t6", run, "ms of 4 columns over ms of all", seconds[1] / seconds[0], 0.5, above=True)
 
 
-def more_validation(sets: Sequence[Dataset], splits: int = 5) -> list[Row]:
-    """[DLR] table 7: dlr-h is below lr for h follows few validation rows. Of half of the rows in place of a fifth lr
-    must not be ahead beyond chance.
-    """
-    from sklearn.model_selection import ShuffleSplit
-
-    values = []
-    for dataset in sets:
-        found = []
-        for train, test in ShuffleSplit(splits, test_size=TEST_SHARE, random_state=0).split(dataset.X):
-            models = [METHODS["lr"].build(), *(
-                DLRClassifier(bandwidth="paper", validation_fraction=share, alpha=0.0, random_state=0, n_jobs=1)
-                for share in (0.2, 0.5)
-            )]  # fmt: skip
-            X, y = dataset.X.iloc[train], dataset.y[train]
-            fitted = [model.fit(X, y) for model in models]
-            found.append([auc(dataset.y[test], scores_of(m, dataset.X.iloc[test]), m.classes_) for m in fitted])
-        values.append(np.nanmean(found, axis=0))
-    lr, fifth, half = np.array(values).T
-    ahead = win_draw_loss(half, lr, 4)
-    run = f"AUC of dlr-h on {len(values)} sets, {splits} splits, half of the rows to choose h: lower than lr's {ahead}"
-    run += f"; a fifth: {win_draw_loss(fifth, lr, 4)}"
-    items = "dlr-t7"
-    return _limited(items, run, "p of sets on which it is lower, and higher", ahead.p, 0.05, above=True)
-
-
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 Trial = tuple[str, Callable[..., list[Row]], tuple[Any, ...]]
@@ -373,7 +343,6 @@ def _trials() -> Iterator[tuple[str, Callable[..., list[Row]], tuple[Any, ...], 
     yield "dlr of few columns", few_columns, (), ("spectf",)
     yield "hsalr of many columns", grown, (), tuple(WIDE.split())
     yield "seconds, the shortest", again, (), ("nursery", "magic", "sign", "pendigits")
-    yield "more validation rows", more_validation, (), CLINICAL
     yield "many rows", many_rows, (2,), ()
     yield "forests on cuts", on_cuts, (), tuple(one.name for one in LITTLE_SETS)
     yield "calibration with a penalty", penalised, (), tuple(one.name for one in LITTLE_SETS)
