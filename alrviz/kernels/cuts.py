@@ -125,7 +125,7 @@ def merge_levels(counts: np.ndarray, most: int, mean: float, noise: float) -> np
             cost[i] = max(0.0, whole[i] - own[i] - own[i + 1] - noise) + weight / mean
         if left <= most:
             return cuts[: left - 1]
-        at = np.argmin(cost[: left - 1])
+        at = int(np.argmin(cost[: left - 1]))
         for k in range(classes):
             counts[row[at + 1], k] += counts[row[at], k]
         own[at + 1] = whole[at]

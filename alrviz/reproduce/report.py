@@ -203,14 +203,16 @@ def _also_differ(found: Sequence[Reproduced], folder: str) -> list[str]:
             why = "; ".join(dict.fromkeys(outcome for _, outcome in tried.get(one.item.name, ())))
             ways = Brought((one.item.name,)).figures({other.item.name: other.table for other in found})
             if ways and ways.wins:
-                why = f"none; of {ways.sets} lines one of {ways.ours} ways tried brings {ways.wins} ({Brought.tried})"
+                why = f"none; of {ways.sets} lines another way to set methods up brings {ways.wins} ({Brought.tried})"
             link = f"[{one.item.name}]({folder}/{link_of(one.item.name)})"
             lines.append(f"  | {link} | {one.what} | {count} | {why or UNEXPLAINED} |")
     if not lines:
         return []
     says = (
-        "- **Items of which a line differs from its paper.** A reason holds or is refuted by a run that was made to "
-        f"refute it ([{TRIALS}]({folder}/{link_of(TRIALS)}) has the runs and their figures)"
+        "- **Items of which a line differs from its paper.** Lines are judged one by one, by their own rules and with "
+        f"no correction for their number ([how]({folder}/{ITEMS}#how-lines-are-judged)), so that a few may differ by "
+        "chance. A reason holds so far, or is refuted, by a run that was made to refute it "
+        f"([{TRIALS}]({folder}/{link_of(TRIALS)}) has the runs and their figures)"
     )
     return ["\n".join([says, "", "  | item | what | lines | the reason told |", "  |---|---|---|---|", *lines])]
 
@@ -309,15 +311,16 @@ kind has been, or the set was not at hand."""
 _WORDS = """**The methods:** *LR* of order n is logistic regression with a weight for each combination of levels of n
 columns and each class (numbers are cut into intervals first). *ALR* multiplies each weight by the logarithm of that
 combination's share within the class: the same functions in other coordinates; at n = 1 it is *WANBIA-C*. *AnJE* has
-those logarithms alone, nothing is trained: naive Bayes at n = 1. *A1DE* averages models of its kind. *sALR* keeps the
-tuples of columns that tell most of the class, *hsALR* looks for them from smaller tuples up. *DLR* weighs logarithms
-of ratios of kernel densities, a column each; *DLR-h* learns the bandwidths too. *ELR* fits the tables of a Bayesian
-network to the class; cross-tuning stops it where held-out folds say. As the papers' tables have them none has a
-penalty."""
+those logarithms alone, nothing is trained: naive Bayes at n = 1. *A1DE* averages models in which one column in turn
+is a parent of all others; it counts too. *sALR* keeps the tuples of columns that are most informative of the class,
+*hsALR* looks for them from smaller tuples up. *DLR* is logistic regression on a feature a column, the logarithm of the
+ratio of the classes' kernel densities; *DLR-h* learns the bandwidths too. *ELR* fits the tables of a Bayesian network
+to the class; cross-tuning stops it where held-out folds say. None has a penalty, as in the papers' tables."""
 
-_JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over sets (of a rank correlation its own),
-corrected by Holm for the {tests} tests of this page; a claim stands where it is still at most .05. Sets share sources
-and a fit serves many lines, so that tests are not independent. "The same" is a count of sets, never a p above .05.
+_JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over sets (Spearman's correlation has its t test),
+corrected by Holm for the {tests} tests of the findings, which were not fixed before figures were seen; a claim stands
+where it is still at most .05. Sets share sources and a fit serves many lines, so that tests are not independent, which
+Holm's correction allows. "The same" in a finding is a count of sets, never a p above .05.
 Ratios and means of ratios are geometric; W-D-L counts sets on which the first is lower, equal to four decimals, higher.
 Methods are as printed, from zero, without a penalty. [All items, what was not run]({items})."""
 

@@ -84,8 +84,8 @@ class InteractionsView(StudyView, RowSettings):
         self._setting = Updating()
         self._known: Interactions | None = None
         self._about: dict[str, Any] = {}  # of what was given: where it comes from
-        given = study if isinstance(study, Interactions) else None
-        super().__init__(None if given is not None else study, height=heights, given=given, **params)
+        given, own = (study, None) if isinstance(study, Interactions) else (None, study)
+        super().__init__(own, height=heights, given=given, **params)
 
     # -- building ------------------------------------------------------------------------------------------------------
 
