@@ -317,7 +317,7 @@ is a parent of all others; it counts too. *sALR* keeps the tuples of columns tha
 ratio of the classes' kernel densities; *DLR-h* learns the bandwidths too. *ELR* fits the tables of a Bayesian network
 to the class; cross-tuning stops it where held-out folds say. None has a penalty, as in the papers' tables."""
 
-_JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over sets (Spearman's correlation has its t test),
+_JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over sets (Spearman's correlation: t),
 corrected by Holm for the {tests} tests of the findings, which were not fixed before figures were seen; a claim stands
 where it is still at most .05. Sets share sources and a fit serves many lines, so that tests are not independent, which
 Holm's correction allows. "The same" in a finding is a count of sets, never a p above .05.
