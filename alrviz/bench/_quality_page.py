@@ -238,7 +238,10 @@ def rare(means: pd.DataFrame) -> str:
          f"{row.auc:.3f}", f"{row.brier:.5f}", f"{row.ece:.5f}")
         for row in of.itertuples()
     ]  # fmt: skip
-    return table(("method", "log loss", "over the class shares'", "AUC", "Brier", "ECE"), lines)
+    worse = (of.over_shares > of.over_shares_se) & (of.method == "auto")
+    said = "`AutoClassifier` is worse than the class shares here: 16 rows of a class are too few to choose by.\n\n"
+    header = ("method", "log loss", "over the class shares'", "AUC", "Brier", "ECE")
+    return (said if worse.any() else "") + table(header, lines)
 
 
 def new(means: pd.DataFrame) -> str:

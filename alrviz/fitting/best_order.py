@@ -34,8 +34,8 @@ HIGHEST = 12
 # a row, of up to MANY a third of that, but for about half a minute of one thread at least and five at most.
 LEAST_WORK, ROW_WORK, MOST_WORK = 7.5e-3, 1.5e-6, 7.5e-2
 LOOKUP = 1.5e-9  # seconds of a tuple of a row, where there are too many tuples to be priced
-# Times as much where folds do not go over cells (see solvers/row_space.py), and only the last fit does. What is over
-# that keeps the best pairs, whose folds do: 480 rows of 60 numbers took 420 s so, and 5 s with all pairs.
+# Times as much where folds do not go over cells (see solvers/row_space.py), and only the last fit does. Above it only
+# the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s so, 5 s with all pairs.
 BY_ROWS = 40
 
 

@@ -69,7 +69,8 @@ class Prepared:
         n_jobs: threads; None for all.
         merge: whether rows that repeat are merged where more than a fifth do.
         splitting: what folds of the training rows keep to, where a fit makes some.
-        cut_anew: all training rows, in cuts learned from those with these indices alone; None where cuts see no class.
+        cut_anew: all training rows, in cuts learned from those with these indices alone, until a token stops it; None
+            where cuts see no class.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Prepared:
         n_jobs: int | None = None,
         merge: bool = True,
         splitting: Splitting = AT_RANDOM,
-        cut_anew: Callable[[Encoded, NDArray[np.intp]], Encoded] | None = None,
+        cut_anew: Callable[[Encoded, NDArray[np.intp], StopToken], Encoded] | None = None,
     ):
         self.encoder = encoder
         self.encoded = encoded
@@ -107,14 +108,14 @@ class Prepared:
         other.n_jobs = jobs
         return other
 
-    def choosing(self, seed: int) -> "Prepared":
+    def choosing(self, seed: int, stop: StopToken = NEVER) -> "Prepared":
         """Return the training rows without those that choose tuples and settings, which are its held-out ones (D_CV).
 
         These are told by a hash of their numbers, as those of a table read in batches are; where rows belong together,
         or have a time, they are split so. They stand in the order of a hash: its first rows are any of them. Cuts are
         those of a fold: they saw no class of them.
         """
-        with self._lock:
+        with _turn(self._lock, stop):
             if seed not in self._choosing:
                 share, own = choosing_size(self.encoded.n_rows) / self.encoded.n_rows, self.splitting
                 if own.units is None and own.when is None:
@@ -124,17 +125,18 @@ class Prepared:
                     chosen = chosen[np.argsort(row_hash(0, self.encoded.n_rows, seed)[chosen])]
                 rest = np.setdiff1d(np.arange(self.encoded.n_rows), chosen)
                 own = own.of_rows(rest)
-                self._choosing[seed] = Prepared(*self.fold(rest, chosen), self.encoder, self.n_jobs, self._merge, own)
+                apart = self.fold(rest, chosen, stop)
+                self._choosing[seed] = Prepared(*apart, self.encoder, self.n_jobs, self._merge, own)
             return self._choosing[seed].on(self.n_jobs)
 
-    def fold(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> tuple[Encoded, Encoded]:
+    def fold(self, train: NDArray[np.intp], test: NDArray[np.intp], stop: StopToken = NEVER) -> tuple[Encoded, Encoded]:
         """Return training rows to learn from, indices (n,), and others to judge by (m,), in cuts that the judging rows'
         classes had no part in: MDL's, learned from all of them, would look better than they are on any other row.
         """
         encoded, cut_anew = self.encoded, self._cut_anew
         if cut_anew is not None:
-            with self._lock:
-                encoded = _remember(self._cut, train.tobytes(), lambda: cut_anew(self.encoded, train))
+            with _turn(self._lock, stop):
+                encoded = _remember(self._cut, train.tobytes(), lambda: cut_anew(self.encoded, train, stop))
         return encoded.take(train), encoded.take(test)
 
     @property
@@ -259,21 +261,21 @@ def encode_rows(
     def part() -> tuple[Any, Any]:  # taken when it is needed: what is prepared is kept, a copy of the table is not
         return (X, y) if rows is None else (X.iloc[rows], y[rows])
 
-    def fitted(table: Any, classes: Any, weights: Any) -> Encoder:
+    def fitted(table: Any, classes: Any, weights: Any, stop: StopToken) -> Encoder:
         return Encoder(
             discretize=recipe.cuts, n_bins=recipe.most_levels, missing=recipe.missing,
             categorical_features=categorical_features,
         ).fit(table, classes, weights, stop=stop)  # fmt: skip
 
-    def cut_anew(whole: Encoded, train: NDArray[np.intp]) -> Encoded:
+    def cut_anew(whole: Encoded, train: NDArray[np.intp], stop: StopToken) -> Encoded:
         table, classes = part()
         only = np.zeros(whole.n_rows)
         only[train] = whole.weights[train]
-        own = fitted(table, classes, only)  # its columns are taken alone: a class that it did not see keeps its place
+        own = fitted(table, classes, only, stop)  # its columns alone: a class that it did not see keeps its place
         return replace(whole, codes=own.transform(table, stop=stop), levels=own.levels_)
 
     table, classes = part()
-    encoder = fitted(table, classes, weights)
+    encoder = fitted(table, classes, weights, stop)
     holdout = None if held is None else encoder.encode(*held, stop=stop)
     encoded = encoder.encode(table, classes, weights, stop=stop)
     looks = recipe.cuts == "mdl" and len(encoder.numeric_) > 0

@@ -93,7 +93,7 @@ def scan(
 
 
 @kernel
-def _surprise(counts: np.ndarray) -> float:
+def _own_log_loss(counts: np.ndarray) -> float:
     """The log loss of rows, counts (C,), by their own shares."""
     whole = inside = 0.0
     for count in counts:
@@ -104,8 +104,8 @@ def _surprise(counts: np.ndarray) -> float:
 
 @kernel
 def merge_levels(counts: np.ndarray, most: int, mean: float, noise: float) -> np.ndarray:
-    """Merge the two neighbours that cost least until `most` levels are left; return the cuts that are (k,), numbers of
-    those between levels. `counts` (levels, C) are used up.
+    """Merge the two neighbours that cost least until `most` levels are left; return the indices (k,) of the cuts that
+    stay, k <= most - 1. `counts` (levels, C) are overwritten; mean: weight of a level, noise: nats.
 
         cost = weight of both / mean  +  max(0, what the log loss rises by - noise)
     """
@@ -113,7 +113,7 @@ def merge_levels(counts: np.ndarray, most: int, mean: float, noise: float) -> np
     cuts, row, both = np.arange(left - 1), np.arange(left), np.empty(classes)
     own, whole, cost = np.empty(left), np.empty(left), np.empty(left)
     for i in range(left):
-        own[i] = _surprise(counts[i])
+        own[i] = _own_log_loss(counts[i])
     low, high = 0, left - 1  # pairs whose cost is not known: what stands beside a level that was merged
     while True:
         for i in range(low, high):
@@ -121,7 +121,7 @@ def merge_levels(counts: np.ndarray, most: int, mean: float, noise: float) -> np
             for k in range(classes):
                 both[k] = counts[row[i], k] + counts[row[i + 1], k]
                 weight += both[k]
-            whole[i] = _surprise(both)
+            whole[i] = _own_log_loss(both)
             cost[i] = max(0.0, whole[i] - own[i] - own[i + 1] - noise) + weight / mean
         if left <= most:
             return cuts[: left - 1]

@@ -162,8 +162,8 @@ FINDINGS = (
     ),
     Finding(
         "**ALR and LR reach the same optimum where there is one, and are not the same model**: at n = 2 training log "
-        "loss is equal to four decimals on {0.draws} of {0.sets} sets. On {0.spent} of them every training row can be "
-        "fitted (loss under 0.001): there is no finite optimum, each ends where its tolerance stops it, and the two "
+        "loss is equal to four decimals on {0.draws} of {0.sets} sets. On {0.spent} of them nearly nothing is left of "
+        "it (under 0.001): a finite optimum need not exist, each ends where its tolerance stops it, and the two "
         "predict differently. Held-out log loss is within a twentieth on {1.near} sets, RMSE on {2.near}, 0-1 loss on "
         "{3.near}",
         (
@@ -174,9 +174,9 @@ FINDINGS = (
         ),
     ),
     Finding(
-        "**ALR has a lower bias than models that count, and LR's bias falls as n grows**: lower, equal, higher at "
-        "n = 2 is ALR's than AnJE's on {0.record} sets (p {0.p}) and than A1DE's on {1.record} (p {1.p}); LR's at "
-        "n = 2 than at n = 1 on {2.record} (p {2.p})",
+        "**ALR has a lower bias than models that count, and LR's bias falls as n grows** (lower/equal/higher): at "
+        "n = 2 ALR's beside AnJE's {0.record} (p {0.p}), beside A1DE's {1.record} (p {1.p}); LR's at n = 2 beside "
+        "LR's at n = 1 {2.record} (p {2.p})",
         (
             _pair("alr-t2", "bias_unbiased", ALR2, ANJE2),
             _pair("alr-t3", "bias_unbiased", ALR2, "a1de"),
@@ -185,8 +185,8 @@ FINDINGS = (
         deciding=3,
     ),
     Finding(
-        "**ALR has a higher variance than these**: lower, equal, higher at n = 2 than AnJE's on {0.record} sets "
-        "({0.ratio} times, p {0.p}), than A1DE's on {1.record} ({1.ratio} times, p {1.p})",
+        "**ALR has a higher variance than these** (lower/equal/higher): at n = 2 beside AnJE's {0.record} "
+        "({0.ratio} times, p {0.p}), beside A1DE's {1.record} ({1.ratio} times, p {1.p})",
         (
             _pair("alr-t2", "variance_unbiased", ALR2, ANJE2),
             _pair("alr-t3", "variance_unbiased", ALR2, "a1de"),

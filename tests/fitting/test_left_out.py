@@ -7,7 +7,7 @@ import pytest
 import alrviz
 from alrviz.data.encode import Encoder
 from alrviz.data.stream.coding import choosing_rows
-from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting.families import left_out
 from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
@@ -16,6 +16,7 @@ from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.prepare import Prepared, prepare
 from alrviz.fitting.solvers.stochastic import PASSES
 from alrviz.models.streamed import count_stream
+from alrviz.stop import StopToken
 from tests.fitting.test_streamed import CLASSES, LEVELS, chunked, objective, rows
 from tests.models.test_tuple_selection import planted, prepared
 
@@ -96,6 +97,20 @@ def test_cuts_are_learned_without_the_rows_that_choose():
     assert (own.transform(X) != every.transform(X)).any()
     np.testing.assert_array_equal(apart.encoded.codes, own.transform(X.iloc[rest]))
     np.testing.assert_array_equal(apart.holdout.codes, own.transform(X.iloc[chosen]))
+
+
+def test_cuts_of_a_fold_ask_the_run_that_wants_them_whether_to_go_on_not_the_one_that_came_first():
+    rng = np.random.default_rng(5)
+    data = alrviz.Dataset.from_arrays(pd.DataFrame(rng.normal(size=(400, 3))), np.repeat(["p", "q"], 200))
+    recipe, first = alrviz.Recipe("salr", order=1, holdout=0.0), StopToken()
+    prepare(data, recipe, stop=first)
+    first.stop()
+    of = prepare(data, recipe)
+    stopped = StopToken()
+    stopped.stop()
+    with pytest.raises(Stopped):
+        of.choosing(0, stopped)
+    assert of.choosing(0).encoded.n_rows == 280
 
 
 def test_rows_that_belong_together_are_not_parted_by_choosing():

@@ -206,7 +206,7 @@ def _splits(request: FitRequest) -> Iterator[tuple[Encoded, Encoded]]:
     for train, test in splits[: 1 if encoded.n_rows > MANY else FOLDS]:
         test = test[np.isin(encoded.y[test], encoded.y[train])]  # others say nothing about alpha
         if len(test) and len(np.unique(encoded.y[train])) > 1:
-            yield request.prepared.fold(train, test)
+            yield request.prepared.fold(train, test, request.stop)
 
 
 def _folds(request: FitRequest, merge: bool) -> Iterator[BuiltFit]:

@@ -65,7 +65,7 @@ class InMemory(Counted):
     def losses_without(self, tuples: Tuples) -> Floats:
         """As `Counted` says; counted without D_CV. Raises `RecipeError` for rows of different weights."""
         of = self._request
-        apart = of.prepared.choosing(of.recipe.seed)
+        apart = of.prepared.choosing(of.recipe.seed, of.stop)
         assert apart.holdout is not None
         weights = apart.holdout.weights
         there = weights > 0
