@@ -36,12 +36,17 @@ class Kind:
     variance: str
     bias_words: str
     variance_words: str
+    form: str = ""  # of several that are called so
+
+    def on_axis(self, words: str) -> str:
+        """What stands at an axis or above a column: no sentence beside it tells of which form it is."""
+        return f"{words}, {self.form}" if self.form else words
 
 
 KINDS: Mapping[str, Kind] = {
     "plug-in": Kind("Kohavi-Wolpert, plug-in", "bias", "variance", "bias²", "variance"),
     "unbiased": Kind(
-        "Kohavi-Wolpert, unbiased", "bias_unbiased", "variance_unbiased", "bias², unbiased", "variance, unbiased"
+        "Kohavi-Wolpert, unbiased", "bias_unbiased", "variance_unbiased", "bias²", "variance", form="unbiased"
     ),
     "Domingos": Kind("Domingos", "bias_domingos", "net_variance_domingos", "bias", "net variance"),
 }
@@ -88,7 +93,8 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     dashed = tuple(not any(value in places for value in mine[axis]) for mine in parts)
     ticks = tuple(_tick(axis, value) for value in values)
     drawn = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
-    titles, ranges = {"bias": of.bias_words, "variance": of.variance_words, "error": "error (0-1)"}, _ranges(lines)
+    titles = {"bias": of.on_axis(of.bias_words), "variance": of.on_axis(of.variance_words), "error": "error (0-1)"}
+    ranges = _ranges(lines)
     return {
         part: Picture(
             draw=partial(_draw, lines=drawn, ticks=ticks, title=title),

@@ -43,6 +43,8 @@ def test_a_lesson_is_asked_locked_run_and_found_again_after_a_reload(explorer: E
     lock.click()
     explorer.wait_says("^Now press Run")
     assert lock.count() == 0
+    tops = "() => ['.lesson', '.alrviz-area'].map((e) => alrvizFirst(e).getBoundingClientRect().top)"
+    assert len(set(explorer.js(tops))) == 1, "a panel lower than its room stands as high as the page beside it"
     explorer.run.click()
     explorer.wait_says("^It was")
     said = explorer.js("() => probe.textOf('^You said')")

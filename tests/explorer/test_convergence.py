@@ -362,6 +362,8 @@ def test_texts_are_html_without_leftovers():
 
 def test_formulas():
     assert math(r"\alpha_1^2").count("<msubsup>") == 1
+    assert math(r"w \log \theta").count("<mspace") == 2, "an operator touches neither neighbour"
+    assert math(r"\log 2").count("<mspace") == math(r"-\log p").count("<mspace") == 1
     assert "<mtext>cell</mtext>" in math(r"N_{\text{cell}}")
     assert "<mfrac><mi>a</mi><mi>b</mi></mfrac>" in math(r"\frac{a}{b}").replace("<mrow>", "").replace("</mrow>", "")
     assert "&lt;" in math("a<b")

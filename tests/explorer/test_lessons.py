@@ -19,6 +19,7 @@ from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.lesson_panel import LessonPanel, _verdict
+from alrviz.explorer.shell.markdown import markdown_html
 from alrviz.explorer.shell.shell import opened
 from alrviz.studies.race.reference_fit import TRUTH, fit_reference
 from alrviz.views.core.live_figure import NumberAxes
@@ -30,7 +31,7 @@ SAID = {
     "nll": {"early": "> 0.95", "sure": "0.6 to 0.9", "line": "yes"},
     "naive-bayes": {"new": "no", "two": "> 1.25", "units": ("alr", "lr from 0", "lr from AnJE")},
     "coordinates": {"first": ("alr", "diagonal", "lr"), "gamma": "> 2", "heldout": "> 0.01"},
-    "parity": {"xor": (0.347, 0.0967, 0.0967), "pairs": "> 0", "train": "< 0.69"},
+    "parity": {"xor": (0.347, 0.0967, 0.0967), "pairs": "> 0.01", "train": "< 0.69"},
     "alpha": {"loss": "4.64", "error": "10000", "center": "no"},
     "no-gain": {"penalty": "> 3", "separable": "0.8 to 1.25", "single": 10},
     "bias-variance": {"few": "nb", "many": "lr", "bias": "> 0.16", "between": "nb"},
@@ -135,8 +136,8 @@ FIGURES = {
 GIVEN = {
     "nll": "0 0.1 0.11 0.47 1 10", "naive-bayes": "0 0.1 21", "coordinates": "0.1 1 6",
     "parity": "0 0.1 0.25 0.30 0.75 0.9 1 2 3 112", "alpha": "0 1 1.10 3 4.64 5 188 10000",
-    "no-gain": "0 0.0001 0.1 1 2", "bias-variance": "30 100 300 1,000", "learning-curves": "0 1 50 1,000 1,200 5,000",
-    "bandwidth": "7.7 9.7 0.23",
+    "no-gain": "0 0.0001 0.1 1 2", "bias-variance": "30 100 300 1,000",
+    "learning-curves": "0 1 1.10 2 3 50 1,000 1,200 5,000", "bandwidth": "7.7 9.7 0.23",
     "calibration": "1 21 90 100 150 160 200", "order": "0 1 2 3 500 958", "interactions": "1 66",
 }  # fmt: skip
 
@@ -260,6 +261,20 @@ def test_what_the_lesson_on_bandwidths_says_of_fits_that_it_does_not_run():
     best = fit_reference(TRUTH, load_demo("four-gaussians"), holdout=0.3, seed=0, truth=demo_truth("four-gaussians"))
     assert 100 * best.error == pytest.approx(9.7, abs=0.05)
     assert "Bayes error 7.7 %" in demo_line("four-gaussians")
+
+
+def test_what_the_lesson_on_penalties_says_of_the_race_without_one():
+    led = race(load_demo("led"), [Recipe("lr", alpha=0), Recipe("alr", alpha=0)])
+    led.start()
+    led.join()
+    assert measured(tables(led), "ratio", "nearer_1", "name=lr", "name=alr") == pytest.approx(3, rel=0.1)
+
+
+@pytest.mark.parametrize("id", library.SHIPPED)
+def test_no_figure_at_the_beginning_of_a_text_is_read_as_a_lists(id):
+    steps = library.shipped(id).steps
+    for text in (text for step in steps for text in (step.text, step.reveal, step.ask.explain)):
+        assert "<ol start" not in markdown_html(text), text
 
 
 def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):

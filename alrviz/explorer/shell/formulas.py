@@ -9,7 +9,9 @@ from html import escape
 
 from latex2mathml.converter import convert
 
-_SPACED = re.compile(r"(\\(?:log|exp|min))\s*(?=[A-Za-z\\])")  # of an operator and its argument without brackets
+# An operator, what stands before it, and its argument without brackets: browsers set none of them apart.
+_AFTER = re.compile(r"(?<=[\w)}])\s*(?=\\(?:log|exp|min)\b)")
+_BEFORE = re.compile(r"(\\(?:log|exp|min))\s*(?=[\w\\])")
 
 
 @cache
@@ -23,7 +25,7 @@ def math(latex: str, *, block: bool = False) -> str:
     """
     if latex.count("{") != latex.count("}"):
         raise ValueError(f"unbalanced braces in {latex!r}")
-    source = _SPACED.sub(r"\1\\,", latex.replace(r"\phi", r"\varphi"))
+    source = _BEFORE.sub(r"\1\\,", _AFTER.sub(r"\\,", latex.replace(r"\phi", r"\varphi")))
     made = convert(re.sub(r"\\(softmax|diag)\b", r"\\operatorname{\1}", source))
     if unknown := re.search(r"<mi>(\\\w+)", made):
         raise ValueError(f"unknown command {unknown[1]!r} in {latex!r}")

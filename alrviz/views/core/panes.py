@@ -10,7 +10,7 @@ from alrviz.views.core.style import CSS, HEARD, WORDS_ON_BUTTONS
 
 def html(**params: Any) -> Any:
     """Return an empty pane in the house look, as wide as there is room."""
-    return pn.pane.HTML("", stylesheets=[CSS], **{"sizing_mode": "stretch_width", "margin": 0, **params})
+    return pn.pane.HTML("", **{"stylesheets": [CSS], "sizing_mode": "stretch_width", "margin": 0, **params})
 
 
 def as_high(pane: Any, height: str, number: int) -> Any:

@@ -43,6 +43,11 @@ _COMING = (
     "Getting ready: rows are encoded, what computes is compiled and the price is found. The race starts by itself then."
 )
 SIDE = 336  # px of the words beside the picture
+# The longest sentence has its lines from the start: Run below it would else move under the hand when that comes.
+_ROOM = """
+:host { min-height: 3.15rem; }
+@media (max-width: 1599px) { :host { min-height: 4.725rem; } }
+"""
 
 
 class RaceView(PlayerButtons, NotebookViewer):
@@ -108,7 +113,7 @@ class RaceView(PlayerButtons, NotebookViewer):
     def _build(self, height: str) -> None:
         self.picture = LiveFigure("alrviz-race", resized=self._resized, min_height=260)
         self.transport = self._transport(self._seen, Playback(self))
-        self.sentence = html(min_height=52, styles={"opacity": "1"}, margin=(0, 0, 10, 0))
+        self.sentence = html(stylesheets=[CSS, _ROOM], styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         # It never wraps, and its longest words have room from the start where the window is wide: the sentence beside
         # it would else be a line longer when they come, and Run would move under the hand.
         room = {"white-space": "nowrap", "min-width": "min(145px, 12vw)", "text-align": "right"}

@@ -100,7 +100,8 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
     """The table below: a line a cell of the grid, with the identity and by how much it misses."""
     of = KINDS[kind]
     also = [("variance", "variance_domingos")] if kind == "Domingos" else []
-    columns = [(of.bias_words, of.bias), (of.variance_words, of.variance), ("error", "error"), *also]
+    parts = [(of.on_axis(of.bias_words), of.bias), (of.on_axis(of.variance_words), of.variance)]
+    columns = [*parts, ("error", "error"), *also]
     heads = ["racer", "training size", "rounds"]
     heads += [title for words, _ in columns for title in (words, "± <abbr title='standard error'>se</abbr>")]
     body = []
@@ -133,5 +134,7 @@ def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
     at = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
     done = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"
     so_far = "" if study.phase == "done" else f"<span class='quiet'>{done}</span> "
-    parts = f"{of.bias_words} {best[of.bias]:.3f} {_signed(best[of.variance])} {of.variance_words}"
-    return f"{so_far}Lowest error: {safe(best['name'], 60)}{at}, {best['error']:.3f} = {parts}."
+    variance = f"{best[of.variance]:.3f}".replace("-", "&minus;")
+    parts = f"{of.bias_words} {best[of.bias]:.3f} + {of.variance_words} {variance}"
+    form = f" ({of.form})" if of.form else ""
+    return f"{so_far}Lowest error: {safe(best['name'], 60)}{at}, {best['error']:.3f} = {parts}{form}."
