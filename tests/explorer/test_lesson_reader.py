@@ -83,6 +83,11 @@ def test_a_step_opens_a_link_and_the_next_stays_on_it():
         ("text: Look at $x$.", "text:\tLook\n\trun: true", r"line \d+: this is no YAML.*by spaces, not by a tab"),
         ("    run: true", "     run: true", r"line \d+: this is no YAML.*equally far from the left"),
         ("text: Look at $x$.", "text: Look: at", r"line 6.*no YAML.*quotes"),
+        (
+            "text: Look at $x$.",
+            "text: 'Look at $x$.",
+            r"line \d+: .*not closed: look at line 6",
+        ),
         ("options: {lr: LR, alr: ALR}", "options: {lr: LR}", r"line 12, .*2 to 8 options"),
         ("options: {lr: LR, alr: ALR}", "options: {lr: LR, lr: ALR}", r"line 12, .*stands there twice"),
         ("kind: choice", "kind: number", r"line 12, .*kind number has no options"),

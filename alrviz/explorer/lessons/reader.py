@@ -33,6 +33,8 @@ _HINTS = {  # what to write, by words of the parser's message
     "mapping values": "; a text with a colon or a # in it stands in quotes, or below a |",
     "\\t": "; lines are indented by spaces, not by a tab",
     "<block end>": "; the fields of one step, or of one question, begin equally far from the left",
+    "end of stream": "; a quote is not closed",
+    "could not find expected ':'": "; a quote is not closed, or a name has no colon behind it",
 }
 _NEEDED = ("id", "title", "steps")  # of a lesson
 FIRST = State().page  # where a step says none
@@ -253,6 +255,8 @@ class _Reader:
             mark = error.problem_mark or error.context_mark
             where = f", line {mark.line + 1}" if mark else ""
             hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
+            if "quote is not closed" in hint and error.context_mark:  # which the parser sees lines below
+                hint += f": look at line {error.context_mark.line + 1}"
             raise AlrvizError(f"{self._name}{where}: this is no YAML: {error.problem}{hint}") from error
         except yaml.YAMLError as error:
             raise AlrvizError(f"{self._name}: this is no YAML: {error}") from error
