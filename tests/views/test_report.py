@@ -66,6 +66,13 @@ def test_its_figures_are_those_of_rows_that_were_held_out(data, facts):
     _, text = read(report_html(facts))
     assert f"learned from {len(train):,} of them and was then tried on {len(test):,} others" in text
     assert f"{percent(expected.error)} are predicted wrongly" in text
+    rarer = data.y[test] == "negative"
+    lost = int((model.predict(data.X.iloc[test])[rarer] != "negative").sum())
+    assert f"Of the {rarer.sum()} rows that are negative it misses {lost} ({percent(lost / rarer.sum())})" in text
+    off = model.predict_proba(data.X.iloc[test]) - (data.y[test][:, None] == model.classes_)
+    assert f"summed over the classes, is {(off**2).sum(axis=1).mean():.3f}; of two classes half of it" in text
+    assert "Every level of every column, and every combination of levels, has a number" in text
+    assert "when its points are left out, the rest unchanged" in text
     assert facts.effects.importance().index[0] in text
     assert data.hash in text
     assert "'positive'" not in text
@@ -107,6 +114,41 @@ def test_what_a_model_card_says_is_shown_and_what_is_none_is_refused(data, facts
         alrviz.save_report(data, tmp_path / "no" / "r.html")
 
 
+def test_what_matters_most_stands_first_in_its_tables(facts):
+    page = report_html(facts)
+    groups, worst = re.findall(r"<th[^>]*>(?:group|row)</th>.*?</tr>", page.split("<section id='fails'>")[1])[::3]
+    heads = re.findall(r"<th[^>]*>([^<]+)</th>", groups)
+    assert heads.index("specificity") < heads.index("log loss"), "what is missed is seen without scrolling"
+    shown = facts.effects.importance().sort_values("loss", ascending=False, kind="stable")
+    singles = list(shown.index[shown.order == 1])
+    assert re.findall(r"<th[^>]*>([^<]+)</th>", worst)[5:] == singles
+    assert singles != list(facts.evaluation.X.columns)
+    line = re.search(r"<td>(\d+)</td>.*?</tr>", page.split("The rows that it got most wrong")[1])
+    row = facts.evaluation.X.loc[int(line[1]), singles]
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", line[0])[5:] == list(row)
+    text = read(page)[1]
+    assert "Row 0 is the first row below the header (rows without a class are not counted)" in text
+    assert "a row is a class, a column what it is predicted as" in text
+    assert "the chance that a random row of a class gets a higher probability of that class" in text
+    assert "Choosing another threshold for negative" in text
+    assert "NPV, of the rows not predicted negative, the share that are not" in text
+    assert "cases that these columns cannot explain" in text
+
+
+def test_a_line_of_many_points_says_how_many_rows_each_rests_on():
+    rows = np.repeat(np.arange(40), [10, *[20] * 38, 400])
+    frame = pd.DataFrame({"x": rows, "class": np.where(rows % 3 == 0, "a", "b")})
+    data = alrviz.read_table(frame, target="class").with_kinds(x="categorical")
+    made = report_facts(data, alrviz.LRClassifier(order=1))
+    counts = made.effects.effects("x").groupby("levels").rows.first()
+    text = read(report_html(made))[1]
+    least, middle, most = (f"{n:,.0f}" for n in (counts.min(), counts.median(), counts.max()))
+    assert f"40 values or intervals, each of {least} to {most} of the rows that were learned from" in text
+    assert f"(median {middle})" in text
+    assert "A jump may be real" in text
+    assert "A jump may be real" not in report_html(report_facts(alrviz.load_demo("monks-1"), alrviz.LRClassifier()))
+
+
 def test_rows_of_the_table_can_be_left_out(facts):
     assert "The rows that it got most wrong" in report_html(facts)
     assert "The rows that it got most wrong" not in report_html(facts, rows=False)
@@ -140,7 +182,10 @@ def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
     assert float(lines[1][1]) < float(lines[0][1]), "monks-1 has a pair"
     assert float(lines[1][2]) < float(lines[0][2])
     assert lines[2][1] == "given up", "no fold but the first has judged it"
-    assert "a score table, by logistic regression, regularised: hlr n=2 " in text, "as it was settled, not n=auto"
+    card, again = (text.split(f"<section id='{key}'>")[1] for key in ("card", "again"))
+    assert "single columns and pairs of columns, by logistic regression, regularised</td>" in card
+    assert "<td>Model</td><td class='t'>hlr n=2 " in again, "as it was settled, not n=auto"
+    assert "hlr n=2" not in text.split("<section id='again'>")[0], "the program's words stand last"
     given = report_html(report_facts(data, alrviz.LRClassifier(order=2, alpha=1.0)))
     assert "Its settings were given" in given
     tuned = report_html(report_facts(data, alrviz.LRClassifier(order=1, alpha="cv")))
@@ -203,6 +248,9 @@ def test_what_few_rows_cannot_tell_is_not_called_trust(rows, wrong, words, unit)
     log_p = np.log(np.column_stack([1 - said, said]))
     sentence = calibration_sentence(Evaluation(("a", "b"), log_p, y, pd.DataFrame(index=range(rows)), weight))
     assert sentence.startswith(words)
+    assert ("so no fault is visible" in sentence) == (rows == 4000)
+    assert re.search(r"off by [\d.]+ percentage points on average", sentence)
+    assert re.search(r"exactly right would show about [\d.]+ percentage points, by chance alone", sentence)
     assert ("too sure of itself" in sentence) == wrong
 
 
@@ -262,7 +310,7 @@ def test_how_points_were_found_is_told_of_each_family(data, model, words):
     table = alrviz.load_demo("mixed-types") if isinstance(model, alrviz.DLRClassifier) else data
     _, text = read(report_html(report_facts(table, model, holdout=0.3)))
     assert f"Points were found by {words}" in text
-    assert f"a score table, by {words}: " in text
+    assert re.search(rf"a score table that looks at [a-z0-9 ()]+, by {re.escape(words)} Version", text)
 
 
 @pytest.mark.parametrize(
@@ -289,4 +337,5 @@ def test_rows_held_out_of_a_table_read_in_batches_are_told_as_they_are_drawn(dat
     run.join()
     _, text = read(report_html(report_of_run(run)))
     assert "training rows, none was held out" in text
-    assert "probabilities of the training rows get without them" in text
+    assert "probabilities of the training rows get when its points are left out, the rest unchanged" in text
+    assert "Every level of every column has a number of points" in text, "single columns have no combinations"

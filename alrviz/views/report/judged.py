@@ -2,6 +2,8 @@
 says what was measured on rows.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -68,8 +70,24 @@ def calibration_sentence(found: Evaluation) -> str:
     if chance > UNSURE and ece < 2 * chance:
         said = "There are too few rows to tell whether its probabilities can be trusted"
     return (
-        f"{said}: they are off by {percent(ece)} on average{lean}. If they were exactly right, chance would make it "
-        f"{percent(chance)} for so many rows."
+        f"{said}: they are off by {_points(ece)} on average{lean}. Of so many rows a model whose probabilities are "
+        f"exactly right would show about {_points(chance)}, by chance alone"
+        f"{'; so no fault is visible' if ece <= chance else ''}."
+    )
+
+
+def _points(share: float) -> str:
+    return f"{percent(share).removesuffix(' %')} percentage points"
+
+
+def missed(found: Evaluation) -> str:
+    """Return how many rows of the rarer of two classes are predicted as the other; "" of more classes."""
+    if len(found.classes) != 2:
+        return ""
+    of = found.as_predicted()
+    return (
+        f"Of the {of.tp + of.fn:,.0f} rows that are <b>{safe(found.interest, 40)}</b> it misses <b>{of.fn:,.0f}</b> "
+        f"({percent(1 - of.sensitivity)}), where the more probable class is predicted (threshold 0.5)."
     )
 
 
@@ -93,14 +111,20 @@ def worst_group(facts: ReportFacts) -> str:
 def compared_groups(facts: ReportFacts) -> list[tuple[str, pd.DataFrame]]:
     """Return the groups of the columns whose groups differ most in error, among the most important."""
     found = facts.evaluation
-    columns = list(map(str, found.X.columns))
-    if facts.effects is not None:
-        names = ranked(facts.effects)
-        first = [str(name) for name in names.index[names.order == 1] if str(name) in columns]
-        columns = [*first, *(name for name in columns if name not in first)]
+    columns = [str(found.X.columns[j]) for j in columns_by_importance(facts)]
     tables = [(name, found.groups(name)) for name in columns[:GROUPED]]
     spread = [float((t.rows * (t.error - found.error) ** 2).sum()) for _, t in tables]
     return [tables[k] for k in np.argsort(spread)[::-1][:GROUPS]]
+
+
+def columns_by_importance(facts: ReportFacts) -> list[int]:
+    """Return the places of the columns in the evaluated rows, the most important first; others in their order."""
+    columns = list(map(str, facts.evaluation.X.columns))
+    if facts.effects is None:
+        return list(range(len(columns)))
+    names = ranked(facts.effects)
+    first = [columns.index(str(name)) for name in names.index[names.order == 1] if str(name) in columns]
+    return [*first, *(j for j in range(len(columns)) if j not in first)]
 
 
 # -- sections ----------------------------------------------------------------------------------------------------------
@@ -113,7 +137,7 @@ def how_good(facts: ReportFacts) -> str:
     ring = 0.5 if len(found.classes) == 2 else None
     pictures = (
         (drawn.confusion(found), "Confusion matrix",
-         "Confusion matrix: a line is a class, a column what its rows are predicted as; the diagonal is right."),
+         "Confusion matrix: a row is a class, a column what it is predicted as; the diagonal is right."),
         (drawn.curves("roc", found, found.interest, ring), "ROC curve",
          f"ROC: the share of {label} that is found (sensitivity) against false alarms among the others, as the "
          "threshold falls. The diagonal is guessing; the area under the curve (AUC) is 1 for a perfect model."),
@@ -125,14 +149,14 @@ def how_good(facts: ReportFacts) -> str:
         f"<p>All figures are of the {len(found.y):,} {found.what}. Log loss is the mean of -log(probability given to "
         "what happened), in nats: 0 would be certainty that is always right. Beside the model stands what can be said "
         "without any column, giving every row the class shares as its probabilities. The calibration error is by how "
-        "much probabilities are off on average; the AUC is how often, of a row of a class and one of another, the "
-        "first gets the higher probability of that class; average precision is the mean height of the curve of "
-        "precision below.</p>"
+        "much probabilities are off on average; the AUC is the chance that a random row of a class gets a higher "
+        "probability of that class than a random row of the others; average precision is the mean height of the curve "
+        "of precision below.</p>"
         f"{summary_html(found)}<div class='pictures'>{''.join(figure_html(*each) for each in pictures)}</div>"
-        f"<h3>Classes</h3>{classes_html(found)}<h3>If {label} must not be missed, or must not be cried too often</h3>"
+        f"<h3>Classes</h3>{classes_html(found)}<h3>Choosing another threshold for {label}</h3>"
         f"<p>{label} is predicted where its probability reaches a threshold. A lower one finds more of its rows "
         "(sensitivity) and raises more false alarms (lower specificity). PPV is the share of alarms that are right, "
-        f"NPV that of the other rows that are none.</p>{_matched(found)}"
+        f"NPV, of the rows not predicted {label}, the share that are not.</p>{_matched(found)}"
     )
 
 
@@ -169,7 +193,9 @@ def how_calibrated(facts: ReportFacts) -> str:
     )  # fmt: skip
     return (
         f"<p>{calibration_sentence(found)} The Brier score, the mean squared distance between probabilities and what "
-        f"happened, is {number(found.summary().brier, 3)}.</p><div class='pictures'>{one}{two}</div>"
+        f"happened, summed over the classes, is {number(found.summary().brier, 3)}"
+        f"{'; of two classes half of it is often given' if len(found.classes) == 2 else ''}.</p>"
+        f"<div class='pictures'>{one}{two}</div>"
     )
 
 
@@ -196,9 +222,10 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
         heads = ["class", "predicted as", "rows", "share of the class"]
         parts.append(f"<h3>Classes most often confused</h3>{html_table(heads, pairs)}")
     if rows:
+        by_importance = replace(found, X=found.X.iloc[:, columns_by_importance(facts)])
         parts.append(
             "<h3>The rows that it got most wrong</h3><p>Worth a look: they may be errors of the table, or cases that "
-            "its columns do not tell. Rows are counted from 0, the first one with a class, without the line of "
-            f"names.</p>{worst_html(found, WORST)}"
+            "these columns cannot explain. Row 0 is the first row below the header (rows without a class are not "
+            f"counted). The columns that matter most stand first.</p>{worst_html(by_importance, WORST)}"
         )
     return "".join(parts)

@@ -36,6 +36,7 @@ from alrviz.views.report.judged import (
     gain,
     how_calibrated,
     how_good,
+    missed,
     never_predicted,
     ranked,
     where_it_fails,
@@ -136,6 +137,7 @@ def _summary(facts: ReportFacts) -> str:
         f"Of these, <b>{percent(of.error)} are predicted wrongly</b>. Whoever always says "
         f"&ldquo;{safe(found.classes[int(found.shares.argmax())], 60)}&rdquo;, the most frequent class, is wrong for "
         f"{percent(of.shares_error)}.",
+        missed(found),
         *(f"<b>Beware</b>: {safe(note, 600)}" for note in data.notes if note.endswith(BEFOREHAND)),
         never_predicted(found),
         calibration_sentence(found),
@@ -233,19 +235,24 @@ def _model(facts: ReportFacts) -> str:
     if facts.effects is None:
         words = safe(facts.no_effects, 400)
         return f"<p>{safe(recipe.name, 300)}.{size}</p>{_chosen(facts)}<p class='quiet'>{words}</p>"
-    order = int(facts.effects.pure.sizes.max())
-    looks = (
-        "each column by itself (main effects)" if order == 1 else
-        f"single columns and {'pairs of' if order == 2 else f'combinations of up to {order}'} columns"
-    )  # fmt: skip
+    order = _order(facts.effects)
     return (
-        f"<p>The model is a <b>score table</b>: it looks at {looks}. Every level, and every combination of levels, has "
-        "a number of points for each class; the points of a row are added up, and the sums are turned into "
-        "probabilities. So it can be read completely: nothing is hidden in layers. Points were found by "
+        f"<p>The model is a <b>score table</b>: it looks at {_looks(order)}. Every level of every column"
+        f"{', and every combination of levels,' if order > 1 else ''} has a number of points for each class; the "
+        "points of a row are added up, and the sums are turned into probabilities. So it can be read completely: "
+        "nothing is hidden in layers. Points were found by "
         f"{_learned_by(recipe)}.{size}</p>{_chosen(facts)}"
-        f"<p class='quiet'>In the terms of the field: {safe(recipe.name, 300)}. n, the <i>order</i>, is how many "
-        "columns are looked at together.</p>"
     )
+
+
+def _order(effects: Interactions) -> int:
+    return int(effects.pure.sizes.max())
+
+
+def _looks(order: int) -> str:
+    if order == 1:
+        return "each column by itself (main effects)"
+    return f"single columns and {'pairs of' if order == 2 else f'combinations of up to {order}'} columns"
 
 
 def _learned_by(recipe: Recipe) -> str:
@@ -272,7 +279,7 @@ def _chosen(facts: ReportFacts) -> str:
         if params.get("alpha") == "cv":
             return "<p>How small its points are kept was chosen by cross-validation; other settings were given.</p>"
         return "<p>Its settings were given, not chosen by the program.</p>"
-    taken = 0 if facts.effects is None else int(facts.effects.pure.sizes.max())
+    taken = 0 if facts.effects is None else _order(facts.effects)
     lines = [
         [
             (f"{tuples_text(order)} too" if order > 1 else "single columns") + " (taken)" * (order == taken),
@@ -324,14 +331,14 @@ def _matters(facts: ReportFacts) -> str:
         "<p>A <i>main effect</i> is what a column says by itself, an effect of a pair what two columns say together "
         "beyond that (<i>pure</i> effects). The share of the score says how much of the differences between rows' "
         "points comes from it; shares add up to 100 %. Columns are ranked by how much worse the "
-        f"probabilities of {'held-out' if effects.has_heldout else 'the training'} rows get without them, in nats of "
-        "log loss: the whole model gains "
+        f"probabilities of {'held-out' if effects.has_heldout else 'the training'} rows get when its points are left "
+        "out, the rest unchanged, in nats (natural logarithms) of log loss: the whole model gains "
         f"{loss_text(gain(facts.evaluation))} nats over the class shares.{below}</p>"
         f"<div class='pictures'>{figure_html(bars, 'Importance of columns', height=380)}"
         f"<div>{split}</div></div>{listed}"
         f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}. A step of 0.7 "
         "doubles the odds, -0.7 halves them; what other columns say is not in it. Bars have their number of rows in "
-        "brackets, and are pale where rows are few; a line may zigzag there.</p>"
+        "brackets, and are pale where rows are few. Points of few rows are less certain.</p>"
         f"<div class='pictures'>{_effects(effects, label)}</div>"
     )
 
@@ -357,7 +364,9 @@ def _effects(effects: Interactions, label: str) -> str:
             told, table.effect, np.nan, np.nan, [""] * len(told), effects_drawn.opacity(table.rows.to_numpy())
         )
         picture = effects_drawn.bar_picture(bars, f"{name}: effect toward {label} (log-odds)")
-        drawn_ones.append(figure_html(picture, f"Effect of {name}", height=min(180 + 18 * min(len(table), 30), 520)))
+        high = min(180 + 18 * min(len(table), 30), 520)
+        caption = _of_intervals(table) if len(table) > effects_drawn.BARS else ""
+        drawn_ones.append(figure_html(picture, f"Effect of {name}", caption, height=high))
     pairs = names[names.order == 2]
     for name in pairs.index[beyond_chance(pairs)]:
         members = effects.pure.space.members[effects.number_of(name)]
@@ -369,6 +378,15 @@ def _effects(effects: Interactions, label: str) -> str:
         high = 120 + 18 * max(map(len, levels))
         drawn_ones.append(figure_html(picture, f"Effect of {name}", caption, height=min(max(high, 300), 800)))
     return "".join(drawn_ones)
+
+
+def _of_intervals(effect: pd.DataFrame) -> str:
+    """How many rows a point of a line rests on: there is no room for each one's."""
+    least, middle, most = (f"{rows:,.0f}" for rows in effect.rows.quantile([0, 0.5, 1]))
+    return (
+        f"{len(effect)} values or intervals, each of {least} to {most} of the rows that were learned from (median "
+        f"{middle}). A jump may be real: where rows are many it hardly is chance, where they are few it may be."
+    )
 
 
 def _pair(
@@ -414,9 +432,12 @@ def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
     judged += "".join(f"; {safe(note, 200)}" for note in found.notes if facts.whole_rows is not None)
     recipe = _settled(facts)
     by = "" if recipe is None else recipe.definition.learned_by(recipe.params)
-    kind = "" if facts.effects is None or not by else f"a score table, by {safe(by)}: "
+    if recipe is None or facts.effects is None or not by:
+        kind = safe(recipe.name if recipe else type(facts.model).__name__, 300)
+    else:
+        kind = f"a score table that looks at {_looks(_order(facts.effects))}, by {safe(by)}"
     known = {
-        "Model": kind + safe(recipe.name if recipe else type(facts.model).__name__, 300),
+        "Model": kind,
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
@@ -448,7 +469,10 @@ def _again(facts: ReportFacts) -> str:
         "Rows held out": f"{facts.holdout:g} of them, seed {facts.seed}",
         "Versions": ", ".join(f"{name} {of}" for name, of in versions.items()),
     }  # fmt: skip
-    if facts.recipe is not None:
+    recipe = _settled(facts)
+    if facts.recipe is not None and recipe is not None:
+        order = " (n: how many columns are looked at together)" if " n=" in recipe.name else ""
+        lines["Model"] = f"{safe(recipe.name, 300)}{order}"
         lines["Recipe"] = f"<code>{safe(facts.recipe.to_json(), 2000)}</code>"
     if facts.chosen:
         lines["How it was chosen"] = safe(facts.chosen, 1500)

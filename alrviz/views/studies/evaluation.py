@@ -378,7 +378,7 @@ def summary_html(found: Evaluation) -> str:
         ["error", percent(of.error), percent(of.shares_error)],
         ["log loss (nats)", number(of.log_loss), number(of.shares_log_loss)],
         ["error, mean over classes", percent(of.balanced_error), ""],
-        ["Brier score", number(of.brier), ""],
+        ["Brier score, summed over classes", number(of.brier), ""],
         ["calibration error (ECE)", number(of.ece), ""],
         [f"AUC, {whose}", number(of.auc), "0.5"],
         [f"average precision, {whose}", number(of.average_precision), ""],
@@ -405,12 +405,13 @@ def groups_html(table: pd.DataFrame, label: str) -> str:
     for line in table.to_dict("records"):
         error = f"{percent(line['error'])} ({percent(line['low'])} to {percent(line['high'])})"
         loss = f"{number(line['log_loss'], 3)} &plusmn; {number(line['standard_error'], 3)}"
-        shares = [_share(line[name]) for name in ("share", "predicted", "p", "sensitivity", "specificity")]
-        baseline = percent(line["shares_error"]), loss, number(line["shares_log_loss"], 3)
-        rows.append([safe(line["group"], 60), f"{line['rows']:,}", error, *baseline, *shares])
+        shares = [_share(line[name]) for name in ("sensitivity", "specificity", "share", "predicted", "p")]
+        losses = loss, number(line["shares_log_loss"], 3)
+        first = [safe(line["group"], 60), f"{line['rows']:,}", error, percent(line["shares_error"])]
+        rows.append([*first, *shares, *losses])
     heads = [
-        "group", "rows", "error (95 % interval)", "baseline error", "log loss", "baseline log loss",
-        f"are {mine}", f"predicted {mine}", f"mean p of {mine}", "sensitivity", "specificity",
+        "group", "rows", "error (95 % interval)", "baseline error", "sensitivity", "specificity", f"are {mine}",
+        f"predicted {mine}", f"mean p of {mine}", "log loss", "baseline log loss",
     ]  # fmt: skip
     return html_table(heads, rows)
 
