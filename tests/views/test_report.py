@@ -326,6 +326,13 @@ def test_what_a_model_makes_of_numbers_is_told(model, words):
     assert words in text
 
 
+def test_numbers_that_no_cut_divides_are_told_as_left_out():
+    rng = np.random.default_rng(0)
+    noise = alrviz.Dataset.from_arrays(rng.normal(size=(200, 2)), np.repeat(["p", "q"], 100))
+    _, text = read(report_html(report_facts(noise, alrviz.LRClassifier(order=1), holdout=0.3)))
+    assert "no column of numbers could be cut into intervals that tell of the class: the model leaves them out" in text
+
+
 def test_rows_held_out_of_a_table_read_in_batches_are_told_as_they_are_drawn(data, facts):
     _, text = read(report_html(facts))
     assert "held-out rows, drawn at random, class by class" in text

@@ -190,11 +190,15 @@ def _table(facts: ReportFacts) -> str:
 
 def _of_numbers(facts: ReportFacts) -> str:
     """What the model makes of numbers; "" where it has none, or is a classifier of others."""
-    columns = getattr(getattr(facts.model, "encoder_", None), "columns_", ())
-    if any(column.cuts is not None and len(column.cuts) for column in columns):
-        return "; numbers are cut into intervals when the model is fitted: (2.5, 5] is more than 2.5, and at most 5"
-    numeric = any(column.kind == "numeric" for column in columns)
-    return "; numbers are not cut, each is looked at as it is" if numeric else ""
+    encoder = getattr(facts.model, "encoder_", None)
+    numeric = [column for column in getattr(encoder, "columns_", ()) if column.kind == "numeric"]
+    if not numeric:
+        return ""
+    if encoder.discretize in ("keep", None):
+        return "; numbers are not cut, each is looked at as it is"
+    if not any(column.cuts is not None and len(column.cuts) for column in numeric):
+        return "; no column of numbers could be cut into intervals that tell of the class: the model leaves them out"
+    return "; numbers are cut into intervals when the model is fitted: (2.5, 5] is more than 2.5, and at most 5"
 
 
 def _size(facts: ReportFacts) -> str:
