@@ -190,7 +190,7 @@ def _table(facts: ReportFacts) -> str:
 
 def _of_numbers(facts: ReportFacts) -> str:
     """What the model makes of numbers; "" where it has none, or is a classifier of others."""
-    encoder = getattr(facts.model, "encoder_", None)
+    encoder: Any = getattr(facts.model, "encoder_", None)
     numeric = [column for column in getattr(encoder, "columns_", ()) if column.kind == "numeric"]
     if not numeric:
         return ""
