@@ -330,8 +330,6 @@ def few_columns(sets: Sequence[Dataset]) -> list[Row]:
 
 # -- all of them -------------------------------------------------------------------------------------------------------
 
-Trial = tuple[str, Callable[..., list[Row]], tuple[Any, ...]]
-
 
 def _trials() -> Iterator[tuple[str, Callable[..., list[Row]], tuple[Any, ...], tuple[str, ...]]]:
     """What is tried: words, function, arguments, and names of the sets it takes behind them."""
@@ -357,10 +355,7 @@ def trial_rows(settings: Settings) -> Progress:
         if lacking := [one for one in sets if one.missing(settings.folder)]:
             yield f"{said}: no data", [{"set": one.name, "missing": one.advice(settings.folder)} for one in lacking]
             continue
-        own = ([one.read(settings.folder) for one in sets],) if names else ()
-        key = (
-            ["trial", said, *(dataset.hash for (datasets,) in [own] for dataset in datasets)]
-            if own
-            else ["trial", said]
-        )
-        yield from kept_rows("trials", [Step(said, key, compute, (*own, *arguments))], settings)
+        read = [one.read(settings.folder) for one in sets]
+        key = ["trial", said, *(dataset.hash for dataset in read)]
+        taken = (read, *arguments) if names else arguments
+        yield from kept_rows("trials", [Step(said, key, compute, taken)], settings)
