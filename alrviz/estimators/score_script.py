@@ -262,7 +262,8 @@ class _files:  # noqa: N801 (a context, read as a verb)
 
 
 def _table(data: bytes) -> "pa.Table":
-    return pyarrow.parquet.ParquetFile(pa.BufferReader(data)).read()
+    # On one thread: another that lets go of Python's bytes as the interpreter ends would abort the process.
+    return pyarrow.parquet.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
 
 
 def read_array(feature: ColumnReading, column: "pa.Array") -> Made:

@@ -33,6 +33,7 @@ def test_a_lesson_is_asked_locked_run_and_found_again_after_a_reload(explorer: E
     # The keyboard's way to draw: numbers; a dot that is dragged changes its number.
     explorer.page.get_by_role("textbox", name="n = 1").fill("0.5")
     lock.scroll_into_view_if_needed()  # it stands below the drawing
+    explorer.still("alrvizFirst('circle').getBoundingClientRect().top")
     dot = explorer.page.locator("circle").nth(1).bounding_box()
     explorer.page.mouse.move(dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2)
     explorer.page.mouse.down()
