@@ -3,6 +3,7 @@
 import io
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -22,7 +23,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell.formulas import math
 from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.widgets.price_line import price_html
+from alrviz.explorer.widgets.price_line import PriceLine, price_html
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code, script
 from alrviz.fitting.pricing import price
@@ -191,6 +192,13 @@ def test_a_racer_that_cannot_be_paid_for_is_refused_before_it_runs():
     assert "2 MB" in words or "2.00 MB" in words
     words, _ = price_html([("hlr", Price(850, 84, 10**6, 1e-3, 10**9, seconds_before=1.2))])
     assert "choosing alpha 1.2 s, then 1 ms per iteration" in words
+
+
+def test_a_race_whose_alphas_take_long_to_be_chosen_is_not_cheap():
+    line = PriceLine(SimpleNamespace(), lambda: None, lambda: None)
+    for before, cheap in ((0.0, True), (60.0, False)):
+        line.found = [("hlr", Price(850, 84, 10**6, 1e-3, 10**9, seconds_before=before))]
+        assert line.cheap is cheap
 
 
 def test_an_example_races_by_itself():

@@ -81,8 +81,8 @@ class PriceLine:
 
     @property
     def seconds(self) -> float:
-        """What a typical race of them takes."""
-        return _TYPICAL * sum(price.seconds_per_pass or 0.0 for _, price in self.found)
+        """What a typical race of them takes, the choice of alphas included."""
+        return sum(price.seconds_before + _TYPICAL * (price.seconds_per_pass or 0.0) for _, price in self.found)
 
     @property
     def cheap(self) -> bool:
