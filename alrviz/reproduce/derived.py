@@ -134,7 +134,7 @@ def zipf_lines(figures: pd.DataFrame) -> pd.DataFrame:
     ]
     lines = limit_lines("c5", pd.DataFrame(rows))
     lines["verdict"] = lines["verdict"].replace(NOT_RUN, UNDECIDED)  # raced, and not all came there
-    came = "; ".join(filter(None, (_reached(goals, order) for order in (1, 2, 3))))
+    came = ", ".join(filter(None, (_reached(goals, order) for order in (1, 2, 3))))
     lines["reason"] = np.where(lines["verdict"] == UNDECIDED, f"came within 0.1 %: {came}", "")
     return lines
 

@@ -228,8 +228,6 @@ def likely(pair: Pair, what: Found) -> str:
             parts.append(f"one share of wins would give both with p {p_words(same_coin(record, printed))}")
     if len(what.sets) < FEW:
         parts.append(f"on {' and '.join(what.sets)} alone")
-    if "rf" in (pair.a, pair.b) and pair.measure not in _COUNTED:
-        parts.append("the forest takes numbers as they are, alr cut ones")
     if pair.measure.endswith("_seconds"):
         parts.append(f"medians {np.median(what.a):.2g} and {np.median(what.b):.2g} s, beside other work")
     return "; ".join(part for part in (*parts, what.sizes) if part)

@@ -125,12 +125,6 @@ def test_seconds_that_differ_tell_how_many_they_are():
     assert why == f"{FEW_SETS}; on set 0 and set 1 alone; medians 0.3 and 0.15 s, beside other work"
 
 
-def test_a_pair_with_a_forest_tells_what_a_forest_is_given():
-    table = figures([0.3] * 3, [0.2] * 3).replace({"method": {"b": "rf"}})
-    (why,) = pair_lines("mine", [Pair("error", "a", "rf")], table)["reason"]
-    assert why == f"{FEW_SETS}; the forest takes numbers as they are, alr cut ones"
-
-
 def test_a_pair_that_differs_tells_how_its_ratio_goes_with_the_rows():
     table = figures([0.3, 0.3, 0.29, 0.25, 0.21, 0.0], [0.2, 0.2, 0.2, 0.2, 0.2, 0.0])
     table["rows"] = [100, 200, 300, 400, 500, 600] * 2

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from shutil import copytree
 
 import pandas as pd
 import pytest
@@ -335,15 +334,6 @@ def test_figures_of_a_record_are_read_as_they_are_written():
     one = Finding("{0.wins} {0.sets} {0.ratio} {0.p}", (Lines("c6", "error", "a vs b"),))
     lines = pair_lines("c6", [Pair("error", "a", "b")], pd.DataFrame(rows))
     assert told(one, {"c6": lines}).startswith("8 8 0.25 .008 ")
-
-
-def test_the_pages_of_the_documentation_are_what_their_tables_say(tmp_path):
-    """As they were written: a figure or a verdict that was changed by hand would show."""
-    docs = Path(__file__).parents[2] / "docs"
-    copytree(docs / "reproduction", tmp_path / "docs" / "reproduction")
-    write_report([], {}, tmp_path, tmp_path / "docs" / "reproduction.md", list(ITEMS.values()))
-    for page in ("reproduction.md", *(f"reproduction/{p.name}" for p in (docs / "reproduction").glob("*.md"))):
-        assert (tmp_path / "docs" / page).read_text() == (docs / page).read_text(), page
 
 
 def test_figures_in_the_reasons_of_dlr_are_those_of_the_tables():
