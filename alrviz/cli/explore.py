@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from alrviz.data.dataset import Dataset
     from alrviz.data.stream.table import Stream
+    from alrviz.explorer.lesson import Lesson
     from alrviz.explorer.server.tables import Upload
 
 PORT = 5006  # Panel's own habit; the next free one is taken when it is in use
@@ -90,7 +91,7 @@ def explore(options: argparse.Namespace) -> int:
     from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
     from alrviz.explorer.web.guard import protect
 
-    lesson = _lesson(options.lesson) if options.lesson else ""
+    lesson = _lesson(options.lesson) if options.lesson else None
     if options.address in LOCAL:
         os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
     page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
@@ -100,10 +101,16 @@ def explore(options: argparse.Namespace) -> int:
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     token = "" if options.token == "none" else options.token or secrets.token_hex(24)
     protect(server._tornado, token)
-    first = {"lesson": lesson} if lesson else {"page": "data"} if dataset is not None else {}
+    first = {"lesson": lesson.id} if lesson is not None else {"page": "data"} if dataset is not None else {}
     asked = first | ({"token": token} if token else {})
     url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(asked)}" if asked else "")
     if options.check:
+        if lesson is not None:
+            asked_of = ", ".join(f"step {k}" for k, step in enumerate(lesson.steps, 1) if step.ask is not None)
+            print(
+                f"Lesson {lesson.id}, version {lesson.version}: {len(lesson.steps)} steps, no error; "
+                f"questions: {asked_of or 'none'}. The lines that answers are taken from are known when a step has run."
+            )
         return _checked(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
     if options.address not in LOCAL:
@@ -115,12 +122,12 @@ def explore(options: argparse.Namespace) -> int:
     return 0
 
 
-def _lesson(file: Path) -> str:
-    """The id of a file's lesson, which is offered from now on."""
+def _lesson(file: Path) -> Lesson:
+    """The lesson of a file, which is offered from now on."""
     from alrviz.explorer.app import offer_lesson
 
     require_file(file)
-    return offer_lesson(file.expanduser().resolve()).id
+    return offer_lesson(file.expanduser().resolve())
 
 
 def _in_batches(file: Path, options: argparse.Namespace) -> bool:

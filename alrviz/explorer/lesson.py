@@ -13,6 +13,7 @@ An answer is, by the question's kind, as JSON has it:
 """
 
 import math
+import unicodedata
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -22,6 +23,7 @@ NEAR = 0.25  # a number that is off by less, relative to what happened, is right
 NIL = 0.002  # of what can be said from low to high: two numbers that differ by less are the same
 LARGEST = 1e12  # a number that anybody may say
 LONGEST = 200  # signs of a text
+MARKS = 4  # combining marks on one letter, as many as a language needs: hundreds would be drawn over the lines above
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,13 @@ class Question:
 
 
 def plain_line(text: object) -> str:
-    """Return a stranger's text in one line, cut where it is long, without signs that cannot be seen."""
-    seen = "".join(sign if sign.isprintable() else " " for sign in str(text)[: 4 * LONGEST])
-    return " ".join(seen.split())[:LONGEST]
+    """Return a stranger's text in one line, cut where it is long, without signs that cannot be seen or that pile up."""
+    seen, marks = [], 0
+    for sign in str(text)[: 4 * LONGEST]:
+        marks = marks + 1 if unicodedata.category(sign) in ("Mn", "Me") else 0
+        if marks <= MARKS:
+            seen.append(sign if sign.isprintable() else " ")
+    return " ".join("".join(seen).split())[:LONGEST]
 
 
 def _numbers(said: Said) -> tuple[float, ...]:

@@ -85,6 +85,8 @@ def test_texts_are_one_line_and_short(room):
     room.ask(TEXT)
     room.vote("bob", 1, "a\n\u202eb" + "c" * 10_000)
     assert room.round.votes["bob"].answer == "a b" + "c" * 197
+    room.vote("eve", 1, "Vi\u00ea\u0323t" + "a" + "\u0300" * 190)
+    assert room.round.votes["eve"].answer == "Vi\u00ea\u0323ta" + "\u0300" * 4, "marks do not pile up over other lines"
 
 
 def test_a_student_may_not_send_too_often(room, clock):

@@ -1,8 +1,11 @@
 """A lesson's file: what it holds, and what is said of one that is broken."""
 
+import re
+
 import pytest
 
 from alrviz.cli import main
+from alrviz.data.demos import demo_line, demo_names, load_demo
 from alrviz.errors import AlrvizError
 from alrviz.explorer.app import page_classes
 from alrviz.explorer.lessons import library
@@ -121,6 +124,30 @@ def test_a_hostile_file_is_refused(text, says):
         read(text)
 
 
+@pytest.mark.parametrize(
+    ("options", "line", "missing"),
+    [
+        (
+            '\n        "< 0.2": a\n        "0.4 to 1": b\n        "> 1": c',
+            14,
+            "a number between 0.2 and 0.4, below '0.4 to 1'",
+        ),
+        ('["> 1", "0.5 to 1", "< 0.5", "< 0.1"]', 12, None),
+        ('["> 0.5", "< 0.5"]', 12, "the number 0.5, below '> 0.5'"),
+        ('["-2 to -1", "-1 to 0", "1 to 2"]', 12, "a number between 0 and 1, below '1 to 2'"),
+        ('["0 to 9", "1 to 2", "3 to 12"]', 12, None),
+    ],
+)
+def test_ranges_leave_no_gap(options, line, missing):
+    text = GOOD.replace("{lr: LR, alr: ALR}", options).replace("lowest, of: [near, name]", "value, of: [near, name=lr]")
+    if missing is None:
+        assert read(text).questions
+        return
+    with pytest.raises(AlrvizError) as error:
+        read(text)
+    assert str(error.value) == f"mine.yaml, line {line}, step 1.ask.options: no option holds {missing}"
+
+
 def test_the_shipped_lessons_are_read_as_the_pages_would_have_them():
     choices = choices_of(page_classes())
     for id in library.SHIPPED:
@@ -210,6 +237,25 @@ def test_ones_own_lesson_is_read_again_and_what_broke_is_said(tmp_path):
         library._own.clear()
 
 
+def test_the_documentations_samples_are_questions_and_it_lists_tables_and_settings():
+    docs = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    samples = re.findall(r"```yaml\n( +ask:.*?)```", docs, re.DOTALL)
+    pages = ("bias", "convergence")
+    head = "id: mine\ntitle: Mine\nsteps:\n  - page: "
+    kinds = [read(f"{head}{page}\n{text}").questions[0].kind for page, text in zip(pages, samples, strict=True)]
+    assert kinds == ["order", "sketch"]
+    for name in demo_names():
+        data = load_demo(name)
+        begins, ends = f"\n| `{name}` | {data.n_rows:,} | {data.n_classes} | ", f" | {demo_line(name)} |"
+        assert ends in docs.partition(begins)[2].partition("\n")[0], name
+    tables = docs.partition("### Tables and settings")[2].partition("### A question")[0]
+    choices = choices_of(page_classes())
+    for page in ("convergence", "boundaries", "path", "order", "bias", "interactions"):
+        lines = " ".join(re.findall(rf"\n\| {page} \| .*", tables))
+        for key in ("question", "measure", "axis", "tab", "folds", "references", "refits"):
+            assert [one for one in choices(page).get(key, ()) if f"`{one}`" not in lines] == [], (page, key)
+
+
 def test_the_documentations_lesson_is_one_and_the_command_says_what_is_wrong(tmp_path, capsys):
     docs = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
     text = docs.partition("```yaml\n")[2].partition("```")[0]
@@ -217,6 +263,10 @@ def test_the_documentations_lesson_is_one_and_the_command_says_what_is_wrong(tmp
     assert [name for name in MEASURES if f"| `{name}` |" not in docs] == []
     for page, columns in COLUMNS.items():
         assert f"\n| {page} | {', '.join(f'`{name}`' for name in columns)} |\n" in docs
+    fine = tmp_path / "fine.yaml"
+    fine.write_text(text)
+    assert main(["explore", "--lesson", str(fine), "--check", "--token", "none"]) == 0
+    assert "Lesson my-parity, version 1: 2 steps, no error; questions: step 1." in capsys.readouterr().out
     broken = tmp_path / "mine.yaml"
     broken.write_text(text.replace("data: parity", "data: paritty"))
     assert main(["explore", "--lesson", str(broken), "--check"]) != 0

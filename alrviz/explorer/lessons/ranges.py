@@ -1,6 +1,9 @@
 """Ranges of numbers, as the options of a question about a number have them: "< 0.8", "0.8 to 1.25", "> 2"."""
 
 import re
+from collections.abc import Iterable
+from itertools import pairwise
+from math import inf
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"([<>])\s*({_NUMBER})|({_NUMBER})\s+to\s+({_NUMBER})")
@@ -17,10 +20,37 @@ def holds(text: str, value: float) -> bool:
     >>> holds("0.8 to 1.25", 1), holds("> 2", 2), holds("< 0.8", 0.5)
     (True, False, True)
     """
-    found = _RANGE.fullmatch(text.strip())
-    if found is None:
+    if not is_range(text):
         return False
+    (low, has_low), (high, has_high) = _ends(text)
+    return (low <= value if has_low else low < value) and (value <= high if has_high else value < high)
+
+
+def gap_of(texts: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first gap between ranges: what is in none of them, in words, and the range above it; else None.
+
+    >>> gap_of(["> 0.4", "< 0.2", "0.2 to 0.3"])
+    ('a number between 0.3 and 0.4', '> 0.4')
+    >>> gap_of(["< 0.2", "> 0.2"])
+    ('the number 0.2', '> 0.2')
+    """
+    ranges = sorted(((*_ends(text), text) for text in texts), key=lambda one: (one[0][0], not one[0][1]))
+    reached = ranges[0][1]
+    for _, (following, upper, text) in pairwise(ranges):
+        (low, has_low), (high, has_high) = following, reached
+        if low > high:
+            return f"a number between {high:g} and {low:g}", text
+        if low == high and not (has_low or has_high):
+            return f"the number {low:g}", text
+        reached = max(reached, upper)
+    return None
+
+
+def _ends(text: str) -> tuple[tuple[float, bool], tuple[float, bool]]:
+    """The lower and the upper end of a range, each with whether the range holds it."""
+    found = _RANGE.fullmatch(text.strip())
+    assert found is not None
     sign, bound, low, high = found.groups()
-    if sign:
-        return value < float(bound) if sign == "<" else value > float(bound)
-    return float(low) <= value <= float(high)
+    if sign == "<":
+        return (-inf, False), (float(bound), False)
+    return ((float(bound), False), (inf, False)) if sign else ((float(low), True), (float(high), True))

@@ -14,7 +14,7 @@ import yaml
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import KINDS, LARGEST, Answer, Lesson, Option, Question, Step
 from alrviz.explorer.lessons.answers import MEASURES, check_column, where_of
-from alrviz.explorer.lessons.ranges import is_range
+from alrviz.explorer.lessons.ranges import gap_of, is_range
 from alrviz.explorer.session.link_errors import Choices, checked
 from alrviz.explorer.session.state import PROPERTIES, State, read_link
 
@@ -159,12 +159,15 @@ class _Reader:
         high = self._number(fields, "high", field, LARGEST, -LARGEST, LARGEST)
         if not low < high:
             self._fail(fields.get("high", node), f"{field}.high", f"expected more than low, which is {low:g}")
+        answer = self._answer(fields["answer"], f"{field}.answer", kind, options, page)
+        if kind == "choice" and MEASURES[answer.measure].numeric:
+            self._check_gaps(fields["options"], f"{field}.options", options)
         return Question(
             self._text(fields["id"], f"{field}.id", 40),
             kind,
             self._text(fields["text"], f"{field}.text", 600),
             options,
-            self._answer(fields["answer"], f"{field}.answer", kind, options, page),
+            answer,
             self._text(fields["explain"], f"{field}.explain") if "explain" in fields else "",
             self._text(fields["unit"], f"{field}.unit", 40) if "unit" in fields else "",
             low,
@@ -183,6 +186,13 @@ class _Reader:
         if not 2 <= len(pairs) <= MOST_OPTIONS:
             self._fail(node, field, f"expected 2 to {MOST_OPTIONS} options, not {len(pairs)}")
         return tuple(Option(value, words) for value, words in pairs.items())
+
+    def _check_gaps(self, node: yaml.Node, field: str, options: tuple[Option, ...]) -> None:
+        """Refuse ranges with a gap between two: a number in it would have no right option."""
+        if (found := gap_of(option.value for option in options)) is not None:
+            missing, above = found
+            at = node.value[[option.value for option in options].index(above)]
+            self._fail(at[0] if isinstance(at, tuple) else at, field, f"no option holds {missing}, below {above!r}")
 
     def _answer(self, node: yaml.Node, field: str, kind: str, options: tuple[Option, ...], page: str) -> Answer:
         fields = self._mapping(node, field, "answer", ("measure", "of"))

@@ -194,7 +194,7 @@ def _sent(body: bytes) -> dict[str, Any]:
         sent = json.loads(body)
     except (ValueError, RecursionError):
         sent = None
-    if not isinstance(sent, dict) or not isinstance(sent.get("round"), int):
+    if not isinstance(sent, dict) or type(sent.get("round")) is not int:
         raise ClassRefused(400, "That is no answer: expected JSON with round, answer and note.")
     return sent
 
