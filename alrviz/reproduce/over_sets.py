@@ -108,7 +108,8 @@ def _of_set(one: BenchmarkSet | MadeTable, stage: Stage, stages: Sequence[Stage]
     about: Row = {"set": one.name, "group": one.group, "rows": dataset.n_rows}
     for name in racers:
         if name not in affordable and name not in published:
-            yield f"{one.name}: {name} left out", [about | {"method": name, "left_out": "too much work"}]
+            much = {"left_out": "too much work", "work": work(RACERS[name], dataset)}
+            yield f"{one.name}: {name} left out", [about | {"method": name} | much]
     rounds = [other.rounds for other in stages if other.racers]
     have = {name: int(row["rounds"]) for name, row in published.items()}
     fitted = [name for name in affordable if have.get(name, 0) < max(rounds)]

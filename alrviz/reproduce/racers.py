@@ -126,5 +126,7 @@ TABLES_FITTED = ("nb", "tan", *(name for name in RACERS if name.startswith("elr"
 # Of MAIN: what the papers fitted, without order 3 and with it alone; our defaults.
 PAPERS = tuple(name for name in MAIN if name.endswith("paper") or name in ("a1de", "a2de", "rf"))
 THIRD_ORDER = ("anje3 paper", "a2de", "lr3 paper", "alr3 paper")
+# The racer of one order less.
+LOWER = dict(zip(THIRD_ORDER, ("anje2 paper", "a1de", "lr2 paper", "alr2 paper"), strict=True))
 LOW_ORDERS = tuple(name for name in PAPERS if name not in THIRD_ORDER)
 DEFAULTS = tuple(name for name in MAIN if name not in PAPERS)

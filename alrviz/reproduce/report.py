@@ -17,9 +17,9 @@ from alrviz.reproduce.finding_lines import EARLIER, SETS, Brought
 from alrviz.reproduce.findings import FINDINGS, Group, figures_of, link_of, page_of
 from alrviz.reproduce.item import Item, verdicts
 from alrviz.reproduce.judge import DIFFERS, VERDICTS
-from alrviz.reproduce.racers import LOW_ORDERS, THIRD_ORDER
+from alrviz.reproduce.racers import LOW_ORDERS, RACERS, THIRD_ORDER
 from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS
-from alrviz.reproduce.still_missing import FOLDS, still_missing
+from alrviz.reproduce.still_missing import FOLDS, Seconds, still_missing
 from alrviz.reproduce.trials import TRIALS, outcomes
 
 MOST = 24  # lines of a table that a page shows, beside those that differ
@@ -265,11 +265,22 @@ def _sets_reached(folder: Path, sample: bool) -> Iterator[str]:
         needed = still_missing(rows, [one.name for one in sets], racers, rounds)
         factors.append(needed.factor)
         if needed.seconds:
-            told = (f"{name} ({'?' if s is None else f'{s:,.0f} s'})" for name, s in needed.seconds.items())
+            told = (f"{name} ({_range_of(s)})" for name, s in needed.seconds.items())
             yield f"\n{words}, not fitted or not all of it ({len(needed.seconds)}): {', '.join(told)}."
     if known := [factor for factor in factors if factor > 0]:
-        yield f"\n{_EXPECTED.format(factor=max(known))}"
+        most = int(RACERS[LOW_ORDERS[0]].params["max_iter"])
+        made = sorted(set(rows.loc[rows["n_iter"] >= most, "set"])) if "n_iter" in rows else []
+        because = f", as every fit of a method did on {_listed(made)}, where no optimum was reached" if made else ""
+        yield f"\n{_EXPECTED.format(factor=max(known), most=most, made=because)}"
     yield from _measured_by(rows)
+
+
+def _range_of(seconds: Seconds | None) -> str:
+    """Two figures of seconds in words, to two digits: they are within a factor at best."""
+    if seconds is None:
+        return "?"
+    few, most = (f"{float(f'{x:.2g}'):,.0f}" for x in seconds)
+    return f"{few} s" if few == most else f"{few} to {most} s"
 
 
 def _measured_by(rows: pd.DataFrame) -> Iterator[str]:
@@ -304,9 +315,11 @@ _WANTED = (
     ("Orders 1 and 2 on big sets", BIG_SETS, LOW_ORDERS, 1),
     ("Order 3 on little sets", LITTLE_SETS, THIRD_ORDER, 2),
 )
-_EXPECTED = """Seconds of what is missing, with one thread, are expected by a power law of rows x tuples x classes
-through the sets that have been fitted (two of three of those are within a factor of {factor:.1f}); ? where none of a
-kind has been, or the set was not at hand."""
+_EXPECTED = """Seconds of what is missing, with one thread: a pass by a power law of rows x tuples x classes through the
+sets that have been fitted (two of three of those are within a factor of {factor:.1f}), of order 3 by that of order 2.
+How many passes a fit makes the size of a set does not tell: the first figure is with as many as half of the known fits
+make, the second with the {most:,} steps that a fit may make{made}.
+? where none of a kind has been fitted, or the set was not at hand."""
 
 _WORDS = """**The methods:** *LR* of order n is logistic regression with a weight for each combination of levels of n
 columns and each class (numbers are cut into intervals first). *ALR* multiplies each weight by the logarithm of that

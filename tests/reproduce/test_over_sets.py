@@ -35,6 +35,7 @@ def test_a_row_a_set_and_racer(tmp_path):
 def test_too_much_work_is_left_out_and_told(tmp_path):
     rows = rows_of(Settings(filled(tmp_path)), most_work=1.0)[1:]
     assert [(row["method"], row["left_out"]) for row in rows] == [(name, "too much work") for name in RACERS]
+    assert all(row["work"] > 0 for row in rows), "what its seconds are expected from"
 
 
 def test_a_second_sitting_computes_nothing(tmp_path, monkeypatch):

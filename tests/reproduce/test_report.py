@@ -17,7 +17,7 @@ from alrviz.reproduce.items import ITEMS, SAMPLE
 from alrviz.reproduce.judge import VERDICTS
 from alrviz.reproduce.limits import limit_row
 from alrviz.reproduce.pairs import Pair, pair_lines
-from alrviz.reproduce.racers import LOW_ORDERS
+from alrviz.reproduce.racers import LOW_ORDERS, RACERS
 from alrviz.reproduce.report import front, items_page, kept, write_report
 from alrviz.reproduce.sets import LITTLE_SETS
 from alrviz.reproduce.still_missing import still_missing
@@ -117,11 +117,28 @@ def test_seconds_of_what_is_missing_are_means_and_not_known_where_a_racer_has_no
     known = [about | {"set": f"s{k}", "work": 10.0 ** (k // 2), "train_seconds": 9.0 ** (k % 2)} for k in range(20)]
     new = [about | {"set": "new", "method": name, "work": 10.0, "error": float("nan")} for name in ("lr2", "rf")]
     needed = still_missing(pd.DataFrame([*known, *new]), ["s1", "new"], ["lr2"], 1)
-    assert needed.seconds["new"] == pytest.approx(2 * 5.0, rel=0.05), "the mean of 1 and 9, not the 3 between them"
+    mean = pytest.approx(2 * 5.0, rel=0.05)
+    assert needed.seconds["new"] == (mean, mean), "the mean of 1 and 9, not the 3 between them"
     for racers in (["lr2", "rf"], ["rf", "lr2"]):
         assert needed.factor > 2
         needed = still_missing(pd.DataFrame([*known, *new]), ["new"], racers, 1)
         assert needed.seconds == {"new": None}, "of rf nothing is known: seconds of lr2 alone would be told as all"
+
+
+def test_seconds_of_what_is_missing_are_of_few_passes_and_of_as_many_as_a_fit_may_make():
+    """A second a pass whatever the set, 20 passes on half of them; order 3 by the law of order 2, counting once."""
+    passes = {"lr2 paper": 20.0, "a1de": 1.0}
+    about = {"classify_seconds": 0.0, "error": 0.1}
+    known = [
+        about | {"set": f"s{k}", "method": name, "work": 10.0**k, "evaluations": n, "train_seconds": n}
+        for k in range(6)
+        for name, n in passes.items()
+    ]
+    new = [{"set": "new", "method": name, "work": 50.0} for name in ("lr3 paper", "a2de")]
+    most = RACERS["lr3 paper"].params["max_iter"]
+    for name, few, many in (("lr3 paper", 20, most), ("a2de", 1, 1)):
+        needed = still_missing(pd.DataFrame([*known, *new]), ["new"], [name], 2)
+        assert needed.seconds["new"] == (pytest.approx(4 * few), pytest.approx(4 * many))
 
 
 def test_what_was_run_is_told_by_the_rows(tmp_path):
