@@ -297,6 +297,18 @@ def cuts_text(how: Any) -> str:
     return (named | {"smooth": "smooth levels", "auto": "smooth levels or MDL"})[how.discretize]
 
 
+def numbers_text(encoder: Encoder) -> str:
+    """Return what a fitted encoder makes of numeric columns, as a clause; "" where it has none."""
+    numeric = [encoder.columns_[j] for j in encoder.numeric_]
+    if not numeric:
+        return ""
+    if encoder.discretize in ("keep", None):
+        return "numbers are not cut, each is looked at as it is"
+    if not any(column.cuts is not None and len(column.cuts) for column in numeric):
+        return "no column of numbers could be cut into intervals that tell of the class: the model leaves them out"
+    return "numbers are cut into intervals when the model is fitted: (2.5, 5] is more than 2.5, and at most 5"
+
+
 LOST_ADVICE = 'discretize="quantile" keeps all of them'
 
 

@@ -19,7 +19,7 @@ from alrviz.pictures.columns import class_colours
 from alrviz.pictures.formatting import short_count
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.orders import line_of
-from alrviz.pictures.palette import GREY, GROUNDS, INKS, contrast, readable
+from alrviz.pictures.palette import GREY, INKS, ink_on, on_ground, readable
 from alrviz.pictures.picture import FONT, Picture, Plot
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 
@@ -61,13 +61,13 @@ def confusion(found: Evaluation, shares: str | None = None, most: int = CLASSES,
     names, n = list(map(str, counts.index)), len(counts)
     y, x = (at.ravel() for at in np.indices((n, n)))
     strength = (parts if shares is None else said).to_numpy().ravel()
-    colours = [_mixed(value, dark) for value in strength]
+    colours = [on_ground(BLUE, 0.06 + 0.94 * float(share), dark) for share in strength]
     numbers = counts.to_numpy().ravel()
     texts = [short_count(v) if shares is None else percent(v) for v in said.to_numpy().ravel()]
     words = [text if count or y[k] == x[k] else "" for k, (text, count) in enumerate(zip(texts, numbers, strict=True))]
     data: dict[str, Any] = {
         "left": x + 0.02, "right": x + 0.98, "bottom": n - 1 - y + 0.02, "top": n - y - 0.02, "colour": colours,
-        "x": x + 0.5, "y": n - 1 - y + 0.5, "words": words, "ink": [_ink(colour) for colour in colours],
+        "x": x + 0.5, "y": n - 1 - y + 0.5, "words": words, "ink": [ink_on(colour) for colour in colours],
         "class": [names[k] for k in y], "predicted": [names[k] for k in x], "rows": numbers,
         "part": parts.to_numpy().ravel(),
     }  # fmt: skip
@@ -75,18 +75,6 @@ def confusion(found: Evaluation, shares: str | None = None, most: int = CLASSES,
         draw=partial(_draw_confusion, names=names), x=(0.0, float(n)), y=(0.0, float(n)), labels=("predicted", "class"),
         data={"cells": data}, key=(tuple(names), dark),
     )  # fmt: skip
-
-
-def _mixed(share: float, dark: bool) -> str:
-    """A cell's colour: from the ground to blue."""
-    ground = GROUNDS[dark]
-    amount = 0.06 + 0.94 * float(share)
-    channels = ((int(one[k : k + 2], 16) for one in (ground, BLUE)) for k in (1, 3, 5))
-    return "#" + "".join(f"{round(a + amount * (b - a)):02X}" for a, b in channels)
-
-
-def _ink(colour: str) -> str:
-    return max(INKS.values(), key=lambda ink: contrast(ink, colour))
 
 
 def _draw_confusion(plot: Plot, names: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ from bokeh.models import (
 from numpy.typing import NDArray
 
 from alrviz.pictures.level_axis import CUT, TILT, level_axis, short
-from alrviz.pictures.palette import GREY, INKS, readable
+from alrviz.pictures.palette import GREY, INKS, ink_on, on_ground, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot
 from alrviz.studies.core.names import tuples_text
 
@@ -287,14 +287,15 @@ def heat_map(
     size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     seen = weight > 0
     strength = np.nan_to_num(np.abs(value) / size) * (opacity(weight) if signed else 1.0)
+    colour, alpha = np.where(value < 0, AGAINST, FOR), np.where(seen, strength, 0.0)
     written = values.size <= _WRITTEN
     data: Data = {
         "left": left + 0.02, "right": left + 0.98, "bottom": top - 0.98, "top": top - 0.02, "value": value,
-        "colour": np.where(value < 0, AGAINST, FOR), "alpha": np.where(seen, strength, 0.0), "rows": weight,
+        "colour": colour, "alpha": alpha, "rows": weight,
         "across": [names[1][k] for k in x.tolist()], "up": [names[0][k] for k in y.tolist()],
         "panel": [panels[k] for k in p.tolist()], "hatch": np.where(seen, " ", "/"), "x": left + 0.5, "y": top - 0.5,
         "words": [f"{v:.2f}" if s and np.isfinite(v) and written else "" for v, s in zip(value, seen, strict=True)],
-        "ink": np.where((value >= 0) & (strength > 0.9), "#ffffff", INKS[dark]),  # it reads better on deep blue alone
+        "ink": [ink_on(on_ground(one, part, dark)) for one, part in zip(colour, alpha, strict=True)],
     }  # fmt: skip
     k = np.arange(len(panels))
     heads: Data = {

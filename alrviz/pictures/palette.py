@@ -50,6 +50,17 @@ def readable(colour: str, dark: bool = False) -> str:
     return next(found for found in mixed if contrast(found, ground) >= READABLE)
 
 
+def on_ground(colour: str, amount: float, dark: bool = False) -> str:
+    """Return what a colour (#rrggbb) so opaque, from 0 to 1, looks like on the ground."""
+    channels = ((int(one[k : k + 2], 16) for one in (GROUNDS[dark], colour)) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(a + amount * (b - a)):02X}" for a, b in channels)
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever reads better on a colour; on some both of INKS are below READABLE."""
+    return max(("#000000", "#ffffff"), key=lambda ink: contrast(ink, colour))
+
+
 def contrast(one: str, other: str) -> float:
     """Contrast of two colours as WCAG 2 defines it, from 1 to 21."""
     low, high = sorted(map(_luminance, (one, other)))

@@ -2,11 +2,14 @@
 
 import io
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 import alrviz
-from alrviz.explorer.pages.interactions.page import InteractionsPage
+from alrviz.explorer.pages.interactions.page import InteractionsPage, InteractionsSpec
+from alrviz.studies.core.cost import RecipePrice
 from tests.explorer.pages import opened, until_study
 
 
@@ -56,6 +59,18 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     page.session.tables.limits = limits
     view.press_stop()
     page.close()
+
+
+def test_its_price_has_what_is_taken_apart_beside_the_fits():
+    """On letter (20,000 rows, 26 classes) that took half as long as the fits and was in no price."""
+    data = SimpleNamespace(n_rows=20_000, n_classes=26, X=pd.DataFrame(index=[0], columns=range(16)))
+    fits = [RecipePrice("hlr", InteractionsSpec().recipe, None, seconds=1.0)]
+    seconds = {refits: InteractionsSpec(refits=refits).seconds(data, fits) for refits in ("0", "30")}
+    testing = 4e-8 * 14_000 * 560 * 26  # the triples of 16 columns
+    assert seconds["0"] == pytest.approx(1 + testing + 1.2e-8 * 14_000 * 136 * 30)
+    assert seconds["30"] == pytest.approx(31 + testing + 31 * 1.2e-8 * 14_000 * 136 * 30)
+    data.X = pd.DataFrame(index=[0], columns=range(60))  # 34,220 triples are not looked at
+    assert InteractionsSpec(refits="0").seconds(data, fits) == pytest.approx(1 + 1.2e-8 * 14_000 * 1_830 * 30)
 
 
 def packed(model, data):

@@ -244,6 +244,17 @@ def test_a_model_file_is_taken_apart_as_its_model(tmp_path):
     assert np.allclose(one.pure.f, two.pure.f, atol=1e-12)
 
 
+def test_theta_is_the_share_of_the_class_that_lies_in_a_cell_and_p_the_share_of_the_cell_that_is_of_the_class():
+    frame = pd.DataFrame({"x": ["a"] * 5 + ["b"] * 3, "class": list("ppqqq" + "ppp")})
+    data = alrviz.read_table(frame, target="class")
+    found = alrviz.interactions(alrviz.AnJEClassifier(order=1).fit(data.X, data.y), data)
+    x = found.number_of("x")
+    assert found.quantity(x, "theta", 0, 1) == pytest.approx(np.log([2 / 5, 3 / 5]))
+    assert found.quantity(x, "theta", 1, 0) == pytest.approx([0.0, -np.inf])
+    assert found.quantity(x, "p", 0, 1) == pytest.approx([2 / 5, 1.0])
+    assert found.quantity(x, "rows", 0, 1) == pytest.approx([5, 3])
+
+
 def test_cells_have_a_line_for_each_class():
     data = alrviz.load_demo("led", 500)
     model = alrviz.LRClassifier(order=2).fit(data.X, data.y)

@@ -51,7 +51,7 @@ NO_LEVEL = "(no level)"  # a missing value that is skipped, or one that training
 VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them), dlr"
 MOST_ROWS = 200_000  # of a table that is read in batches, training rows and held-out rows each
 _CURVE = 200  # points of the curve of tuples kept, at most
-_LOOKED = 3_000  # tuples of the next order that are looked at without being asked for, at most
+LOOKED = 3_000  # tuples of the next order that are looked at without being asked for, at most
 
 
 def interactions(
@@ -441,7 +441,7 @@ class Interactions:
         """Return `lacking` of one order more than the model's; None where there is no such tuple, or over 3,000."""
         if "next order" not in self._kept:
             order = int(self.pure.sizes.max(initial=0)) + 1
-            few = 0 < comb(len(self._several), order) <= _LOOKED
+            few = 0 < comb(len(self._several), order) <= LOOKED
             self._kept["next order"] = self.lacking(order, stop) if few else None
         return self._kept["next order"]
 

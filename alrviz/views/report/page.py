@@ -14,6 +14,7 @@ import pandas as pd
 
 from alrviz import __version__
 from alrviz.data.dataset import Dataset
+from alrviz.data.encode import Encoder, numbers_text
 from alrviz.data.leaks import BEFOREHAND
 from alrviz.errors import TableError, nearest
 from alrviz.fitting.recipe import Recipe
@@ -162,6 +163,8 @@ def _top(effects: Interactions, most: int = 4) -> str:
 def _table(facts: ReportFacts) -> str:
     data = facts.dataset
     shares = data.labels.value_counts()
+    encoder = getattr(facts.model, "encoder_", None)  # a classifier of others has none, or one of its own
+    numbers = numbers_text(encoder) if isinstance(encoder, Encoder) else ""
     classes = html_table(
         [safe(data.target, 40), "rows", "share"],
         ([safe(label, 60), f"{rows:,}", percent(rows / data.n_rows)] for label, rows in shares.head(30).items()),
@@ -183,22 +186,9 @@ def _table(facts: ReportFacts) -> str:
     said = f"<h3>What was noticed while reading</h3><ul>{notes}</ul>" if notes else ""
     return (
         f"<p>{_size(facts)}, and {data.X.shape[1]} columns "
-        f"that are used. A <i>level</i> is a value of a column{_of_numbers(facts)}.</p>"
+        f"that are used. A <i>level</i> is a value of a column{f'; {numbers}' if numbers else ''}.</p>"
         f"<h3>The classes</h3>{classes}{said}<h3>The columns</h3>{columns}{more}"
     )
-
-
-def _of_numbers(facts: ReportFacts) -> str:
-    """What the model makes of numbers; "" where it has none, or is a classifier of others."""
-    encoder: Any = getattr(facts.model, "encoder_", None)
-    numeric = [column for column in getattr(encoder, "columns_", ()) if column.kind == "numeric"]
-    if not numeric:
-        return ""
-    if encoder.discretize in ("keep", None):
-        return "; numbers are not cut, each is looked at as it is"
-    if not any(column.cuts is not None and len(column.cuts) for column in numeric):
-        return "; no column of numbers could be cut into intervals that tell of the class: the model leaves them out"
-    return "; numbers are cut into intervals when the model is fitted: (2.5, 5] is more than 2.5, and at most 5"
 
 
 def _size(facts: ReportFacts) -> str:

@@ -84,8 +84,9 @@ class InteractionsView(StudyView, RowSettings):
         self._setting = Updating()
         self._known: Interactions | None = None
         self._about: dict[str, Any] = {}  # of what was given: where it comes from
-        given, own = (study, None) if isinstance(study, Interactions) else (None, study)
-        super().__init__(own, height=heights, given=given, **params)
+        if isinstance(study, Interactions):
+            study, params["given"] = None, study
+        super().__init__(study, height=heights, **params)
 
     # -- building ------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipePrice
 from alrviz.studies.effects.interactions import Interactions, interactions
-from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, no_bands
+from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, no_bands, taking_apart_seconds
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
@@ -131,8 +131,13 @@ print(study.importance())
         return {"refits": REFITS[self.refits], "holdout": HOLDOUT}
 
     def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long the fit and the refits take."""
-        return sum(one.seconds for one in there) * (1 + REFITS[self.refits])
+        """Return about how long the fit and the refits take, and to take each apart."""
+        refits = REFITS[self.refits]
+        fits = sum(one.seconds for one in there) * (1 + refits)
+        if dataset is None or not there:
+            return fits
+        rows, order = round(dataset.n_rows * (1 - HOLDOUT)), self.recipe.params["order"]
+        return fits + taking_apart_seconds(rows, dataset.X.shape[1], dataset.n_classes, order, refits)
 
     def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
         """Price the fit, and what the refits say of each cell, in single precision."""
