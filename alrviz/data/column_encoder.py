@@ -31,7 +31,10 @@ _WHOLE = 1e15  # numbers below are whole to the last digit
 
 @dataclass(frozen=True, eq=False)
 class ColumnEncoder:
-    """The levels of one column: its name, kind, a label per code, and the cuts or the values they stand for."""
+    """The levels of one column: its name, kind, a label per code, and the cuts or the values they stand for.
+
+    smooth: whether they are smooth levels in place of MDL's, which would be a single one.
+    """
 
     name: str
     kind: str
@@ -39,6 +42,7 @@ class ColumnEncoder:
     cuts: np.ndarray | None = None
     missing_code: int | None = None
     values: tuple[Level, ...] | None = None
+    smooth: bool = False
 
     @property
     def n_levels(self) -> int:
@@ -122,6 +126,7 @@ class ColumnEncoder:
             "cuts": None if self.cuts is None else self.cuts.tolist(),
             "missing_code": self.missing_code,
             "values": None if self.values is None else list(self.values),
+            "smooth": self.smooth,
         }
 
     @classmethod
@@ -134,6 +139,7 @@ class ColumnEncoder:
             cuts=None if state["cuts"] is None else np.array(state["cuts"], dtype=np.float64),
             missing_code=state["missing_code"],
             values=None if state["values"] is None else tuple(state["values"]),
+            smooth=bool(state.get("smooth", False)),  # files of earlier versions have none
         )
 
 

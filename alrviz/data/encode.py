@@ -3,6 +3,7 @@
 Categorical and ordinal columns: one level per value seen. Numeric columns: cut into intervals by MDL, quantiles or
 equal widths; with `discretize=None` one level per distinct value; with "smooth" there are many levels, as many as one
 likes, for weights of neighbours are to be pulled together (models/parameterisation.py), those of ordinal columns too;
+with "mdl-smooth" only numeric columns that MDL does not cut have such levels;
 with "keep" they stay numbers, and their codes only say whether the number is there. Missing is a level
 where it occurs in training (`missing="level"`), or no level at all ("skip"). What training never saw gets the code "no
 level".
@@ -12,6 +13,7 @@ hold as text what the last one held as numbers.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +22,13 @@ import pandas as pd
 from alrviz.data.column_encoder import ColumnEncoder, code_intervals, code_values
 from alrviz.data.columns import as_numbers, choose_kinds, table_columns
 from alrviz.data.cuts import quantile_cuts, smooth_cuts, uniform_cuts
-from alrviz.data.encoded import Encoded, code_dtype
+from alrviz.data.encoded import MDL, SMOOTH, Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
 from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.stop import NEVER, StopToken
 
 _FORMAT = 1
-_DISCRETIZE = ("mdl", "quantile", "uniform", "smooth", "keep", None)
+_DISCRETIZE = ("mdl", "quantile", "uniform", "smooth", "mdl-smooth", "keep", None)
 WEIGHTS = (1e-50, 1e100)  # what they may sum to: the square of a count is a number, and not 0
 _MISSING = ("level", "skip")
 
@@ -36,9 +38,10 @@ class Encoder:
 
     Parameters
     ----------
-    discretize : "mdl", "quantile", "uniform", "smooth", "keep" or None
+    discretize : "mdl", "quantile", "uniform", "smooth", "mdl-smooth", "keep" or None
         How numeric columns are cut; None: every distinct value is a level; "smooth": quantiles, merged where they
-        differ least, and levels of numeric and ordinal columns are chains; "keep": not at all.
+        differ least, and levels of numeric and ordinal columns are chains; "mdl-smooth": as "mdl", and as "smooth"
+        those numeric columns that MDL does not cut; "keep": not at all.
     n_bins : int, at least 2
         Intervals of "quantile", "uniform" and "smooth"; fewer where values repeat.
     missing : "level" or "skip"
@@ -144,18 +147,25 @@ class Encoder:
         if kind != "numeric" or self.discretize is None:
             return code_values(column, name, kind, keep_missing)
 
+        uncut = False
+
         def find_cuts(numbers: np.ndarray, present: np.ndarray) -> np.ndarray:
-            if self.discretize == "mdl":
-                return mdl_cuts(numbers, y[present], len(classes), weights[present], stop=stop)
+            nonlocal uncut
+            if self.discretize in MDL:
+                cuts = mdl_cuts(numbers, y[present], len(classes), weights[present], stop=stop)
+                uncut = not len(cuts)
+                if self.discretize == "mdl" or not uncut:
+                    return cuts
             if self.discretize == "quantile":
                 return quantile_cuts(numbers, self.n_bins, weights[present])
-            if self.discretize == "smooth":
+            if self.discretize in SMOOTH:
                 return smooth_cuts(numbers, y[present], len(classes), self.n_bins, weights[present])
             if self.discretize == "keep":
                 return np.empty(0)
             return uniform_cuts(numbers, self.n_bins)
 
-        return code_intervals(column, name, keep_missing, find_cuts)
+        code = code_intervals(column, name, keep_missing, find_cuts)
+        return replace(code, smooth=True) if uncut and self.discretize in SMOOTH else code
 
     def transform(self, X: Any, *, stop: StopToken = NEVER) -> np.ndarray:
         """Return the codes (a, N), C order, smallest unsigned dtype; code == levels_[j] means "no level"."""
@@ -196,14 +206,15 @@ class Encoder:
 
     @property
     def chains_(self) -> np.ndarray | None:
-        """How many levels of each column (a,) are smooth: all but missing of numeric and ordinal ones; None of others
-        than "smooth".
+        """How many levels of each column (a,) are smooth: all but missing of numeric and ordinal ones with "smooth", of
+        those that MDL does not cut with "mdl-smooth"; None of others.
         """
-        if self.discretize != "smooth":
+        if self.discretize not in SMOOTH:
             return None
+        every = self.discretize == "smooth"
         own = [column.n_levels - (column.missing_code is not None) for column in self.columns_]
-        ordered = [column.kind in ("numeric", "ordinal") for column in self.columns_]
-        return np.array(own, np.int64) * ordered
+        smooth = [column.smooth or (every and column.kind in ("numeric", "ordinal")) for column in self.columns_]
+        return np.array(own, np.int64) * smooth
 
     @property
     def numeric_(self) -> np.ndarray:
@@ -294,7 +305,8 @@ def cuts_text(how: Any) -> str:
     """
     bins = how.n_bins
     named = {"mdl": "MDL", "quantile": f"{bins} quantiles", "uniform": f"{bins} equal widths", None: "every value"}
-    return (named | {"smooth": "smooth levels", "auto": "smooth levels or MDL"})[how.discretize]
+    smooth = {"smooth": "smooth levels", "mdl-smooth": "MDL, else smooth levels", "auto": "smooth levels or MDL"}
+    return (named | smooth)[how.discretize]
 
 
 def numbers_text(encoder: Encoder) -> str:

@@ -20,6 +20,9 @@ import numpy as np
 
 from alrviz.errors import TableError
 
+# Ways to cut numbers: of which some columns' levels are smooth, and of which cuts are where the classes differ.
+SMOOTH, MDL = ("smooth", "mdl-smooth"), ("mdl", "mdl-smooth")
+
 
 def code_dtype(levels: np.ndarray) -> np.dtype:
     """Return the smallest unsigned dtype that holds every level of levels (a,) and, behind the last one, "no level"."""

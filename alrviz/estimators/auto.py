@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.dataset import Dataset
+from alrviz.data.encoded import SMOOTH
 from alrviz.data.stream.table import Stream
 from alrviz.errors import TableError, nearest
 from alrviz.estimators.docstrings import documented
@@ -31,9 +32,9 @@ class AutoClassifier(LinearClassifier):
                      - log of the sum over classes
 
     n and a penalty for each order are those of the lowest log loss on rows held out in turn; numbers are cut into many
-    levels, whose weights are smooth as far as the penalty says, or by MDL where that is better on those rows. What
-    cannot be told from the rows stays with the class shares. `chosen_` says in words what was chosen, `to_frame` and
-    `explain` what the model says.
+    levels, whose weights are smooth as far as the penalty says, or by MDL where that is better on those rows (columns
+    in which MDL finds no cut keep smooth levels). What cannot be told from the rows stays with the class shares.
+    `chosen_` says in words what was chosen, `to_frame` and `explain` what the model says.
 
     Which rows judge which is drawn by `random_state` from the rows as they stand: of small tables in another order
     other penalties may be chosen. Of a table read in batches (`open_table`) some of its rows choose, numbers are cut by
@@ -61,7 +62,7 @@ class AutoClassifier(LinearClassifier):
 
     def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
         passes = min(recipe.params["max_iter"], PASSES)
-        levels = "mdl" if recipe.cuts == "smooth" else recipe.discretize
+        levels = "mdl" if recipe.cuts in SMOOTH else recipe.discretize
         super()._learn_stream(stream, recipe.replace(max_iter=passes, discretize=levels), progress)
         if levels != recipe.discretize:
             self.chosen_ += "; numbers are cut by MDL, for smooth levels are there for tables in memory alone"

@@ -124,10 +124,11 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "What a cell without training rows adds to the scores: nothing, or what the m-estimate of an empty cell gives.",
     ),
     "discretize": (
-        '"mdl", "quantile", "uniform", "smooth", "auto" or None',
+        '"mdl", "quantile", "uniform", "smooth", "mdl-smooth", "auto" or None',
         'How `fit` cuts numeric columns into levels; None: every distinct value is a level. "smooth": many levels, and '
         "in LR, ALR, HLR and HALR a penalty on differences of neighbours' weights, also along ordinal columns. "
-        '"auto": these, or MDL\'s cuts where they lose less on rows held out.',
+        '"mdl-smooth": MDL\'s cuts, and such levels of columns in which it finds none. "auto": "smooth", or '
+        '"mdl-smooth" where that loses less on rows held out.',
     ),
     "n_bins": ("int from 2", 'Levels of "quantile" and "uniform".'),
     "categorical_features": (

@@ -3,9 +3,10 @@
 Orders 1, 2, ... are tried in turn on the same folds of the training rows (see fitting/folds.py), each with its own cuts
 (`Recipe.most_levels`); with alpha="auto" each at its best alphas (fitting/solvers/alpha_tuned.py). An order is taken
 where its log loss is lower than that of the one before by more than a standard error of the rows' differences, and ends
-the search where not. With discretize="auto" the first order is tried with smooth levels and with MDL's cuts, which are
-taken, for all orders, where they lose less by as much: a threshold that MDL sees is sharper than a penalty on steps.
-MDL's cuts are learned in each fold anew (`Prepared.fold`): cuts that saw the classes of the rows that judge would win.
+the search where not. With discretize="auto" the first order is tried with smooth levels and with MDL's cuts, smooth
+levels being left to columns that MDL does not cut; these are taken, for all orders, where they lose less by as much: a
+threshold that MDL sees is sharper than a penalty on steps. MDL's cuts are learned in each fold anew (`Prepared.fold`):
+cuts that saw the classes of the rows that judge would win.
 
 What a pass over the folds would take is known from the price, in seconds of the reference machine: of all orders at
 once (hlr, halr) as many tuples are kept as are not too much; otherwise a higher order is not tried. Of tables read in
@@ -104,8 +105,7 @@ def best_order(
             if of.discretize == AUTO:
                 of = of.replace(discretize="smooth")
             recipe = recipe.replace(discretize=of.discretize)
-            if recipe.cuts == "mdl":  # of all orders alike
-                prepared, encoding = rows, of.encoding
+            prepared, encoding = rows, of.encoding
         except MemoryLimitError:
             if not found:
                 raise
@@ -146,13 +146,16 @@ def _cut(
     max_memory: int | None, stop: StopToken, hear: Callable[[Mapping[str, float]], None],
 ) -> tuple[Recipe, Prepared, AlphaTrial, str]:  # fmt: skip
     """Try MDL's cuts beside smooth levels; return the recipe, rows and trial to go on with, and why."""
-    recipe, order = smooth.replace(discretize="mdl"), smooth.params["order"]
+    recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
     cut = encoded_as(recipe)
+    uncut = cut.encoded.smooth_levels
+    if (uncut == rows.encoded.smooth_levels).all():
+        return smooth, rows, best, ""  # MDL cuts nothing: these are the same levels
     trial = _tried(recipe, cut, {"order": order, "smooth": 0.0}, best, max_memory, stop, hear)
     if trial is not None and trial.is_below(best):
-        lost = cut.encoder.lost_ if cut.encoder else ()
-        named = f" (no cut: {', '.join(lost[:5])}{f' and {len(lost) - 5} more' * (len(lost) > 5)})" if lost else ""
-        why = f"; numbers are cut by MDL{named}, with smooth levels it was {best.loss:.4f} at {order}"
+        kept = [name for name, levels in zip(cut.encoded.names, uncut, strict=True) if levels]
+        named = f" (smooth: {', '.join(kept[:5])}{f' and {len(kept) - 5} more' * (len(kept) > 5)})" if kept else ""
+        why = f"; numbers are cut by MDL{named}, with smooth levels alone it was {best.loss:.4f} at {order}"
         return recipe, cut, trial, why
     return smooth, rows, best, ""
 

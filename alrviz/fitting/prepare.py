@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder, class_codes
-from alrviz.data.encoded import Encoded
+from alrviz.data.encoded import MDL, Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.data.stream.coding import choosing_rows, choosing_size, row_hash
 from alrviz.errors import RecipeError, TableError
@@ -272,13 +272,13 @@ def encode_rows(
         only = np.zeros(whole.n_rows)
         only[train] = whole.weights[train]
         own = fitted(table, classes, only, stop)  # its columns alone: a class that it did not see keeps its place
-        return replace(whole, codes=own.transform(table, stop=stop), levels=own.levels_)
+        return replace(whole, codes=own.transform(table, stop=stop), levels=own.levels_, chains=own.chains_)
 
     table, classes = part()
     encoder = fitted(table, classes, weights, stop)
     holdout = None if held is None else encoder.encode(*held, stop=stop)
     encoded = encoder.encode(table, classes, weights, stop=stop)
-    looks = recipe.cuts == "mdl" and len(encoder.numeric_) > 0
+    looks = recipe.cuts in MDL and len(encoder.numeric_) > 0
     return Prepared(encoded, holdout, encoder, n_jobs, splitting=splitting, cut_anew=cut_anew if looks else None)
 
 

@@ -15,6 +15,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
+from alrviz.data.encoded import SMOOTH
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import ENCODING, FAMILIES, check_param, family_of
 from alrviz.fitting.families.family import Family
@@ -27,7 +28,7 @@ _READ = (1, FORMAT)
 # time.) "auto" tries order 1 first, and the others with cuts of their own.
 SMOOTH_LEVELS: Mapping[object, int] = {1: 64, "auto": 64, 2: 24, 3: 8}
 LEAST_SMOOTH = 5
-_SMOOTH_FIRST = ("smooth", "auto")  # whose levels are smooth, of "auto" until it is chosen
+_SMOOTH_FIRST = (*SMOOTH, "auto")  # which have smooth levels, "auto" until it is chosen
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -38,8 +39,9 @@ class Recipe:
         family: "lr", "alr", "hlr", "halr", "salr", "hsalr", "anje", "dlr", "elr", "tan", "kdb", "ande", "rf", "hgb"
             (boosting) or "svm".
         discretize: "mdl", "quantile", "uniform", "smooth" (many quantiles, whose weights are penalised by the
-            differences of neighbours in lr, alr, hlr and halr), "auto" (smooth, or MDL's where these lose less on rows
-            held out; see best_order.py) or None (every distinct value is a level); dlr, rf, hgb and svm cut nothing.
+            differences of neighbours in lr, alr, hlr and halr), "mdl-smooth" (MDL's cuts, and smooth levels of those
+            columns in which it finds none), "auto" ("smooth", or "mdl-smooth" where that loses less on rows held out;
+            see best_order.py) or None (every distinct value is a level); dlr, rf, hgb and svm cut nothing.
         n_bins: Number of levels for "quantile" and "uniform".
         holdout: Share of the rows held out, stratified by class; 0 holds out none.
         seed: Seed of that split, and of whatever the fit itself draws: start="random", the order of rows of the
@@ -109,10 +111,12 @@ class Recipe:
     @property
     def cuts(self) -> str | None:
         """How numeric columns are cut: `discretize`; "keep" where the family takes them as they are, "quantile" for
-        "smooth" where it takes levels one by one; of "auto" what is tried first.
+        "smooth" and "mdl" for "mdl-smooth" where it takes levels one by one; of "auto" what is tried first.
         """
         if self.definition.takes_numbers:
             return "keep"
+        if self.discretize == "mdl-smooth":
+            return "mdl-smooth" if self.definition.smooths else "mdl"
         if self.discretize in _SMOOTH_FIRST:
             return "smooth" if self.definition.smooths else "quantile"
         return self.discretize

@@ -33,7 +33,7 @@ def messy_frame(rng: np.random.Generator, n: int) -> pd.DataFrame:
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 60),
-    discretize=st.sampled_from(["mdl", "quantile", None]),
+    discretize=st.sampled_from(["mdl", "mdl-smooth", "quantile", None]),
     missing=st.sampled_from(["level", "skip"]),
 )
 def test_order_of_rows_and_columns_is_nothing_and_a_weight_of_two_is_the_row_twice(seed, n, discretize, missing):
@@ -60,7 +60,7 @@ def test_order_of_rows_and_columns_is_nothing_and_a_weight_of_two_is_the_row_twi
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), discretize=st.sampled_from(["mdl", "uniform", None]))
+@given(seed=st.integers(0, 2**32 - 1), discretize=st.sampled_from(["mdl", "mdl-smooth", "uniform", None]))
 def test_json_and_pickle_keep_everything(seed, discretize):
     rng = np.random.default_rng(seed)
     frame, y = messy_frame(rng, 40), rng.choice(["no", "yes"], 40)
@@ -70,6 +70,7 @@ def test_json_and_pickle_keep_everything(seed, discretize):
         assert (copy.transform(other) == fitted.transform(other)).all()
         assert copy.classes_.dtype == fitted.classes_.dtype
         assert copy.to_dict() == fitted.to_dict()
+        np.testing.assert_equal(copy.chains_, fitted.chains_)
 
 
 def test_a_pickle_does_not_grow_with_use():

@@ -131,7 +131,7 @@ def test_what_racers_lose_over_all_rows_is_said(file):
     assert not page.note.visible, "the sample is in memory"
     page.session.whole = True
     assert page.note.visible
-    assert "Over all rows hlr has alpha 0.3 and quantiles" in page.note.object
+    assert "Over all rows hlr has alpha 0.3 and 10 quantiles" in page.note.object
     page.close()
 
 

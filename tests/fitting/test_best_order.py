@@ -47,10 +47,10 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
     assert run.recipe.params["order"] == run.model.space.order == highest - 1
 
 
-@pytest.mark.parametrize(("slope", "cuts"), [(0.0, "mdl"), (1.5, "smooth")])
+@pytest.mark.parametrize(("slope", "cuts"), [(0.0, "mdl-smooth"), (1.5, "smooth")])
 def test_cuts_are_those_that_lose_less_on_rows_held_out(slope, cuts):
     """A threshold among few rows is MDL's, a slope that of smooth levels."""
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(4)
     X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["u", "v", "w"])
     p = np.where(X["u"] > 1.0, 0.99, 0.01) if slope == 0.0 else 1.0 / (1.0 + np.exp(-slope * X.sum(axis=1)))
     data = alrviz.Dataset.from_arrays(X, np.where(rng.random(600) < p, "a", "b"))
@@ -58,21 +58,46 @@ def test_cuts_are_those_that_lose_less_on_rows_held_out(slope, cuts):
     alone = settled(data, "hlr", alpha="auto", discretize=cuts, order="auto", holdout=0.0)
     assert run.recipe == alone.recipe
     assert run.encoder.discretize == cuts
-    said = "only 1 column has more than one level; numbers are cut by MDL (no cut: v, w), with smooth levels it was"
-    assert (said in run.notes[0]) == (cuts == "mdl")
+    said = "; numbers are cut by MDL (smooth: v, w), with smooth levels alone it was"
+    assert (said in run.notes[0]) == (cuts == "mdl-smooth")
     assert {line["smooth"] for line in run.tried if line["order"] == 1} == {0.0, 1.0}
     with pytest.raises(RecipeError, match="salr has no smooth levels"):
         alrviz.Recipe("salr", discretize="auto")
 
 
-def test_cuts_of_a_fold_are_learned_without_the_rows_that_judge_it():
+def test_a_threshold_and_numbers_that_tell_only_together_are_both_found():
+    """MDL is better at order 1, and cuts neither of two numbers whose product's sign is told."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1500, 4)), columns=list("uvst"))
+    score = np.where(X["s"] > 0.8, 3, -1) + np.where(X["t"] > -0.3, 1, -1) + 1.5 * np.sign(X["u"] * X["v"])
+    y = np.where(rng.random(1500) < 1.0 / (1.0 + np.exp(-score)), "p", "q")
+    model = alrviz.AutoClassifier().fit(X[:1000], y[:1000])
+    assert model.encoder_.discretize == "mdl-smooth"
+    assert model.order_ >= 2
+    assert "numbers are cut by MDL (smooth: u, v)" in model.chosen_
+    alone = alrviz.AutoClassifier(discretize="mdl").fit(X[:1000], y[:1000])
+    losses = [-np.log(of.predict_proba(X[1000:])[np.arange(500), (y[1000:] == "q") * 1]) for of in (alone, model)]
+    assert np.mean(losses[0]) > np.mean(losses[1]) + 0.1
+
+
+def test_where_mdl_cuts_nothing_it_is_not_tried_beside_smooth_levels():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(300, 2)), columns=["u", "v"])
+    data = alrviz.Dataset.from_arrays(X, np.where(X["u"] * X["v"] > 0, "a", "b"))
+    run = settled(data, "hlr", alpha="auto", discretize="auto", order="auto", holdout=0.0)
+    assert (run.recipe.discretize, run.recipe.params["order"]) == ("smooth", 2)
+    assert {line["smooth"] for line in run.tried if line["order"] == 1} == {1.0}
+
+
+@pytest.mark.parametrize("discretize", ["mdl", "mdl-smooth"])
+def test_cuts_of_a_fold_are_learned_without_the_rows_that_judge_it(discretize):
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.normal(size=(300, 6)), columns=list("abcdef"))
     y = np.where(X["a"] + 0.8 * rng.normal(size=300) > 0, "p", "q")
-    run = settled(alrviz.Dataset.from_arrays(X, y), "lr", alpha=1.0, discretize="mdl", order="auto", holdout=0.0)
+    run = settled(alrviz.Dataset.from_arrays(X, y), "lr", alpha=1.0, discretize=discretize, order="auto", holdout=0.0)
     losses = np.empty(300)
     for train, test in split_folds(y, 3, run.recipe.seed):
-        model = alrviz.LRClassifier(order=1, alpha=1.0, discretize="mdl").fit(X.iloc[train], y[train])
+        model = alrviz.LRClassifier(order=1, alpha=1.0, discretize=discretize).fit(X.iloc[train], y[train])
         chance = model.predict_proba(X.iloc[test])
         losses[test] = -np.log(chance[np.arange(len(test)), np.searchsorted(model.classes_, y[test])])
     assert run.tried[0]["log_loss"] == pytest.approx(losses.mean(), rel=1e-5)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.data.encode import Encoder
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import FAMILIES
 from alrviz.models import parameterisation
@@ -188,13 +189,37 @@ def test_a_sign_of_a_product_is_learned():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", ["LRClassifier", "HLRClassifier", "HALRClassifier"])
-def test_a_saved_model_is_the_same(name, n_classes):
+@pytest.mark.parametrize(("discretize", "chains"), [("smooth", [24, 24, 4, 0]), ("mdl-smooth", [0, 24, 0, 0])])
+def test_a_saved_model_is_the_same(discretize, chains, name, n_classes):
     X, y = numbers(n_classes=n_classes)
-    model = getattr(alrviz, name)(discretize="smooth").fit(X, y)
-    assert model.encoder_.chains_.tolist() == [24, 24, 4, 0]  # missing of b is not one of its chain
+    model = getattr(alrviz, name)(discretize=discretize).fit(X, y)
+    assert model.encoder_.chains_.tolist() == chains  # missing of b is not one of its chain
     again = alrviz.load_model(file_of(model))
+    np.testing.assert_array_equal(again.encoder_.chains_, chains)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     np.testing.assert_array_equal(again.weights_, model.weights_)
+
+
+def test_columns_that_mdl_cuts_have_its_levels_and_the_others_smooth_ones():
+    """As a table of both sorts of columns has them, and by the model's own where all columns are of one sort."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.normal(size=(400, 4)), columns=["step", "u", "v", "none"])
+    X["size"] = pd.Categorical.from_codes(rng.integers(0, 4, 400), ["s", "m", "l", "xl"], ordered=True)
+    X.loc[::9, ["step", "u"]], X["none"] = np.nan, np.nan
+    y = np.where((X["step"] > 0.5) ^ (X["u"] * X["v"] > 1.5), "p", "q")
+    mdl, smooth, mixed = (Encoder(discretize=cuts, n_bins=24).fit(X, y) for cuts in ("mdl", "smooth", "mdl-smooth"))
+    assert mdl.lost_ == ("u", "v")
+    assert mixed.lost_ == ()
+    assert [column.smooth for column in mixed.columns_] == [False, True, True, False, False]
+    for own, cut, chain, said in zip(mixed.columns_, mdl.columns_, smooth.columns_, mixed.chains_, strict=True):
+        expected = chain if own.smooth else cut
+        assert own.to_dict() == expected.to_dict() | {"smooth": own.smooth}
+        assert said == (expected.n_levels - (expected.missing_code is not None) if own.smooth else 0)
+    for columns, alone in ((["step", "size"], "mdl"), (["u", "v"], "smooth")):
+        models = [alrviz.HLRClassifier(order=2, discretize=of).fit(X[columns], y) for of in ("mdl-smooth", alone)]
+        np.testing.assert_allclose(*(of.predict_proba(X[columns]) for of in models), rtol=1e-9)
+    tan = [alrviz.TANClassifier(discretize=of).fit(X, y).predict_proba(X) for of in ("mdl-smooth", "mdl")]
+    np.testing.assert_array_equal(*tan)
 
 
 def test_a_weight_of_two_is_the_row_twice():

@@ -136,7 +136,7 @@ def test_what_refits_would_choose_anew_is_refused(data):
         (alrviz.Recipe("dlr"), "no cells that refits share"),
         (alrviz.Recipe("salr", order=2, alpha=1.0, keep="auto"), "keep='auto'"),
         (alrviz.Recipe("lr", order="auto", alpha=1.0), "order='auto'"),
-        (alrviz.Recipe("hlr", order=2, alpha=1.0, discretize="auto"), "expected 'smooth' or 'mdl'"),
+        (alrviz.Recipe("hlr", order=2, alpha=1.0, discretize="auto"), "expected 'smooth' or 'mdl-smooth'"),
         (alrviz.Recipe("alr", order=2, unseen="m-estimate"), "unseen='m-estimate'"),
     ):
         with pytest.raises(RecipeError, match=words):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from alrviz.data.encode import cuts_text
+from alrviz.data.encoded import SMOOTH
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.param import in_digits
@@ -35,8 +37,8 @@ def _over_passes(recipe: Recipe) -> Recipe:
     if not recipe.definition.streams or "max_iter" not in recipe.params:
         return recipe
     few = recipe.replace(max_iter=min(recipe.params["max_iter"], MOST_PASSES))
-    if few.cuts == "smooth":  # nor penalties by folds: these are of tables in memory
-        few = few.replace(discretize="quantile")
+    if few.cuts in SMOOTH:  # nor penalties by folds: these are of tables in memory
+        few = few.replace(discretize="mdl" if few.discretize == "mdl-smooth" else "quantile")
     if few.params["alpha"] == "auto":
         few = few.replace(alpha=few.definition.params["alpha"].default)
     try:
@@ -50,12 +52,12 @@ def over_passes_words(recipes: Sequence[Recipe]) -> str:
     """What racers lose that are fitted to a table read in batches, "" where they stay as they are.
 
     >>> over_passes_words([Recipe("lr"), Recipe("hlr", alpha="auto", discretize="smooth")]).partition(":")[0]
-    'Over all rows hlr has alpha 0.3 and quantiles'
+    'Over all rows hlr has alpha 0.3 and 10 quantiles'
     """
     said = []
     for recipe, own in zip(recipes, over_passes(recipes), strict=True):
         alpha = [f"alpha {in_digits(own.params['alpha'])}"] if recipe.params.get("alpha") == "auto" else []
-        changed = [*alpha, *(["quantiles"] if recipe.cuts != own.cuts else [])]
+        changed = [*alpha, *([cuts_text(own)] if recipe.cuts != own.cuts else [])]
         said += [f"{recipe.label} has {' and '.join(changed)}"] if changed and own != recipe else []
     why = "what chooses alpha by itself, and smooth levels, take the rows of a table in memory again and again"
     return f"Over all rows {', '.join(said)}: {why}. Over the sample it has both." if said else ""

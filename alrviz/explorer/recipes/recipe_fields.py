@@ -130,6 +130,7 @@ _OWN: Mapping[str, Mapping[Any, str]] = {
         "quantile": "quantiles",
         "uniform": "equal widths",
         "smooth": "smooth levels",
+        "mdl-smooth": "MDL, else smooth",
         "auto": "smooth or MDL",
         None: "every value",
     },

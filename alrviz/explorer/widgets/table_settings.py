@@ -14,6 +14,7 @@ import panel_material_ui as pmui
 from param.parameterized import Event
 
 from alrviz.data.encode import cuts_text
+from alrviz.data.encoded import SMOOTH
 from alrviz.explorer.recipes.questions import cut_by
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
@@ -22,7 +23,7 @@ from alrviz.fitting.recipe import Recipe
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-CUTS = ("", "auto", "smooth", "quantile-5", "quantile-10", "quantile-20", "uniform-10", "values")
+CUTS = ("", "auto", "smooth", "mdl-smooth", "quantile-5", "quantile-10", "quantile-20", "uniform-10", "values")
 EACH = "each"  # the menu's entry for recipes that are cut differently
 _SPLITS = {
     "": "at random",
@@ -45,7 +46,7 @@ _TIME = re.compile(r"date|time|year|month|day|week|hour|quarter")
 def cut_params(slug: str) -> dict[str, Any]:
     """Return what a recipe says of the cuts of a slug; MDL for one that is none."""
     match = re.fullmatch(r"(quantile|uniform)-(\d{1,4})", slug)
-    if slug in ("values", "smooth", "auto"):
+    if slug in ("values", "auto", *SMOOTH):
         return {"discretize": None if slug == "values" else slug, "n_bins": 10}
     if match is None or int(match[2]) < 2:
         return {"discretize": "mdl", "n_bins": 10}
@@ -54,7 +55,7 @@ def cut_params(slug: str) -> dict[str, Any]:
 
 def cuts_slug(recipe: Recipe) -> str:
     """Return the slug of a recipe's cuts."""
-    named = {"mdl": "", None: "values", "smooth": "smooth", "auto": "auto"}
+    named = {"mdl": "", None: "values", "auto": "auto", **dict(zip(SMOOTH, SMOOTH, strict=True))}
     return named.get(recipe.discretize, f"{recipe.discretize}-{recipe.n_bins}")
 
 

@@ -35,7 +35,7 @@ RUNS = tuple(name for name, family in FAMILIES.items() if family.has_steps)
 # Which are fitted to tables that are read in batches.
 STREAMS = tuple(name for name, family in FAMILIES.items() if family.streams)
 ENCODING = {
-    "discretize": Param("mdl", ("mdl", "quantile", "uniform", "smooth", "auto", None)),
+    "discretize": Param("mdl", ("mdl", "quantile", "uniform", "smooth", "mdl-smooth", "auto", None)),
     "n_bins": Param(10, low=2, high=65_535, integer=True),
     "holdout": Param(0.3, low=0.0, high=0.95),
     "seed": Param(0, low=0, high=2**32 - 1, integer=True),

@@ -178,7 +178,7 @@ def no_bands(recipe: Recipe) -> str:
     if lacks:
         return f"{lacks[0]}={params[lacks[0]]!r} would be another in each refit; expected a number"
     if recipe.discretize == "auto":
-        return "discretize='auto' would be another in each refit; expected 'smooth' or 'mdl'"
+        return "discretize='auto' would be another in each refit; expected 'smooth' or 'mdl-smooth'"
     if params.get("unseen") == "m-estimate":
         return "unseen='m-estimate' would be another in each refit; expected neutral"
     return ""
