@@ -1,16 +1,17 @@
 """Figures that a finding tells: of a line of an item's table, or of two methods over the sets whose means are kept."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.reproduce.compare import WOULD
-from alrviz.reproduce.judge import AGREES, COMPATIBLE, DIFFERS, LIKE, SURE, UNDECIDED, VERDICTS
-from alrviz.reproduce.pairs import Pair, found
+from alrviz.reproduce.compare import HALF_DIGIT, WOULD
+from alrviz.reproduce.judge import AGREES, COMPATIBLE, DIFFERS, SURE, UNDECIDED, VERDICTS, alike, judge_mean
+from alrviz.reproduce.pairs import Pair, found, width_of
 from alrviz.studies.statistics.significance import sign_test
 
 _RECORD = re.compile(r"(\d+)/(\d+)/(\d+), p (< \.001|[.\d]+), mean ratio ([\d.e+-]+|nan|inf)")
@@ -27,10 +28,10 @@ class Figures:
 
     wins, draws, losses: sets on which the first is lower, equal to four decimals, higher; `sets` are all. p: Holm's,
     in words. ratio, median: of first over second, geometric mean and median; interval: `median_interval` of the ratios.
-    ours: as printed. verdict: the item's, "" without one. counts: of a table its lines by verdict. raw: p as it was
-    before Holm's, None without a test.
-    near: sets on which the two are within a twentieth. spent: sets on which both are under NOTHING_LEFT. sums: of first
-    and second. correlation: of rows and ratio, by rank.
+    ours: as printed. verdict: the item's, "" without one. counts: of a table its lines by verdict. raw: p as a number,
+    None without a test; alone: p before Holm's.
+    near: sets on which the two are within a twentieth. spent: sets on which both are under NOTHING_LEFT. correlation:
+    of rows and ratio, by rank.
     """
 
     wins: int = 0
@@ -42,12 +43,12 @@ class Figures:
     verdict: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     raw: float | None = None
+    alone: float | None = None
     inverse: str = "nan"
     median: str = "nan"
     interval: str = ""
     near: int = 0
     spent: int = 0
-    sums: tuple[str, str] = ("", "")
     correlation: str = ""
 
     @property
@@ -59,6 +60,11 @@ class Figures:
     def record(self) -> str:
         """Lower, equal, higher."""
         return f"{self.wins}/{self.draws}/{self.losses}"
+
+    @property
+    def spread(self) -> str:
+        """The median ratio with its interval, in words."""
+        return f"median {self.median}" + (f", 95 % interval {self.interval}" if self.interval else "")
 
     @property
     def decided(self) -> int:
@@ -129,6 +135,12 @@ class Over:
     least: int = 0
     below: float = np.inf
 
+    @property
+    def on(self) -> str:
+        """Of which sets it is, in words."""
+        words = [f"{self.least:,} rows and more"] if self.least else []
+        return " and ".join([*words, f"under {self.below:,} rows"] if self.below < np.inf else words) or "all sets"
+
     def figures(self, tables: Tables) -> Figures | None:
         """Return its figures; None where no set has both."""
         rows = tables.get(SETS, pd.DataFrame())
@@ -142,7 +154,7 @@ class Over:
         if not what.sets:
             return None
         a, b = what.a, what.b
-        near = int((np.maximum(a, b) <= LIKE * np.minimum(a, b)).sum())
+        near = alike(a, b, width_of(self.measure))
         positive = (a > 0) & (b > 0)
         ratios = a[positive] / b[positive]
         of = rows.groupby("set")["rows"].max().reindex(what.sets)
@@ -150,13 +162,12 @@ class Over:
             what.wins.wins, what.wins.draws, what.wins.losses, ratio=f"{what.ratio:.2f}", ours=str(what.wins),
             inverse=f"{1 / what.ratio:.1f}", median=f"{np.median(ratios):.2f}", interval=median_interval(ratios),
             raw=what.wins.p, near=near, spent=int((np.maximum(a, b) < NOTHING_LEFT).sum()),
-            sums=(f"{a.sum():,.0f}", f"{b.sum():,.0f}"),
         )  # fmt: skip
         if self.expect == "part":
             return replace(told, raw=None)
         if self.expect == "like":
-            alike = max(near, what.wins.draws) / len(a)
-            return replace(told, raw=None, verdict=AGREES if alike >= ALIKE else DIFFERS if alike < 0.5 else UNDECIDED)
+            share = near / len(a)
+            return replace(told, raw=None, verdict=AGREES if share >= ALIKE else DIFFERS if share < 0.5 else UNDECIDED)
         if self.expect == "falls":
             from scipy.stats import spearmanr
 
@@ -240,7 +251,8 @@ class Drawn:
 @dataclass(frozen=True)
 class Brought:
     """Lines of the items' tables that differ from what is printed, those of `methods` alone where it names any: in
-    `wins` one of the ways of `tried` brings the printed figure, in `losses` none. ours: how many ways there are.
+    `wins` one of the ways of `tried` brings the printed figure, in `losses` none; in `near` one would with as many
+    splits as the lines themselves have. ours: in how many ways of how many a figure was tried.
     """
 
     items: tuple[str, ...]
@@ -256,13 +268,29 @@ class Brought:
         """Return its figures; None where a table is not there yet."""
         if any(item not in tables for item in (*self.items, self.tried)):
             return None
-        ways = tables[self.tried]
-        base = ways["method"].str.partition(", ")[0]
-        would = set(zip(ways["set"], base, ways["quantity"], ways["reason"] == WOULD, strict=True))
+        split = tables[self.tried]["method"].str.partition(", ")
+        ways = tables[self.tried].assign(method=split[0], way=split[2])
         table = pd.concat([tables[item] for item in self.items], ignore_index=True)
         own = table[(table["verdict"] == DIFFERS) & (table["method"].isin(self.methods) | (not self.methods))]
-        brought = sum((*key, True) in would for key in zip(own["set"], own["method"], own["quantity"], strict=True))
-        return Figures(brought, 0, len(own) - brought, ours=str(ways["method"].nunique()), verdict=UNDECIDED)
+        tried = own[[*_LINE, "splits"]].merge(ways, on=_LINE, suffixes=("_of_line", ""))
+        if not len(tried):
+            return None
+        sure = [_would_agree(row) for row in tried.to_dict("records")]
+        by_line = tried.assign(brings=tried["reason"] == WOULD, sure=sure).groupby(_LINE)
+        brought, near = int(by_line["brings"].any().sum()), int(by_line["sure"].any().sum())
+        each = by_line["way"].nunique()
+        told = f"{each.min()} to {each.max()} of {ways['way'].nunique()}"
+        return Figures(brought, 0, len(own) - brought, near=near, ours=told, verdict=UNDECIDED)
+
+
+_LINE = ["set", "method", "quantity"]
+
+
+def _would_agree(way: Mapping[Hashable, Any]) -> bool:
+    """Whether a way's figure would bring the printed one, had it as many splits as the line that differs."""
+    paper, ours, sd, splits = (pd.to_numeric(way[name]) for name in ("paper", "ours", "sd", "splits_of_line"))
+    said = judge_mean(paper, ours, sd, int(splits), HALF_DIGIT[way["quantity"]])
+    return said in (AGREES, COMPATIBLE)
 
 
 Line = Lines | Over | Best | Drawn | Brought

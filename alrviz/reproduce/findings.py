@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+import pandas as pd
+
 from alrviz.reproduce.finding_lines import Best, Brought, Drawn, Figures, Line, Lines, Over, Tables
 from alrviz.reproduce.judge import AGREES, COMPATIBLE, DIFFERS, SURE, UNDECIDED, judge_claim
 from alrviz.reproduce.pairs import LARGE, p_words
@@ -19,10 +21,19 @@ class Group(Enum):
     """The headings, in the page's order."""
 
     STANDS = "What stands"
+    NEW = "What the papers do not say"
     FITS = "What leans the papers' way, not beyond chance"
     FALLS = "What does not stand"
-    NEW = "What the papers do not say"
     OPEN = "What is undecided"
+
+
+_ANSWERS = {
+    Group.STANDS: "Yes",
+    Group.NEW: "Yes",
+    Group.FITS: "It leans so, not beyond chance",
+    Group.FALLS: "No",
+    Group.OPEN: "Undecided",
+}
 
 
 def figures_of(findings: Sequence["Finding"], tables: Tables) -> dict[Line, Figures]:
@@ -33,7 +44,24 @@ def figures_of(findings: Sequence["Finding"], tables: Tables) -> dict[Line, Figu
         told |= own if len(own) == len(set(one.lines)) else {}
     tested = {line: figures.raw for line, figures in told.items() if figures.raw is not None}
     corrected = dict(zip(tested, map(float, holm(list(tested.values()))), strict=True))
-    return told | {line: replace(told[line], raw=p, p=p_words(p)) for line, p in corrected.items()}
+    return told | {line: replace(told[line], alone=tested[line], raw=p, p=p_words(p)) for line, p in corrected.items()}
+
+
+def figures_table(figures: Mapping[Line, Figures]) -> pd.DataFrame:
+    """Return a row a line that compares two methods over sets: the record, ratios, p before and after Holm's."""
+    rows = []
+    for line, own in figures.items():
+        if isinstance(line, Over):
+            about = {"measure": line.measure, "methods": f"{line.a} vs {line.b}", "sets": line.on}
+        elif isinstance(line, Lines) and own.sets:
+            about = {"measure": line.quantity, "methods": line.method, "sets": line.on or "all sets"}
+        else:
+            continue
+        counts = {"lower": own.wins, "equal": own.draws, "higher": own.losses, "mean_ratio": own.ratio}
+        more = {"median_ratio": own.median, "interval": own.interval, "within_a_twentieth": own.near or None}
+        tested = {"rank_correlation": own.correlation, "p": own.alone, "p_holm": own.raw}
+        rows.append({"item": line.item} | about | counts | (more if isinstance(line, Over) else {}) | tested)
+    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True)
@@ -42,7 +70,8 @@ class Finding:
 
     agreed: where it stands if the first lines agree: by their verdicts, or by the sign test of a line without one;
     with a test only where p is still beyond chance after Holm's correction. deciding: how many lines decide. below:
-    what stands below the sentence, such as a table.
+    what stands below the sentence, such as a table. asks, short: the question that it answers and the figures beside
+    the answer, of findings that the page opens with.
     """
 
     says: str
@@ -50,6 +79,8 @@ class Finding:
     agreed: Group = Group.STANDS
     deciding: int = 1
     below: str = ""
+    asks: str = ""
+    short: str = ""
 
     @property
     def timed(self) -> bool:
@@ -63,6 +94,13 @@ class Finding:
         links = ", ".join(f"[{name}]({folder}/{link_of(name)})" for name in dict.fromkeys(o.item for o in self.lines))
         own = [figures[line] for line in self.lines]
         return f"{self.says.format(*own)} ({links}){self.below.format(*own)}"
+
+    def answer(self, figures: Mapping[Line, Figures]) -> str:
+        """Return the question with its answer; "" where it asks none, or a line has no figures yet."""
+        if not self.asks or any(line not in figures for line in self.lines):
+            return ""
+        own = [figures[line] for line in self.lines]
+        return f"{self.asks} **{_ANSWERS[self.group(figures)]}**: {self.short.format(*own)}."
 
     def group(self, figures: Mapping[Line, Figures]) -> Group:
         """Return the heading that the deciding lines ask for: that of the weakest of those that point one way."""
@@ -129,19 +167,26 @@ def _by_size() -> Finding:
         "correlation needs none",
         tuple(lines),
         deciding=len(_SIZED),
+        asks="Is ALR the further ahead of naive Bayes and AnJE, which only count, the larger the set?",
+        short=f"WANBIA-C errs less than naive Bayes on {{6.wins}} sets of under {LARGE} rows and more on {{6.losses}}, "
+        "less on {7.wins} larger ones and more on {7.losses}",
         below="\n".join(["\n", head, "  |---|---|---|---|---|", *rows]),
     )
 
 
+FEWEST = 90_000  # rows of a big set, as [ALR] tells them apart
 _PRINTED_DLR = ("dlr-t1", "dlr-t2", "dlr-t4", "dlr-t5")
 _RIVALS = ("klr-poly", "klr-rbf", "svm-poly", "svm-rbf", "lssvm-poly", "lssvm-rbf")
 _SETTLED = ("three-classes", "four-gaussians")
 FINDINGS = (
     Finding(
         "**Fewer iterations than LR without a penalty**: at n = 1 ALR takes fewer on {0.wins} of {0.sets} sets, in the "
-        "mean {0.ratio} times as many (p {0.p}); at n = 2 on {1.wins} of {1.sets}, {1.ratio} times (p {1.p})",
+        "mean {0.ratio} times as many ({0.spread}; p {0.p}); at n = 2 on {1.wins} of {1.sets}, {1.ratio} times "
+        "({1.spread}; p {1.p})",
         (Over("wanbia-f1", "n_iter", WANBIA, LR1), Over("alr-f14", "n_iter", ALR2, LR2)),
         deciding=2,
+        asks="Does ALR train in fewer iterations than LR, both without a penalty?",
+        short="{0.ratio} times as many at n = 1, {1.ratio} times at n = 2",
     ),
     Finding(
         "**The saving in iterations grows with n**: that at n = 2 is the larger one on {0.wins} of {0.sets} sets, that "
@@ -149,14 +194,9 @@ FINDINGS = (
         (Over("alr-f14", "n_iter", f"{ALR2} / {LR2}", f"{WANBIA} / {LR1}"),),
     ),
     Finding(
-        "**On big sets ALR beats the models that count**: at n = 2 its 0-1 loss is below AnJE's on {0.wins} of "
-        "{0.sets} ({0.ratio} times) and below A1DE's on {1.wins} of {1.sets} ({1.ratio} times); a sign test needs six",
-        (_pair("c9", "error", ALR2, ANJE2, "big sets"), _pair("c9", "error", ALR2, "a1de", "big sets")),
-        deciding=2,
-    ),
-    Finding(
         "**ALR trains in less time than LR**: at n = 1 on {0.wins} of {0.sets} sets, {0.ratio} times the seconds "
-        "(p {0.p}); at n = 2 on {1.wins} of {1.sets}, {1.ratio} times (p {1.p}). Seconds were taken beside other work, "
+        "({0.spread}; p {0.p}); at n = 2 on {1.wins} of {1.sets}, {1.ratio} times ({1.spread}; p {1.p}). Seconds were "
+        "taken beside other work, "
         "which can hold a fit for minutes: a count of sets is worth more than a mean",
         (Over("wanbia-f1", "train_seconds", WANBIA, LR1), Over("alr-f16", "train_seconds", ALR2, LR2)),
     ),
@@ -198,6 +238,19 @@ FINDINGS = (
         "**Random forests err less often** than ALR of order 2: on {0.losses} of {0.sets} sets, more often on {0.wins} "
         "(p {0.p}; in the paper on 47 and 26 of 76)",
         (_pair("alr-t4", "error", ALR2, "rf", "little sets"),),
+        asks="Do random forests err less often than ALR of order 2?",
+        short="on {0.losses} of {0.sets} sets, more often on {0.wins}",
+    ),
+    Finding(
+        "**ALR errs less than A1DE on little sets**: at n = 2 its 0-1 loss is lower, equal, higher on {0.record} sets "
+        "({0.ratio} times, {0.spread}; p {0.p}; printed 43/3/30), its RMSE on {1.record} ({1.ratio} times, {1.spread}; "
+        "p {1.p}; printed 30/0/46)",
+        (Over("alr-t3", "error", ALR2, "a1de", below=FEWEST), Over("alr-t3", "rmse", ALR2, "a1de", below=FEWEST)),
+    ),
+    Finding(
+        "**ALR of order 1 takes fewer iterations than LR in units of a diagonal** (of the Hessian, followed as it "
+        "changes): it does on {0.wins} of {0.sets} sets, LR on {0.losses} ({0.ratio} times, p {0.p})",
+        (_pair("wanbia-f4", "n_iter", WANBIA, "lr1 paper diagonal"),),
     ),
     Finding(
         "**DLR bends where LR cannot**: on {0.wins} of {0.sets} made problems without monotone effects it has the "
@@ -205,26 +258,38 @@ FINDINGS = (
         (Drawn("c14", "accuracy of dlr less lr, points"),),
     ),
     Finding(
-        "**The accuracies that [DLR] prints**, its rivals' too: {1.differs} of {1.decided} on numeric sets and "
-        "{2.differs} of {2.decided} on the others are not ours within two standard errors. So it is undecided whether "
+        "**The accuracies that [DLR] prints, its rivals' too, are ours**: {0.differs} of {0.decided} on numeric sets "
+        "and {1.differs} of {1.decided} on the others are not, within two standard errors. So it is undecided whether "
         "DLR is ahead of its rivals: of methods that the paper prints, dlr or dlr-h has our highest accuracy on "
-        "{0.wins} of {0.sets} sets, in print on {0.ours}. Each method was tried in other ways too (penalties, no "
-        "constant, columns coded otherwise, no choice of settings). Of {3.sets} printed accuracies and AUCs of DLR "
-        "that are not ours at least one way brings {3.wins}; of LR's {4.wins} of {4.sets}, of the other rivals' "
-        "{5.wins} of {5.sets}. These are flattered: the ways were looked through for the printed figure, and have a "
-        "tenth of the splits, hence wider standard errors. What remains is not explained: the paper's settings and "
-        "rows are not printed",
+        "{2.wins} of {2.sets} sets, in print on {2.ours}. Each figure of DLR's that is not ours was tried in {3.ours} "
+        "other ways (penalties, no constant, columns coded otherwise, no choice of settings), LR's in {4.ours}, the "
+        "other rivals' in {5.ours}. Of DLR's {3.sets} accuracies and AUCs at least one way brings {3.wins}, of LR's "
+        "{4.wins} of {4.sets}, of the others' {5.wins} of {5.sets}; but the ways have a tenth of the splits, hence "
+        "wider standard errors: with those of as many splits they bring {3.near}, {4.near} and {5.near}, looked "
+        "through for the printed figure. What remains is not explained: the paper's settings and rows are not printed",
         (
-            Best(("dlr-t1", "dlr-t4"), ("dlr", "dlr-h")),
             Lines("dlr-t1"),
             Lines("dlr-t4"),
+            Best(("dlr-t1", "dlr-t4"), ("dlr", "dlr-h")),
             *(Brought(_PRINTED_DLR, methods) for methods in (("dlr", "dlr-h"), ("lr",), _RIVALS)),
         ),
+        deciding=2,
+        asks="Are the accuracies that [DLR] prints ours?",
+        short="{0.differs} of {0.decided} on numeric sets and {1.differs} of {1.decided} on the others are not, its "
+        "rivals' neither, so that it is undecided which is ahead",
     ),
     Finding(
-        "**DLR's search for bandwidths settles in about three steps** (Algorithm 1 of [DLR]): as printed it takes at "
-        "most four in {0.ours} of a problem of three classes and in {1.ours} of one of four Gaussians; with "
-        'bandwidths judged on validation rows (`bandwidth="validation"`) in {2.ours}, and {3.ours}',
+        "**On big sets ALR beats the models that count**: at n = 2 its 0-1 loss is below AnJE's on {0.wins} of "
+        "{0.sets} ({0.ratio} times) and below A1DE's on {1.wins} of {1.sets} ({1.ratio} times); a sign test needs six",
+        (_pair("c9", "error", ALR2, ANJE2, "big sets"), _pair("c9", "error", ALR2, "a1de", "big sets")),
+        deciding=2,
+        asks="Does ALR of order 2 err less than AnJE and A1DE on big sets?",
+        short="it does on the {0.sets} that have been fitted; order 3 has been fitted on none",
+    ),
+    Finding(
+        "**DLR's search for bandwidths settles in about three steps** (Algorithm 1 of [DLR]): at most four are taken "
+        "as printed in {0.ours} (three classes), and in {1.ours} (four Gaussians); with bandwidths judged on "
+        'validation rows (`bandwidth="validation"`) in {2.ours} (three classes), and in {3.ours} (four Gaussians)',
         tuple(
             Lines("c15", "outer steps until h stays", f"dlr {way}, {name}")
             for way in ("paper", "validation")
@@ -262,8 +327,8 @@ FINDINGS = (
     ),
     Finding(
         "**Without a penalty held-out log loss is bad**, which no paper prints: ALR's of order 2 is above AnJE's on "
-        "{0.wins} of {0.sets} sets (in the mean {0.inverse} times, p {0.p}) and above A1DE's on {1.wins} of {1.sets} "
-        "({1.inverse} times, p {1.p})",
+        "{0.wins} of {0.sets} sets (AnJE's is {0.ratio} times ALR's in the mean, {0.spread}; p {0.p}) and above A1DE's "
+        "on {1.wins} of {1.sets} ({1.ratio} times, {1.spread}; p {1.p})",
         (Over("alr-t2", "log_loss", ANJE2, ALR2), Over("alr-t3", "log_loss", "a1de", ALR2)),
         Group.NEW,
         deciding=2,
@@ -272,11 +337,12 @@ FINDINGS = (
         "**Uneven levels make the saving larger, and a diagonal does as well**: to within 0.1 % of the best ALR takes "
         "{0.ratio} times LR's iterations on {0.sets} tables of Zipf columns (under half on {0.wins}), {1.ratio} times "
         "on {1.sets} with even levels (fewer on {1.wins}); LR in units of its Hessian's diagonal takes {2.ratio} times "
-        "ALR's on the Zipf columns",
+        "ALR's on the Zipf columns. With a penalty on phi the saving is gone there: {3.ratio} times LR's (p {3.p})",
         (
             _pair("c20", "to_goal", "alr1", "lr1", "zipf sets"),
             _pair("c20", "to_goal", "alr1", "lr1", "even sets"),
             _pair("c20", "to_goal", "diagonal", "alr1", "zipf sets"),
+            _pair("c20", "to_goal", "alr1 penalised", "lr1 penalised", "zipf sets"),
         ),
         Group.NEW,
         deciding=2,

@@ -117,8 +117,13 @@ def judge_like(a: Floats, b: Floats, draw: float = 0.0) -> str:
     >>> judge_like(either_way, np.ones(40)), judge_like(either_way[20:], np.ones(20))
     ('undecided', 'differs')
     """
-    near = int(((np.maximum(a, b) <= LIKE * np.minimum(a, b)) | (np.abs(a - b) <= draw)).sum())
+    near = alike(a, b, draw)
     return judge_claim(near, len(a) - near)
+
+
+def alike(a: Floats, b: Floats, draw: float = 0.0) -> int:
+    """Return on how many sets two methods (D,) are within LIKE of each other, or as much as `draw` apart."""
+    return int(((np.maximum(a, b) <= LIKE * np.minimum(a, b)) | (np.abs(a - b) <= draw)).sum())
 
 
 def judge_mean(paper: float, ours: float, sd: float, splits: int, half_digit: float) -> str:

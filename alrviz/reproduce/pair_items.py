@@ -33,8 +33,8 @@ def _printed(a: str, b: str, all_sets: Sequence[Counts], big: Sequence[Counts]) 
         yield Pair(measure, a, b, printed=counts, group="big", wrong=_WRONG.get((a, b, measure, "big"), ""))
 
 
-def _wdl(number: int, title: str, said: str, *parts: Sequence[object]) -> Claim:
-    pairs = tuple(pair for part in parts for pair in _printed(*part))  # type: ignore[arg-type]
+def _wdl(number: int, title: str, said: str, *parts: Sequence[object], beside: tuple[Pair, ...] = ()) -> Claim:
+    pairs = (*(pair for part in parts for pair in _printed(*part)), *beside)  # type: ignore[arg-type]
     return Claim(f"alr-t{number}", f"[ALR] table {number}: {title}", said, "sets", pairs)
 
 
@@ -46,6 +46,7 @@ _TABLES = (
         "ALR has the lower bias and the higher variance; no difference in error on little sets, a win on big ones",
         ("alr2 paper", "anje2 paper", [(62, 3, 11), (21, 4, 51), (47, 4, 25), (39, 0, 37)], [(8, 0, 0), (8, 0, 0)]),
         ("alr3 paper", "anje3 paper", [(55, 9, 12), (25, 2, 49), (39, 2, 35), (32, 0, 44)], _BIG3),
+        beside=(Pair("log_loss", "anje2 paper", "alr2 paper", beside=True),),
     ),
     _wdl(
         3,
@@ -53,6 +54,7 @@ _TABLES = (
         "ALR has the lower bias and the higher variance; AnDE has the better RMSE on little sets, ALR wins on big ones",
         ("alr2 paper", "a1de", [(60, 5, 11), (22, 9, 45), (43, 3, 30), (30, 0, 46)], [(8, 0, 0), (8, 0, 0)]),
         ("alr3 paper", "a2de", [(47, 11, 18), (26, 4, 46), (33, 4, 39), (24, 0, 52)], _BIG3),
+        beside=(Pair("log_loss", "a1de", "alr2 paper", beside=True),),
     ),
     _wdl(
         4,
@@ -130,7 +132,15 @@ _FIGURES = (
             Pair("classify_seconds", "a2de", "alr3 paper", "like"),
         ),
     ),
-    _figure(10, "0-1 loss of alr and lr, little sets", _ALIKE, _both("error", _ALR, _LR, "like")),
+    _figure(
+        10,
+        "0-1 loss of alr and lr, little sets",
+        _ALIKE,
+        (
+            *_both("error", _ALR, _LR, "like"),
+            *(Pair(m, "alr2 paper", "lr2 paper", "like", beside=True) for m in ("error", "log_loss", "train_log_loss")),
+        ),
+    ),
     _figure(11, "0-1 loss of alr and lr, big sets", _ALIKE, _both("error", _ALR, _LR, "like", "big")),
     _figure(
         12,
@@ -138,6 +148,7 @@ _FIGURES = (
         _ALIKE,
         (
             *_both("rmse", _ALR, _LR, "like"),
+            Pair("rmse", "alr2 paper", "lr2 paper", "like", beside=True),
             *(Pair("rmse", f"{family}2", f"{family}2 paper", group="little", beside=True) for family in ("alr", "lr")),
         ),
     ),
@@ -146,11 +157,21 @@ _FIGURES = (
         14,
         "iterations of alr and lr, little sets",
         "alr needs far fewer",
-        (*_both("n_iter", _ALR, _LR, "less"), Pair("n_iter", "alr2", "lr2", group="little", beside=True)),
+        (
+            *_both("n_iter", _ALR, _LR, "less"),
+            Pair("n_iter", "alr2 paper", "lr2 paper", beside=True),
+            Pair("n_iter", "alr2", "lr2", group="little", beside=True),
+        ),
     ),
     _figure(15, "iterations of alr and lr, big sets", "alr needs far fewer", _both("n_iter", _ALR, _LR, "less", "big")),
     _figure(
-        16, "training time of alr and lr, little sets", "alr is much faster", _both("train_seconds", _ALR, _LR, "less")
+        16,
+        "training time of alr and lr, little sets",
+        "alr is much faster",
+        (
+            *_both("train_seconds", _ALR, _LR, "less"),
+            Pair("train_seconds", "alr2 paper", "lr2 paper", beside=True),
+        ),
     ),
     _figure(
         17,

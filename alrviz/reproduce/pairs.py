@@ -25,6 +25,7 @@ from alrviz.reproduce.judge import (
     NOT_RUN,
     SURE,
     UNDECIDED,
+    alike,
     judge_claim,
     judge_like,
     judge_ratio,
@@ -143,11 +144,16 @@ def verdict(pair: Pair, what: Found) -> str:
     if pair.printed is not None:
         return judge_record(record, pair.printed[::2])
     if pair.expect == "like":
-        return judge_like(what.a, what.b, 0.0 if pair.measure in _COUNTED else DRAW)
+        return judge_like(what.a, what.b, width_of(pair.measure))
     if pair.expect == "mean less":
-        width = 0.0 if pair.measure in _COUNTED else DRAW
+        width = width_of(pair.measure)
         return judge_ratio(what.a + width, pair.factor * what.b + width)
     return judge_claim(*record)
+
+
+def width_of(measure: str) -> float:
+    """Return half of the width within which two figures of a measure are equal."""
+    return 0.0 if measure in _COUNTED else DRAW
 
 
 def pair_lines(
@@ -169,7 +175,7 @@ def pair_lines(
                 "quantity": pair.measure,
                 "paper": _told(pair),
                 "source": "printed" if pair.printed else "in words",
-                "ours": shown(what) if what.sets else "",
+                "ours": _ours(pair, what) if what.sets else "",
                 "sd": np.nan,
                 "splits": np.nan,
                 "sets": len(what.sets),
@@ -178,6 +184,11 @@ def pair_lines(
             }
         )
     return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def _ours(pair: Pair, what: Found) -> str:
+    near = f"; within a twentieth on {alike(what.a, what.b, width_of(pair.measure))}" if pair.expect == "like" else ""
+    return shown(what) + near
 
 
 def _lacking(pair: Pair, what: Found, figures: pd.DataFrame) -> str:

@@ -13,20 +13,22 @@ from typing import Any
 
 import pandas as pd
 
-from alrviz.reproduce.finding_lines import EARLIER, SETS, Brought
-from alrviz.reproduce.findings import FINDINGS, Group, figures_of, link_of, page_of
+from alrviz.reproduce.finding_lines import EARLIER, SETS, Brought, Figures, Line
+from alrviz.reproduce.findings import FINDINGS, Finding, Group, figures_of, figures_table, link_of, page_of
 from alrviz.reproduce.item import Item, verdicts
 from alrviz.reproduce.judge import DIFFERS, VERDICTS
 from alrviz.reproduce.racers import LOW_ORDERS, RACERS, THIRD_ORDER
 from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS
 from alrviz.reproduce.still_missing import FOLDS, Seconds, still_missing
-from alrviz.reproduce.trials import TRIALS, outcomes
+from alrviz.reproduce.trials import TRIALS, Outcome, outcomes
 
 MOST = 24  # lines of a table that a page shows, beside those that differ
 UNEXPLAINED = "not explained"
 SEEN = "seen.csv"
 FITS = "fits"  # folder of the studies' rows
 ITEMS = "items.md"  # the page of all items, in the papers' folder
+FIGURES = "findings.csv"  # what the findings compare over sets
+DIFFERING = "Items of which a line differs"
 LOST = "\N{DAGGER}"  # behind an item some of whose lines are of an earlier run
 LARGEST_FILE = 400_000  # bytes of a study's rows that are kept beside the page
 # Of tables with many methods these are shown first; the CSV has all.
@@ -83,6 +85,7 @@ def write_report(
     for place in (pictures, folder / FITS):
         place.mkdir(parents=True, exist_ok=True)
     seen = _seen(folder)
+    sample = bool(note)
     for item in items:
         (pictures / f"{item.name}.svg").write_bytes((out / f"{item.name}.svg").read_bytes())
         tables[item.name].to_csv(folder / f"{item.name}.csv", index=False, lineterminator="\n")
@@ -95,7 +98,9 @@ def write_report(
     said.to_csv(folder / SEEN, index=False, lineterminator="\n")
     found = kept(folder, every)
     file.write_text(front(found, folder, note), encoding="utf-8")
-    (folder / ITEMS).write_text(items_page(found, folder, file.name, sample=bool(note)), encoding="utf-8")
+    table = figures_table(_figures(found, folder, sample))
+    table.to_csv(folder / FIGURES, index=False, lineterminator="\n", float_format="%.3g")
+    (folder / ITEMS).write_text(items_page(found, folder, file.name, sample), encoding="utf-8")
     for paper in _SOURCES:
         if own := [one for one in found if page_of(one.item.name) == paper]:
             text = paper_page(paper, own, f"../images/{file.stem}", file.name, _tried(found))
@@ -131,12 +136,10 @@ def _read(file: Path) -> pd.DataFrame:
 
 def front(found: Sequence[Reproduced], folder: Path, note: str = "") -> str:
     """Return the first page: what was run, how it is judged, the findings; with a note, a sample's: without seconds."""
-    tables = {one.item.name: one.table for one in found} | {SETS: _sets_kept(folder)}
-    # Two runs of a sample are to write the same page; p of seconds would move the others' by Holm's correction.
-    findings = [finding for finding in FINDINGS if not (note and finding.timed)]
-    figures = figures_of(findings, tables)
+    sample = bool(note)
+    figures = _figures(found, folder, sample)
     told: dict[Group, list[str]] = {group: [] for group in Group}
-    for finding in findings:
+    for finding in _findings(sample):
         if sentence := finding.told(figures, folder.name):
             told[finding.group(figures)].append(f"- {sentence}")
     told[Group.FALLS] += _also_differ(found, folder.name)
@@ -145,13 +148,25 @@ def front(found: Sequence[Reproduced], folder: Path, note: str = "") -> str:
     lines += [
         _WORDS,
         "",
-        *_what_was_run(tables[SETS], sample=bool(note)),
-        _JUDGED.format(tests=tests, items=f"{folder.name}/{ITEMS}"),
+        *_what_was_run(_sets_kept(folder), sample),
+        _JUDGED.format(tests=tests, items=f"{folder.name}/{ITEMS}", figures=f"{folder.name}/{FIGURES}"),
     ]
+    if answers := [f"- {answer}" for finding in _findings(sample) if (answer := finding.answer(figures))]:
+        lines += ["", "## In short", "", *answers]
     for group, sentences in told.items():
         if sentences:
             lines += ["", f"## {group.value}", "", *sentences]
     return "\n".join(lines) + "\n"
+
+
+def _findings(sample: bool) -> list[Finding]:
+    """Two runs of a sample are to write the same page; p of seconds would move the others' by Holm's correction."""
+    return [finding for finding in FINDINGS if not (sample and finding.timed)]
+
+
+def _figures(found: Sequence[Reproduced], folder: Path, sample: bool) -> dict[Line, Figures]:
+    tables = {one.item.name: one.table for one in found} | {SETS: _sets_kept(folder)}
+    return figures_of(_findings(sample), tables)
 
 
 def _sets_kept(folder: Path) -> pd.DataFrame:
@@ -195,29 +210,32 @@ def _rounds(rows: pd.DataFrame) -> str:
 
 
 def _also_differ(found: Sequence[Reproduced], folder: str) -> list[str]:
-    """Every item of which a line differs, lines of an earlier run apart: a sentence and a table below it."""
+    """How many items have a line that differs, lines of an earlier run apart, and where they are told."""
+    count = len(_differing(found))
+    told = f"{folder}/{ITEMS}#{DIFFERING.lower().replace(' ', '-')}"
+    return [f"- **{DIFFERING} from its paper**: [{count}, with the reason told and what became of it]({told})"][:count]
+
+
+def _differing(found: Sequence[Reproduced]) -> list[str]:
+    """The rows of a table of the items of which a line differs."""
     tried, lines = _tried(found), []
     for one in found:
         own = one.table[~one.table["reason"].str.contains(EARLIER)] if len(one.table) else one.table
         if count := _counts(own)[DIFFERS]:
-            why = "; ".join(dict.fromkeys(outcome for _, outcome in tried.get(one.item.name, ())))
+            why = "; ".join(dict.fromkeys(run.says for run in tried.get(one.item.name, ())))
             ways = Brought((one.item.name,)).figures({other.item.name: other.table for other in found})
             if ways and ways.wins:
-                why = f"none; of {ways.sets} lines another way to set methods up brings {ways.wins} ({Brought.tried})"
-            link = f"[{one.item.name}]({folder}/{link_of(one.item.name)})"
-            lines.append(f"  | {link} | {one.what} | {count} | {why or UNEXPLAINED} |")
-    if not lines:
-        return []
-    says = (
-        "- **Items of which a line differs from its paper.** Lines are judged one by one, by their own rules and with "
-        f"no correction for their number ([how]({folder}/{ITEMS}#how-lines-are-judged)), so that a few may differ by "
-        "chance. A reason holds so far, or is refuted, by a run that was made to refute it "
-        f"([{TRIALS}]({folder}/{link_of(TRIALS)}) has the runs and their figures)"
-    )
-    return ["\n".join([says, "", "  | item | what | lines | the reason told |", "  |---|---|---|---|", *lines])]
+                told = (
+                    f"by line; of {ways.sets} another way to set methods up ({ways.ours} were tried) brings {ways.wins}"
+                )
+                told += f", {ways.near} with standard errors of as many splits ({Brought.tried})"
+                why = "; ".join(filter(None, (why, told)))
+            link = f"[{one.item.name}]({link_of(one.item.name)})"
+            lines.append(f"| {link} | {one.what} | {count} | {why or UNEXPLAINED} |")
+    return lines
 
 
-def _tried(found: Sequence[Reproduced]) -> Mapping[str, Sequence[tuple[str, str]]]:
+def _tried(found: Sequence[Reproduced]) -> Mapping[str, Sequence[Outcome]]:
     """By item what the runs made to refute its reason have shown."""
     return outcomes(next((one.table for one in found if one.item.name == TRIALS), pd.DataFrame()))
 
@@ -236,6 +254,10 @@ def items_page(found: Sequence[Reproduced], folder: Path, front_page: str, sampl
     for one in found:
         told = " | ".join(str(count) for count in one.counts.values())
         lines.append(f"| {one.name} | {one.what} | {told} | {_most_sets(one.table)} |")
+    if differing := _differing(found):
+        says = _ITS_REASONS.format(trials=f"[{TRIALS}]({link_of(TRIALS)})")
+        lines += ["", f"## {DIFFERING}", says, "", "| item | what | lines | the reason told |", "|---|---|---|---|"]
+        lines += differing
     return "\n".join([*lines, *_sets_reached(folder, sample)]) + "\n"
 
 
@@ -250,7 +272,8 @@ def _sets_reached(folder: Path, sample: bool) -> Iterator[str]:
     file = folder / FITS / "sets.csv"
     if not file.is_file():
         return
-    yield f"\nThe figures of every method on every set: [sets.csv]({FITS}/sets.csv). The explorer shows"
+    yield "\n## Sets"
+    yield f"The figures of every method on every set: [sets.csv]({FITS}/sets.csv). The explorer shows"
     yield "them as if they had been run there: page Compare, tab Results, drop the file, choose a table's methods."
     rows = pd.read_csv(file)
     for words, method in (("order 2", "alr2 paper"), ("order 3", "alr3 paper")):
@@ -297,7 +320,7 @@ def paper_page(
     found: Sequence[Reproduced],
     pictures: str,
     front_page: str,
-    tried: Mapping[str, Sequence[tuple[str, str]]] = MappingProxyType({}),
+    tried: Mapping[str, Sequence[Outcome]] = MappingProxyType({}),
 ) -> str:
     """Return the page of a paper: what was said, what we see and the picture of each item, and lines of its table.
 
@@ -335,7 +358,9 @@ corrected by Holm for the {tests} tests of the findings, which were not fixed be
 where it is still at most .05. Sets share sources and a fit serves many lines, so that tests are not independent, which
 Holm's correction allows. "The same" in a finding is a count of sets, never a p above .05.
 Ratios and means of ratios are geometric; W-D-L counts sets on which the first is lower, equal to four decimals, higher.
-Methods are as printed, from zero, without a penalty. [All items, what was not run]({items})."""
+Medians of ratios have the 95 % interval of the sign test. Methods are as printed, from zero, without a penalty.
+[All items, what was not run]({items}); [all comparisons of the findings, with p before and after
+correction]({figures})."""
 
 _MEASURED = """Every figure is taken from the tables beside the pages, which `alrviz reproduce --data DIR --report
 docs/reproduction.md` measures (ctrl-C or a crash loses nothing: the same command goes on; a set and method that have
@@ -344,6 +369,10 @@ figures in `fits/sets.csv` are taken from there, `--anew` measures them again; `
 earlier run on the 37 cheapest sets, whose fits are lost ("of an earlier run"): they are in no finding and cannot be
 computed anew. Lines of different kinds are counted side by side, identities and limits of this package under
 the claims, so that no sum of them says how much of a paper is reproduced."""
+
+_ITS_REASONS = """Lines are judged one by one, by their own rules and with no correction for their number, so that a few
+may differ by chance. A reason holds so far, or is refuted, by a run that was made to refute it ({trials} has the runs
+and their figures); where the run could refute it alone and did not, it is undecided."""
 
 _HOW = """## How lines are judged
 A win-draw-loss *agrees* where ours and the paper's are both beyond chance (p <= .05 of the exact two-tailed
@@ -368,12 +397,12 @@ rounds each set has is told below. Of covertype, kddcup99, poker-hand and
 localization samples are held. Seconds were taken beside other work on two cores."""
 
 
-def _section(one: Reproduced, pictures: str, tried: Sequence[tuple[str, str]]) -> list[str]:
+def _section(one: Reproduced, pictures: str, tried: Sequence[Outcome]) -> list[str]:
     item, table, name = one.item, one.table, one.item.name
     lines = [f"## {name}", f"**{item.title}**", ""]
     lines += [f"*Said:* {item.said}. *We see:* {one.seen}."]
-    for run, outcome in tried:
-        lines += ["", f"*Why, put to a run:* {outcome} ({run}; [{TRIALS}]({link_of(TRIALS)}))."]
+    for one_run in tried:
+        lines += ["", f"*Why, put to a run:* {one_run.says} ({one_run.run}; [{TRIALS}]({link_of(TRIALS)}))."]
     lines += ["", f"![{item.title}]({pictures}/{name}.svg)"]
     shown = _worth_showing(table)
     if not len(shown):
@@ -383,11 +412,17 @@ def _section(one: Reproduced, pictures: str, tried: Sequence[tuple[str, str]]) -
         cells = [row["set"], f"{row['quantity']}, {row['method']}", _number(row["paper"]), _number(row["ours"])]
         why = [row["reason"]]
         if row["verdict"] == DIFFERS:
-            why = [*dict.fromkeys(outcome for _, outcome in tried), *filter(None, why)] or [UNEXPLAINED]
+            of_line = [one.says for one in tried if one.of in row["method"] or not _names(table, one.of)]
+            why = [*dict.fromkeys(of_line), *filter(None, why)] or [UNEXPLAINED]
         cells += [_sets(row), row["verdict"] or "not in the paper", "; ".join(why)]
         lines.append("| " + " | ".join(_cell(str(cell)) for cell in cells) + " |")
     more = f"{len(table)} lines in all ({verdicts(table)}): " if len(shown) < len(table) else "The table: "
     return [*lines, "", f"{more}[{name}.csv]({name}.csv)."]
+
+
+def _names(table: pd.DataFrame, word: str) -> bool:
+    """Whether the methods of some lines have a word, which then tells them from the others."""
+    return bool(table["method"].str.contains(word, regex=False).any())
 
 
 def _worth_showing(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 import alrviz.reproduce
+from alrviz.reproduce.finding_lines import SETS, Over
+from alrviz.reproduce.findings import FINDINGS
 from alrviz.reproduce.items import ITEMS
-from alrviz.reproduce.report import write_report
+from alrviz.reproduce.report import FIGURES, write_report
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "reproduction"
@@ -36,7 +38,8 @@ def test_the_pages_of_the_documentation_are_what_their_tables_say(tmp_path):
     """As they were written: a figure or a verdict that was changed by hand would show."""
     copytree(FOLDER, tmp_path / "docs" / "reproduction")
     write_report([], {}, tmp_path, tmp_path / "docs" / "reproduction.md", list(ITEMS.values()))
-    for page in ("reproduction.md", *(f"reproduction/{p.name}" for p in FOLDER.glob("*.md"))):
+    pages = (*(f"reproduction/{p.name}" for p in FOLDER.glob("*.md")), f"reproduction/{FIGURES}")
+    for page in ("reproduction.md", *pages):
         assert (tmp_path / "docs" / page).read_text() == (DOCS / page).read_text(), page
 
 
@@ -45,6 +48,20 @@ def test_tables_are_what_the_code_makes_of_the_kept_fits(study):
     rows = fits(study)
     for item in (one for one in ITEMS.values() if one.study == study):
         pd.testing.assert_frame_equal(as_text(item.table(rows)), published(item.name), obj=item.name)
+
+
+def test_what_the_findings_compare_stands_in_the_tables_that_they_link():
+    """But for what goes with the size of sets and for ratios of ratios, which findings.csv alone has."""
+    lines = {line for finding in FINDINGS for line in finding.lines if isinstance(line, Over)}
+    compared = [line for line in lines if line.expect in ("less", "like") and " / " not in line.a]
+    assert len(compared) > 8
+    for line in compared:
+        own, table = line.figures({SETS: fits("sets")}), published(line.item)
+        group = "all sets" if line.on == "all sets" else "little sets"
+        there = table[(table["quantity"] == line.measure) & (table["method"] == f"{line.a} vs {line.b}")]
+        (ours,) = there.loc[there["set"] == group, "ours"].drop_duplicates()
+        assert ours.startswith(f"{own.record}, p "), line
+        assert line.expect == "less" or ours.endswith(f"; within a twentieth on {own.near}"), line
 
 
 def pattern(node: ast.expr) -> str:

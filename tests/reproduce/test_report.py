@@ -12,7 +12,7 @@ import pytest
 from alrviz.reproduce.compare import COLUMNS
 from alrviz.reproduce.dlr_items import reason
 from alrviz.reproduce.finding_lines import EARLIER, SETS, Best, Brought, Lines, Over
-from alrviz.reproduce.findings import FINDINGS, Finding, Group, figures_of
+from alrviz.reproduce.findings import FINDINGS, Finding, Group, figures_of, figures_table
 from alrviz.reproduce.items import ITEMS, SAMPLE
 from alrviz.reproduce.judge import VERDICTS
 from alrviz.reproduce.limits import limit_row
@@ -70,7 +70,8 @@ def test_every_item_has_a_line_a_section_a_picture_and_its_table(tmp_path):
     front, claims, dlr, items = pages(tmp_path, c6=table(*lines), dlr_f2=table())
     assert "| [c6](claims.md#c6) | bias falls and variance rises with n | 1 | 0 | 1 | 0 | 0 | 0 | 3 |" in items
     assert "| Claims on data that anyone can repeat | 1 | 0 | 1 | 0 | 0 | 0 |" in items
-    assert "  | [c6](page/claims.md#c6) | bias falls and variance rises with n | 1 | not explained |" in front
+    assert "| [c6](claims.md#c6) | bias falls and variance rises with n | 1 | not explained |" in items
+    assert "differs from its paper**: [1, with the reason told" in front
     assert "![Claim 6: bias falls and variance rises with n](../images/page/c6.svg)" in claims
     assert "| all sets | error, a\\|b |  | 2/0/1 | 3 | differs | not explained |" in claims
     assert "| not in the paper |" in claims
@@ -262,13 +263,28 @@ def test_a_claim_among_many_stands_where_it_would_after_holm():
     assert three[many[0].lines[0]].p == ".043", "the smallest p is corrected by all, the others by those above it"
 
 
-def test_of_kept_sets_a_finding_tells_parts_sums_and_the_median_with_its_interval():
+def test_of_kept_sets_a_finding_tells_parts_and_the_spread_of_ratios():
+    """Six sets have an interval of the median; two have none."""
     tables = kept_sets("train_seconds", a=[*[1.0] * 5, 300.0], b=[*[2.0] * 5, 3.0])
     one = Finding(
-        "{0.record} {0.sums[0]}:{0.sums[1]} {0.median} {0.interval} {1.record}",
+        "{0.record} {0.spread}; {1.record} {1.spread}",
         (Over("c6", "train_seconds", "a", "b"), Over("c6", "train_seconds", "a", "b", least=150, below=400)),
     )
-    assert told(one, tables).startswith("5/0/1 305:13 0.50 0.50 to 100.00 2/0/0 ")
+    assert told(one, tables).startswith("5/0/1 median 0.50, 95 % interval 0.50 to 100.00; 2/0/0 median 0.50 (")
+    all_sets, some = figures_table(figures_of([one], tables)).to_dict("records")
+    assert (all_sets["sets"], some["sets"]) == ("all sets", "150 rows and more and under 400 rows")
+    assert (all_sets["lower"], all_sets["p"], all_sets["p_holm"]) == (5, pytest.approx(14 / 64), pytest.approx(28 / 64))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "says"), [("agrees", "Yes"), ("differs", "No"), ("undecided", "Undecided"), ("compatible", "It leans")]
+)
+def test_the_page_opens_with_questions_that_findings_answer(verdict, says):
+    one = Finding("", (Lines("c6", "error", "a vs b"),), asks="Is it so?", short="on {0.ours}")
+    figures = figures_of([one], {"c6": table({"method": "a vs b", "ours": "7 draws", "verdict": verdict})})
+    assert one.answer(figures).startswith(f"Is it so? **{says}")
+    assert one.answer(figures).endswith("**: on 7 draws.")
+    assert one.answer({}) == ""
 
 
 @pytest.mark.parametrize(
@@ -300,19 +316,27 @@ def test_who_is_best_is_counted_beside_the_paper():
 
 
 def test_a_printed_figure_that_differs_is_brought_by_a_way_that_was_tried():
-    differs = [{"set": s, "method": m, "verdict": "differs"} for s in ("a", "b") for m in ("dlr", "lr")]
-    ways = [
-        {"set": "a", "method": "dlr, with alpha 1", "reason": "would agree"},
-        {"set": "a", "method": "dlr, with alpha 9", "reason": "would agree"},
-        {"set": "b", "method": "dlr, with alpha 1", "reason": ""},
-        {"set": "b", "method": "lr, with alpha 1", "reason": "would agree", "quantity": "auc"},
+    """Of two ways that would agree with 10 splits one would not with the 100 of the line."""
+    differs = [
+        {"set": s, "method": m, "quantity": "accuracy", "verdict": "differs", "splits": 100}
+        for s in ("a", "b")
+        for m in ("dlr", "lr")
     ]
-    tables = {"dlr-t1": table(*differs, {"set": "a", "method": "dlr", "verdict": "agrees"}), "dlr-5.1": table(*ways)}
+    about = {"quantity": "accuracy", "reason": "would agree", "paper": 90.0, "sd": 2.0, "splits": 10}
+    ways = [
+        about | {"set": "a", "method": "dlr, with alpha 1", "ours": 91.0},
+        about | {"set": "a", "method": "dlr, with alpha 9", "ours": 91.0},
+        about | {"set": "a", "method": "lr, with alpha 9", "ours": 90.1},
+        about | {"set": "b", "method": "dlr, with alpha 1", "ours": 99.0, "reason": ""},
+        about | {"set": "b", "method": "lr, with alpha 3", "quantity": "auc", "ours": 0.5},
+    ]
+    agrees = {"set": "a", "method": "dlr", "verdict": "agrees", "quantity": "auc"}
+    tables = {"dlr-t1": table(*differs, agrees), "dlr-5.1": table(*ways)}
     one = Finding(
-        "{0.wins} of {0.sets} by {0.ours}, {1.wins} of {1.sets}",
+        "{0.wins} of {0.sets} in {0.ours}, sure {0.near}; {1.wins} of {1.sets}, sure {1.near}",
         (Brought(("dlr-t1",), ("dlr",)), Brought(("dlr-t1",))),
     )
-    assert told(one, tables).startswith("1 of 2 by 3, 1 of 4 ")
+    assert told(one, tables).startswith("1 of 2 in 1 to 2 of 3, sure 0; 2 of 4, sure 1 ")
     assert told(one, {"dlr-t1": table(*differs)}) == ""
 
 
@@ -323,9 +347,9 @@ def test_a_reason_that_was_put_to_a_run_stands_beside_the_lines_that_differ(tmp_
     for row, word in zip(rows, ("holds", "refuted"), strict=True):
         tried = ITEMS["c21"].table(pd.DataFrame([row]))
         assert tried["verdict"].tolist() == [""]
-        front, claims, *_ = pages(tmp_path / word, c13=table(line), c21=tried)
+        _, claims, items = pages(tmp_path / word, c13=table(line), c21=tried)
         told = f"{word}: columns are few"
-        assert f"salr at a like error, n >= 3 | 1 | {told}" in front
+        assert f"salr at a like error, n >= 3 | 1 | {told}" in items
         assert f"*Why, put to a run:* {told}" in claims
         assert f"| differs | {told}" in claims
         assert f"ratio {row['ours']:g}, the reason needs <= 0.5" in claims
