@@ -22,6 +22,7 @@ from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.models.linear import LinearModel
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import StopToken
+from alrviz.studies.core.effects_task import chooses
 from alrviz.studies.core.seeds import seed_of
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
@@ -121,8 +122,13 @@ class EffectStudy(Study):
         return np.array(parts, np.float64).reshape(len(parts), (end - begin) // width, width)
 
     def importance(self) -> pd.DataFrame:
-        """Return `Interactions.importance` with "nats_low", "nats_high", "share_low" and "share_high": the 90 % band
-        of the refits, NaN until there are two.
+        """Return `Interactions.importance` with "nats_low", "nats_high", "share_low" and "share_high": as far as the
+        90 % band of the refits reaches from their median, about the model's own value; NaN until there are two.
+
+        That median is below the model's value where it knows its rows nearly by heart (of letter at order 2 by 15 %):
+        a refit knows rows of a large weight better still and is surer of them, so that muting anything seems to cost
+        less. Where each refit chooses its tuples the band is the refits' own: that it begins at 0 says that the choice
+        is not sure.
         """
         found = self.interactions
         if found is None:
@@ -131,8 +137,10 @@ class EffectStudy(Study):
         drawn = self._weighed(found)
         place = [found.number_of(name) for name in table.index]
         for name, k in (("share", 0), ("nats", 2)):
-            low, _, high = _band(drawn[:, :, k])
-            table[f"{name}_low"], table[f"{name}_high"] = low[place], high[place]
+            low, middle, high = _band(drawn[:, :, k])[:, place]
+            moved = 0.0 if chooses(self.recipes[0]) else table[name].to_numpy() - middle
+            table[f"{name}_low"], table[f"{name}_high"] = low + moved, high + moved
+        table["nats_low"] = table["nats_low"].clip(lower=0.0)
         return table
 
     def effects(self, *columns: Any, of: Any, against: Any) -> pd.DataFrame:
