@@ -259,8 +259,10 @@ def _draw_matrix(plot: Plot, names: Sequence[str]) -> None:
     )  # fmt: skip
     level_axis(fig.xaxis[0], names, room=20)
     level_axis(fig.yaxis[0], names[::-1], tilts=False)
-    fig.axis.major_label_policy = AllLabels()
-    if len(names) > 12:  # COLUMNS lines of this size have room beside each other
+    fig.yaxis[0].major_label_policy = AllLabels()
+    if len(names) <= 12:
+        fig.xaxis[0].major_label_policy = AllLabels()
+    else:  # COLUMNS lines of this size have room beside each other but on a phone, where some names are left out
         fig.xaxis[0].major_label_orientation = "vertical"
         fig.axis.major_label_text_font_size = "12px"
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=[("", "@up & @across"), ("nats", "@value{0.0000}")]))

@@ -60,6 +60,18 @@ def test_fewer_rows_than_bins():
     assert reliability(log_p, y).rows.tolist() == [1, 1, 1, 1]
 
 
+def test_rows_of_the_same_probability_are_calibrated_in_any_order():
+    y = np.repeat([0, 1, 0, 1], [70, 30, 40, 60])
+    p = np.repeat([0.7, 0.7, 0.4, 0.4], [70, 30, 40, 60])
+    log_p = np.log(np.column_stack([p, 1 - p]))
+    shuffled = np.random.default_rng(0).permutation(200)
+    for rows in (slice(None), shuffled, np.lexsort((y, p))):
+        assert calibration_error(log_p[rows], y[rows], bins=10) == pytest.approx(0.0, abs=1e-12)
+    weight = np.where(np.arange(200) % 2, 0.0, 1.0)
+    assert calibration_error(log_p, y, 10, weight) == pytest.approx(0.0, abs=1e-12)
+    assert calibration_error(log_p, 1 - y, bins=10) == pytest.approx(0.3, abs=1e-12)
+
+
 def test_reliability_of_folds_is_pooled_bin_by_bin():
     folds = [
         {"rows": [2, 2], "confidence": [0.5, 0.9], "accuracy": [0.5, 1.0]},

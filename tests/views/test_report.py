@@ -20,6 +20,8 @@ from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import split
 from alrviz.studies.protocols.report_facts import report_facts, report_of_run
 from alrviz.studies.statistics.evaluation import Evaluation, percent
+from alrviz.studies.statistics.measures import loss_text
+from alrviz.views.race.words import number
 from alrviz.views.report.judged import calibration_sentence
 from alrviz.views.report.page import report_html
 
@@ -133,6 +135,53 @@ def test_what_matters_most_stands_first_in_its_tables(facts):
     assert "Choosing another threshold for negative" in text
     assert "NPV, of the rows not predicted negative, the share that are not" in text
     assert "cases that these columns cannot explain" in text
+
+
+def test_what_every_value_says_can_be_read_and_added_up():
+    data = alrviz.load_demo("tic-tac-toe")
+    made = report_facts(data, alrviz.LRClassifier(order=1), holdout=0.3, seed=1)
+    page = report_html(made)
+    for name in data.X:
+        assert page.count(f"aria-label='Effect of {name}'") + page.count(f'aria-label="Effect of {name}"') == 1
+    folded = re.search(r"<details><summary>How the (\d+) other columns act</summary>(.*?)</details>", page)
+    assert int(folded[1]) == folded[2].count("<figure>") == data.X.shape[1] - 4
+    first = made.evaluation.X.iloc[[0]]
+    of, against = sorted(zip(made.model.predict_log_proba(first)[0], made.model.classes_, strict=True))[::-1]
+    table = re.search(r"One row, added up</h3>(.*?)</table>", page)[1]
+    points = [float(one) for one in re.findall(r"<td>(?:<b>)?([-+][\d.]+)", table)]
+    assert points[-1] == pytest.approx(of[0] - against[0], abs=0.006)
+    assert sum(points[:-1]) == pytest.approx(points[-1], abs=0.06)
+    assert f"Row {first.index[0]} is predicted as {of[1]} , with a probability of" in read(page)[1]
+    assert "added up" not in report_html(made, rows=False).split("<h3>How columns act")[1]
+
+
+def test_columns_that_say_the_same_are_told_and_what_is_lost_without_both():
+    rng = np.random.default_rng(0)
+    a = rng.choice(list("pqrs"), 800)
+    frame = pd.DataFrame({"a": a, "code": pd.Series(a).map(dict(zip("pqrs", "1234", strict=True)))})
+    frame["side"] = np.where(np.isin(a, ["p", "q"]), "left", "right")
+    frame["b"], frame["one"] = rng.choice(["x", "y"], 800), "same"
+    frame["class"] = np.where((a == "p") | (rng.random(800) < 0.2), "yes", "no")
+    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1))
+    text = read(report_html(made))[1]
+    losses = made.effects.mute("a", "code").log_loss
+    lost = loss_text(losses["muted"] - losses["all"])
+    assert re.search(rf"(a and code|code and a) say the same: without both, log loss rises by {lost} nats", text)
+    assert "side is known from a : without both" in text
+    assert "side is known from code : without both" in text
+    assert text.count("say the same:") == 1
+    assert text.count(" is known from ") == 2
+    assert "is split between them" not in read(report_html(report_facts(alrviz.load_demo("tic-tac-toe"))))[1]
+
+
+def test_what_no_column_would_give_stands_beside_every_figure(facts):
+    found = facts.evaluation
+    shares = np.broadcast_to(np.log(found.shares), found.log_p.shape)
+    alone = Evaluation(found.classes, shares, found.y, found.X).summary()
+    table = report_html(facts).split("class shares alone</th>")[1].split("</table>")[0]
+    said = re.findall(r"<td>([^<]*)</td></tr>", table)
+    assert said[:3] == [percent(alone.error), number(alone.log_loss), percent(alone.balanced_error)]
+    assert said[3:] == [number(alone.brier), number(alone.ece), "0.5", number(alone.average_precision)]
 
 
 def test_a_line_of_many_points_says_how_many_rows_each_rests_on():

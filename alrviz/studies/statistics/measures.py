@@ -103,14 +103,18 @@ def reliability(log_p: Floats, y: NDArray[np.integer], bins: int = BINS, weight:
 
 
 def binned_reliability(
-    p: Floats, happened: NDArray[np.bool_], bins: int = BINS, weight: Floats | None = None
+    p: Floats, happened: "NDArray[np.bool_] | Floats", bins: int = BINS, weight: Floats | None = None
 ) -> pd.DataFrame:
     """Return a line per bin of rows by the probability (N,) that was given to what happened, or did not (N,).
 
     Columns: rows (their weight), confidence (mean probability), accuracy (share of those where it happened), effective
     (rows of equal weight that would say as much, (sum of w)^2 / sum of w^2), and standard_error of the accuracy,
-    sqrt(a (1 - a) / effective). Bins hold as many rows each, or as much weight.
+    sqrt(a (1 - a) / effective). Bins hold as many rows each, or as much weight; where rows of the same probability
+    fall into several bins, each has its share of those where it happened, whatever the order of the rows.
     """
+    _, same = np.unique(p, return_inverse=True)
+    whole, some = np.bincount(same, weight), np.bincount(same, happened * (1.0 if weight is None else weight))
+    happened = np.divide(some, whole, out=np.zeros(len(some)), where=whole > 0)[same]
     order = np.argsort(p, kind="stable")
     if weight is None:
         parts = np.array_split(order, min(bins, len(order)))

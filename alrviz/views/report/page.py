@@ -4,13 +4,12 @@ Its readers know the table, not the method: every term is said in words where it
 """
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from alrviz import __version__
 from alrviz.data.dataset import Dataset
@@ -18,13 +17,9 @@ from alrviz.data.encode import Encoder, numbers_text
 from alrviz.data.leaks import BEFOREHAND
 from alrviz.errors import TableError, nearest
 from alrviz.fitting.recipe import Recipe
-from alrviz.pictures import interactions as effects_drawn
 from alrviz.pictures.formatting import count_text
-from alrviz.pictures.level_axis import short
-from alrviz.pictures.picture import Picture
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.interactions import Interactions
-from alrviz.studies.effects.words import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import loss_text
@@ -33,8 +28,6 @@ from alrviz.views.race.words import number
 from alrviz.views.report.judged import (
     calibration_sentence,
     compared_groups,
-    figure_html,
-    gain,
     how_calibrated,
     how_good,
     missed,
@@ -43,6 +36,7 @@ from alrviz.views.report.judged import (
     where_it_fails,
     worst_group,
 )
+from alrviz.views.report.matters import what_matters
 
 # What a model card says that no table tells: who publishes it fills them in.
 CARD = {
@@ -51,9 +45,6 @@ CARD = {
     "caveats": "Further caveats",
 }  # fmt: skip
 COLUMNS = 60  # in the table of columns
-EFFECTS = 4  # main effects drawn
-PAIRS = 2
-CELLS = 1_600  # of a heat map
 _STYLE = """
 :root { color-scheme: light; --alrviz-line: #d5d5da; --alrviz-quiet: #5c5c66; }
 body { font: 16px/1.5 Roboto, 'Segoe UI', Helvetica, Arial, sans-serif; color: #1d1d24; background: #fff; margin: 0;
@@ -72,14 +63,19 @@ table { border-collapse: collapse; } th { font-weight: 500; text-align: right;
 td { text-align: right; vertical-align: top; white-space: nowrap; }
 td:first-child, td.t { white-space: normal; overflow-wrap: break-word; min-width: 9em; }
 td.t, th.t { text-align: left; } td.t { overflow-wrap: anywhere; }
-@media (max-width: 600px) { td:first-child, td.t { min-width: 6em; } }
 th, td { padding: .25em .8em .25em 0; border-bottom: 1px solid var(--alrviz-line); }
-th:first-child, td:first-child { text-align: left; } figure { margin: 0; }
+th:first-child, td:first-child { text-align: left; }
+@media (max-width: 600px) { table { font-size: .92rem; } th, td { padding-right: .5em; }
+  td:first-child, td.t { min-width: 6em; } }
+.scroll th:first-child, .scroll td:first-child { position: sticky; left: 0; background: #fff; z-index: 1; }
+figure { margin: 0; }
 figcaption { color: var(--alrviz-quiet); font-size: .92rem; max-width: 34em; }
 .pictures { display: flex; flex-wrap: wrap; gap: 18px 26px; margin: 10px 0; } .pictures figure { flex: 1 1 440px; }
 .pictures > * { min-width: min(440px, 100%); max-width: 100%; }
 pre { background: #f4f4f6; padding: 12px; border-radius: 6px; overflow-x: auto; font-size: .86rem;
   white-space: pre-wrap; overflow-wrap: anywhere; }
+details > summary { cursor: pointer; color: #2f4f9e; padding: .4em 0; }
+@media print { .scroll { overflow: visible; } td, th { white-space: normal !important; } }
 @media print { h2 { break-after: avoid; } figure, table { break-inside: avoid; } nav { display: none; } }
 """
 
@@ -97,7 +93,7 @@ def report_html(facts: ReportFacts, card: Mapping[str, str] | None = None, *, ro
         "summary": ("In short", _summary(facts)),
         "table": ("The table, and how it was read", _table(facts)),
         "model": ("The model, and why this one", _model(facts)),
-        "matters": ("What matters", _matters(facts)),
+        "matters": ("What matters", what_matters(facts, rows)),
         "good": ("How good it is", how_good(facts)),
         "trust": ("Can its probabilities be trusted?", how_calibrated(facts)),
         "fails": ("Where it fails", where_it_fails(facts, rows)),
@@ -289,129 +285,6 @@ def _chosen(facts: ReportFacts) -> str:
         "the mean of -log(probability given to what happened): it punishes being sure and wrong.</p>"
         f"{table}"
     )
-
-
-def _matters(facts: ReportFacts) -> str:
-    effects, label = facts.effects, facts.evaluation.interest
-    if effects is None:
-        return f"<p>This model cannot be taken apart into effects: {safe(facts.no_effects, 400)}.</p>"
-    known = [str(own) for own in effects.classes]
-    if label not in known:  # a class that came later than all rows that were learned from
-        label = known[int(np.bincount(effects.encoded.y).argmax())]
-    table = ranked(effects)
-    rows = [
-        [safe(name, 80), f"{line['order']}", f"{number(line['loss'], 4)} &plusmn; {number(line['loss_error'], 4)}",
-         percent(line["share"])]
-        for name, line in zip(table.index[:15], table.head(15).to_dict("records"), strict=True)
-    ]  # fmt: skip
-    orders = effects.orders()
-    split = (
-        html_table(
-            ["columns together", "how many", "share of the score"],
-            ([f"{n}", f"{line['tuples']:,.0f}", percent(line["share"])] for n, line in orders.to_dict("index").items()),
-        )
-        if len(orders) > 1
-        else ""
-    )
-    listed = html_table(
-        ["column, or columns together", "columns", "log loss without it: nats more", "share of the score"],
-        rows,
-    )
-    bars = effects_drawn.ranked(table, by="loss", along="log loss without it: nats more")
-    below = " A share below 0 corrects what other columns say." if (table.share.head(15) < 0).any() else ""
-    return (
-        f"<p>{safe(effects.sentence(), 1_200)} For comparison: the log loss of the model is "
-        f"{loss_text(facts.evaluation.summary().log_loss)} nats a row.</p>"
-        "<p>A <i>main effect</i> is what a column says by itself, an effect of a pair what two columns say together "
-        "beyond that (<i>pure</i> effects). The share of the score says how much of the differences between rows' "
-        "points comes from it; shares add up to 100 %. Columns are ranked by how much worse the "
-        f"probabilities of {'held-out' if effects.has_heldout else 'the training'} rows get when its points are left "
-        "out, the rest unchanged, in nats (natural logarithms) of log loss: the whole model gains "
-        f"{loss_text(gain(facts.evaluation))} nats over the class shares.{below}</p>"
-        f"<div class='pictures'>{figure_html(bars, 'Importance of columns', height=380)}"
-        f"<div>{split}</div></div>{listed}"
-        f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}. A step of 0.7 "
-        "doubles the odds, -0.7 halves them; what other columns say is not in it. Bars have their number of rows in "
-        "brackets, and are pale where rows are few. Points of few rows are less certain.</p>"
-        f"<div class='pictures'>{_effects(effects, label)}</div>"
-    )
-
-
-def _effects(effects: Interactions, label: str) -> str:
-    """The most important main effects and pairs, drawn."""
-    names = ranked(effects)
-    drawn_ones = []
-    for name in names.index[names.order == 1][:EFFECTS]:
-        column = effects.pure.space.members[effects.number_of(name)][0]
-        table = _toward(effects.effects(name), label)
-        if effects.encoder.columns_[column].kind == "categorical":  # others stand in their order
-            table = table.sort_values("effect", ascending=False)
-        table = table[table.rows > 0]
-        counts = [f" ({rows:,.0f})" for rows in table.rows]
-        told = [
-            short(level, effects_drawn.BAR_CUT - len(rows)) + rows
-            for level, rows in zip(table.levels, counts, strict=True)
-        ]
-        if len(table) > effects_drawn.BARS:  # a line, along which there is no room for counts
-            told = list(table.levels)
-        bars = effects_drawn.signed_bars(
-            told, table.effect, np.nan, np.nan, [""] * len(told), effects_drawn.opacity(table.rows.to_numpy())
-        )
-        picture = effects_drawn.bar_picture(bars, f"{name}: effect toward {label} (log-odds)")
-        high = min(180 + 18 * min(len(table), 30), 520)
-        caption = _of_intervals(table) if len(table) > effects_drawn.BARS else ""
-        drawn_ones.append(figure_html(picture, f"Effect of {name}", caption, height=high))
-    pairs = names[names.order == 2]
-    for name in pairs.index[beyond_chance(pairs)]:
-        members = effects.pure.space.members[effects.number_of(name)]
-        levels = [effects.labels(j) for j in members]
-        if len(levels[0]) * len(levels[1]) > CELLS or len(drawn_ones) >= EFFECTS + PAIRS:
-            continue
-        picture = _pair(effects, str(name), [int(j) for j in members], levels, label)
-        caption = f"{safe(name, 80)}: blue toward {safe(label, 40)}, orange away from it; struck out: no such row"
-        high = 120 + 18 * max(map(len, levels))
-        drawn_ones.append(figure_html(picture, f"Effect of {name}", caption, height=min(max(high, 300), 800)))
-    return "".join(drawn_ones)
-
-
-def _of_intervals(effect: pd.DataFrame) -> str:
-    """How many rows a point of a line rests on: there is no room for each one's."""
-    least, middle, most = (f"{rows:,.0f}" for rows in effect.rows.quantile([0, 0.5, 1]))
-    return (
-        f"{len(effect)} values or intervals, each of {least} to {most} of the rows that were learned from (median "
-        f"{middle}). A jump may be real: where rows are many it hardly is chance, where they are few it may be."
-    )
-
-
-def _pair(
-    effects: Interactions, name: str, members: Sequence[int], levels: Sequence[Sequence[str]], label: str
-) -> Picture:
-    t = effects.number_of(name)
-    pure = effects.pure
-    cells = pure.cells_of(t)
-    codes = pure.space.codes_of(pure.index.seen[cells])
-    k = list(map(str, effects.classes)).index(label)
-    many = len(effects.classes)
-    values, rows = (np.zeros((len(levels[0]), len(levels[1]))) for _ in range(2))
-    values[codes[:, 0], codes[:, 1]] = pure.f[cells][:, k] * (many / max(many - 1, 1))
-    rows[codes[:, 0], codes[:, 1]] = pure.rows[cells]
-    used = [np.flatnonzero(rows.sum(axis=1 - side) > 0) for side in (0, 1)]
-    first, second = ([levels[side][at] for at in used[side].tolist()] for side in (0, 1))
-    columns = (effects.columns[members[0]], effects.columns[members[1]])
-    values, rows = values[np.ix_(*used)], rows[np.ix_(*used)]
-    if len(second) > len(first):  # names of many levels stand in lines of their own
-        values, rows, first, second, columns = values.T, rows.T, second, first, columns[::-1]
-    return effects_drawn.heat_map(values, rows, (first, second), columns, f"toward {label}", signed=True)
-
-
-def _toward(effects: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Return of a frame of `Interactions.effects` a line per cell: levels, rows, and what they add to the log-odds of a
-    class against the mean of the others; 0.7 doubles the odds.
-    """
-    many = effects["class"].nunique()
-    mine = effects[effects["class"].astype(str) == label]
-    gap = mine.pure.to_numpy() * (many / max(many - 1, 1))  # they sum to 0 over the classes
-    return pd.DataFrame({"levels": mine.levels.to_numpy(), "rows": mine.rows.to_numpy(), "effect": gap})
 
 
 def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:

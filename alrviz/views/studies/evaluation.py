@@ -371,17 +371,21 @@ def _counts(of: pd.Series) -> str:
 
 
 def summary_html(found: Evaluation) -> str:
-    """The figures of all classes together, beside those of a model that looks at no column."""
-    of = found.summary()
+    """The figures of all classes together, beside those of a model that looks at no column: it gives all rows the class
+    shares, ranks none above another, and always predicts the most frequent class.
+    """
+    of, shares = found.summary(), found.shares
+    occurring = shares[shares > 0]
+    precision = shares[found.classes.index(found.interest)] if len(found.classes) == 2 else occurring.mean()
     whose = f"of {safe(found.interest, 30)}" if len(found.classes) == 2 else "mean over classes"
     rows = [
         ["error", percent(of.error), percent(of.shares_error)],
         ["log loss (nats)", number(of.log_loss), number(of.shares_log_loss)],
-        ["error, mean over classes", percent(of.balanced_error), ""],
-        ["Brier score, summed over classes", number(of.brier), ""],
-        ["calibration error (ECE)", number(of.ece), ""],
+        ["error, mean over classes", percent(of.balanced_error), percent(1 - 1 / len(occurring))],
+        ["Brier score, summed over classes", number(of.brier), number(1 - (shares**2).sum())],
+        ["calibration error (ECE)", number(of.ece), number(0.0)],
         [f"AUC, {whose}", number(of.auc), "0.5"],
-        [f"average precision, {whose}", number(of.average_precision), ""],
+        [f"average precision, {whose}", number(of.average_precision), number(precision)],
     ]
     return html_table(["", "this model", "class shares alone"], rows)
 

@@ -33,7 +33,7 @@ from alrviz.views.studies.study_view import StudyView
 
 HEIGHTS = ("430px", "320px")
 # What is shown of the cells of a tuple.
-QUANTITIES = {"pure effect": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
+QUANTITIES = {"pure": "pure", "phi": "phi", "w": "w", "rows": "rows", "P(class)": "p", "log theta": "theta"}
 SIGNED = ("pure", "phi", "w")
 LABELS = {"names": "names", "dots": "dots"}
 _OF_ROWS = ("of", "against", "row", "column", "changes")
@@ -332,7 +332,7 @@ class InteractionsView(StudyView, RowSettings):
         """The picture of a tuple's cells; of three columns one for each level of the last, of more through the row."""
         pure, quantity = found.pure, self.quantity
         members, cells = pure.space.members[t], pure.cells_of(t)
-        words = {name: text for text, name in QUANTITIES.items()}[quantity]
+        words = ({name: text for text, name in QUANTITIES.items()} | {"pure": "pure effect"})[quantity]
         labels = [str(label) for label in found.classes.tolist()]
         value = found.quantity(t, quantity, of, against)
         about = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
