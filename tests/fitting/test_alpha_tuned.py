@@ -128,6 +128,9 @@ def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
     assert rows == [few] * rows.count(few) + [500] * rows.count(500)
     assert 0 < rows.count(500) < rows.count(few)
     assert {len(trial.rows) for trial in whole.trials()} == {500}
+    # but not of rows that are nearly all of one class: the first fold has few of the other
+    rare = alrviz.Dataset.from_arrays(X, np.arange(500) % 20 == 0)
+    assert {len(trial.rows) for trial in tuning(rare, family="hlr", order=2)[1].trials()} == {500}
     # what does not come below the goal on the first fold is not looked at further
     last = [*solver.trials()][-1]
     hopeless = replace(solver, goal=replace(last, rows=np.zeros(500)))

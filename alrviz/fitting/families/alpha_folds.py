@@ -43,7 +43,8 @@ BEFORE = 1.0
 # Rows up to which fits by what they share are thought of (each fold keeps numbers by pairs of rows), and how many such
 # pairs take the time of a cell.
 MOST_SHARED, CHEAPER = 3000, 50.0
-# Rows from which one fold finds the way of the search: a third of fewer judges too little to go by.
+# Rows from which one fold finds the way of the search: a third of fewer judges too little to go by, and so does one of
+# more where these are nearly all of one class (see `_telling`).
 COARSE = 3000
 # By which share of F a step would lower it where passes go on.
 NEARLY = 1e-5
@@ -128,8 +129,17 @@ def _way(request: FitRequest) -> tuple[float, bool]:
     """What a row weighs, where that is more than once: of rows that count a million times alphas are as much larger;
     and whether one fold finds the way.
     """
-    weights = request.prepared.encoded.weights
-    return max(1.0, float(weights.mean())), len(weights) > COARSE
+    encoded = request.prepared.encoded
+    return max(1.0, float(encoded.weights.mean())), _telling(encoded) > COARSE
+
+
+def _telling(encoded: Encoded) -> float:
+    """How many rows of classes of equal size tell as much: of log odds a row tells p (1 - p), Fisher's information, so
+    that of 16,000 rows with 16 of a second class there are 64. (Of 15 such tables with something to learn, chosen by
+    one fold 6 stayed with the class shares, by three 1: .00040 and .00056 below these on new rows.)
+    """
+    shares = np.bincount(encoded.y, minlength=encoded.n_classes) / encoded.n_rows
+    return float(encoded.n_rows * (1.0 - shares @ shares) / (1.0 - 1.0 / encoded.n_classes))
 
 
 def _n_alphas(recipe: "Recipe") -> int:
