@@ -65,7 +65,7 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "gradient": Measure("gradient norm", "norm of dF/dw", "grad_norm", log=True),
     "heldout": Measure("held-out log loss", "held-out log loss per row (nats)", None, "heldout_log_loss", grey=_HELD),
-    "error": Measure("0-1 loss", "0-1 loss (share of rows classified wrongly)", "train_error", "heldout_error"),
+    "error": Measure("0-1 loss", "0-1 loss (share misclassified)", "train_error", "heldout_error"),
     "rmse": Measure("RMSE", "RMSE of the class probabilities", "train_rmse", "heldout_rmse"),
     "alpha": Measure("penalty of each order", "alpha, the penalty of each order", "alpha", of_rows=False, log=True),
 }

@@ -16,6 +16,8 @@ from alrviz.pictures.picture import FONT
 
 Place = tuple[float | None, float | None]  # along and up; None where it is of the other axis alone
 _DASHES = [4, 4]
+NEAR = 0.08  # of an axis: words whose places differ by less would lie on each other, in Present's type too
+SIGN, LINE = 12, 30  # pixels of a sign of the words, and of a line of them
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ def draw_prediction(fig: figure, said: Prediction, dark: bool = False) -> list[A
     parts += [fig.hspan(y=y, **line) for x, y, _ in marks if x is None]
     parts += [fig.vspan(x=x, **line) for x, y, _ in marks if y is None]
     labels = [_label(fig, *mark) for mark in marks]
+    _part(fig, marks, labels)
     columns = {name: [label[name] for label in labels] for name in ("x", "y", "text", "align", "dx", "dy")}
     parts.append(fig.text(
         "x", "y", text="text", source=ColumnDataSource(columns), x_offset="dx", y_offset="dy", text_align="align",
@@ -70,6 +73,31 @@ def _label(fig: figure, x: float | None, y: float | None, words: str) -> dict[st
         "x": across, "y": up, "text": words + arrow, "align": align, "dx": -8 if align == "right" else 8,
         "dy": 24 if arrow == " ↑" else -6,
     }  # fmt: skip
+
+
+def _part(fig: figure, marks: list[tuple[float | None, float | None, str]], labels: list[dict[str, Any]]) -> None:
+    """Put the words of lines that lie near each other beside each other, those of upright ones above each other."""
+    for k, (x, y, _) in enumerate(marks):
+        if x is not None and y is not None:
+            continue
+        name, axis, scale = ("x", fig.x_range, fig.x_scale) if y is None else ("y", fig.y_range, fig.y_scale)
+        place = _share(axis, scale, labels[k][name])
+        for other, label in zip(marks[:k], labels, strict=False):
+            same = (other[0] is None, other[1] is None) == (x is None, y is None)
+            if not same or abs(_share(axis, scale, label[name]) - place) >= (NEAR if y is not None else 2 * NEAR):
+                continue
+            if y is not None:
+                labels[k]["dx"] = max(labels[k]["dx"], label["dx"] + SIGN * len(label["text"]))
+            else:
+                labels[k]["dy"] = min(labels[k]["dy"], label["dy"] - LINE)
+
+
+def _share(axis: Any, scale: Any, value: float) -> float:
+    """Where a value stands on an axis, from 0 to 1."""
+    low, high, at = float(axis.start), float(axis.end), value
+    if isinstance(scale, LogScale):
+        low, high, at = math.log(low), math.log(high), math.log(at)
+    return (at - low) / (high - low)
 
 
 def _inside(axis: Any, value: float | None) -> float:

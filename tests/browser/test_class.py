@@ -32,6 +32,8 @@ def test_a_class_asks_counts_shows_and_goes_on_after_its_server_was_killed(
     phone = new_page(viewport={"width": 390, "height": 844}, color_scheme="light")
     phone.set_default_timeout(PATIENCE * 1000)
     phone.goto(f"{first.url}/class")
+    phone.evaluate(axe)
+    assert phone.evaluate(FOUND, {}) == []
     phone.get_by_role("textbox").fill(code.lower())
     phone.get_by_role("button", name="Join").click()
     phone.get_by_text("The question comes here").wait_for()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.steps import Explorer
+from tests.browser.test_axe import FOUND
 
 pytestmark = pytest.mark.browser
 
@@ -68,6 +69,11 @@ def test_a_lesson_is_asked_locked_run_and_found_again_after_a_reload(explorer: E
         "() => [document.documentElement, alrvizFirst('.text p')].map((e) => getComputedStyle(e).fontSize)"
     )
     assert sizes == ["22px", "22px"]
+    explorer.js(pytest.importorskip("axe_playwright_python.base").AXE_SCRIPT)
+    explorer.wait(
+        lambda: explorer.js(FOUND, {"runOnly": ["region", "page-has-heading-one", "button-name"]}) == [], "axe"
+    )
+    assert explorer.js("document.documentElement.scrollHeight <= innerHeight"), "nothing moves the wall"
     turn(explorer, lambda: explorer.page.keyboard.press("PageDown"), "^Step 2 of 3")
     assert explorer.js("'present' in document.documentElement.dataset")  # still
     explorer.page.keyboard.press("Escape")

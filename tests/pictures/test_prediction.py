@@ -36,6 +36,21 @@ def test_what_lies_outside_is_named_at_the_edge_and_what_a_log_axis_has_not_is_l
     assert drawn(Prediction(((None, 0.0),), ("you: 0",)), y_axis_type="log") == {}
 
 
+def test_words_of_lines_that_lie_near_each_other_do_not_lie_on_each_other():
+    for axes in ({}, {"y_axis_type": "log"}):
+        parts = drawn(
+            Prediction(((None, 0.3), (None, 0.9), (None, 0.31), (None, 0.305)), ("a", "b", "you, n = 2", "d")), **axes
+        )
+        first, apart, near, nearer = parts[Text].data_source.data["dx"]
+        assert first == apart, "far from each other"
+        assert near >= first + 10
+        assert nearer >= near + 100, "behind the words of both"
+        assert len(set(parts[Text].data_source.data["dy"])) == 1, "each on its line"
+    upright = drawn(Prediction(((4.0, None), (4.2, None), (9.0, None)), ("a", "b", "c")))[Text].data_source.data
+    assert upright["dy"][0] == upright["dy"][2] >= upright["dy"][1] + 20
+    assert len(set(upright["dx"])) == 1
+
+
 def test_a_living_figure_draws_it_once_and_forgets_it_with_its_axes():
     live = LiveFigure("alrviz-test")
 

@@ -26,7 +26,7 @@ table.answers { border-collapse: collapse; width: 100%; margin: 8px 0; }
 .answers .before { opacity: .4; }
 .answers .was th, .answers .was td:last-child { font-weight: 700; }
 ul.said { margin: 4px 0; padding-left: 1.2em; } ul.said li { overflow-wrap: anywhere; margin: 2px 0; }
-svg.sketches { width: 100%; height: auto; overflow: visible; }
+svg.sketches { width: 100%; height: auto; max-height: 8rem; overflow: visible; }
 .sketches text { font-size: 13px; fill: var(--alrviz-quiet, #777); }
 .sketches path { fill: none; stroke: var(--alrviz-accent, #4a4896); vector-effect: non-scaling-stroke; }
 .sketches .one { stroke-width: 1; opacity: .25; } .sketches .median { stroke-width: 3; }

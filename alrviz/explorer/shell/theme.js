@@ -82,7 +82,10 @@
   const leave = Object.assign(document.createElement("button"), { type: "button", id: "alrviz-leave", textContent: "×" });
   leave.setAttribute("aria-label", "Leave the presentation (Escape)");
   leave.addEventListener("click", () => window.alrvizPresent(false));
-  const heard = Object.assign(document.createElement("h1"), { className: "alrviz-heard" });  // the header's is not shown
+  // The header's title and buttons are not shown: this one's are in their place.
+  const heard = Object.assign(document.createElement("h1"), { className: "alrviz-heard" });
+  const head = document.createElement("header");
+  head.append(heard, leave);
   window.alrvizPresent = (on = !("present" in document.documentElement.dataset)) => {
     if (on) document.documentElement.dataset.present = "";
     else {
@@ -92,9 +95,8 @@
       scaled.clear();
     }
     try { on ? sessionStorage.setItem(HERE, "1") : sessionStorage.removeItem(HERE); } catch (e) { /* for this page */ }
-    leave.hidden = !on;
-    heard.textContent = on ? document.title : "";
-    if (on) document.body.append(heard, leave); else heard.remove();
+    heard.textContent = document.title;
+    if (on) document.body.append(head); else head.remove();
     window.alrvizView({});
     window.dispatchEvent(new Event("resize"));
     enlarge();

@@ -14,5 +14,5 @@ class Answer(RequestHandler):
         self.finish(
             f"<!doctype html><html lang=en><meta name=viewport content='width=device-width'><title>{title}</title>"
             "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:36em;"
-            f"margin:15vh auto;padding:0 1em}}</style><h1>{title}</h1>{html}"
+            f"margin:15vh auto;padding:0 1em}}</style><main><h1>{title}</h1>{html}</main>"
         )

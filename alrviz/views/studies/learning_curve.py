@@ -104,12 +104,12 @@ class LearningCurveView(StudyView):
 
 
 def told_html(study: "Study", asked: Mapping[str, Any]) -> str:
-    """What a point is: the window, the orders of the rows, where alr has theta from, and what failed."""
+    """What a point is: the window, the shuffles of the rows, where alr has theta from, and what failed."""
     words = [
         "Each row is judged before it is learned from; a point is the "
         f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
         f"mean over the last {asked['window']:,} rows</abbr>, the band ± one standard error over "
-        f"{asked['repeats']} orders of the rows."
+        f"{asked['repeats']} shuffles of the rows."
     ]
     if any(recipe.label.startswith("alr") for recipe in study.recipes):
         of = "all rows beforehand, an advantage" if asked["theta"] == "two-pass" else "the rows so far"
@@ -124,7 +124,7 @@ def sentence_html(study: "Study", crossed: list[str]) -> str:
     """Where orders cross, or how far it is."""
     if study.phase == "waiting":
         of = f"{len(study.recipes)} learners meet {study.dataset.n_rows:,} rows one by one"
-        return f"<span class='quiet'>Press Run: {of}, in {len(study.tasks) // len(study.recipes)} orders.</span>"
+        return f"<span class='quiet'>Press Run: {of}, in {len(study.tasks) // len(study.recipes)} shuffles.</span>"
     if not crossed:
         return "" if study.progress.done else "<span class='quiet'>No curve is complete yet.</span>"
     so_far = "" if study.phase == "done" else "<span class='quiet'>So far:</span> "
