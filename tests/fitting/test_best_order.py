@@ -13,8 +13,10 @@ from alrviz.fitting import best_keep as module
 from alrviz.fitting import best_order
 from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.folds import FOLDS, split_folds
-from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.prepare import Prepared, encode_rows
+from alrviz.fitting.recipe import AUTOMATIC
 from alrviz.fitting.runs.run import Run
+from alrviz.stop import NEVER
 from tests.fitting.test_alpha_tuned import planted as coarse_table
 from tests.models.test_tuple_selection import planted, prepared
 
@@ -93,14 +95,16 @@ def test_where_mdl_cuts_nothing_it_is_not_tried_beside_smooth_levels():
 def test_cuts_of_a_fold_are_learned_without_the_rows_that_judge_it(discretize):
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.normal(size=(300, 6)), columns=list("abcdef"))
-    y = np.where(X["a"] + 0.8 * rng.normal(size=300) > 0, "p", "q")
+    y = np.where(X["a"] + 0.5 * X["b"] + 0.8 * rng.normal(size=300) > 0, "p", "q")
     run = settled(alrviz.Dataset.from_arrays(X, y), "lr", alpha=1.0, discretize=discretize, order="auto", holdout=0.0)
-    losses = np.empty(300)
+    losses, uncut = np.empty(300), []
     for train, test in split_folds(y, 3, run.recipe.seed):
         model = alrviz.LRClassifier(order=1, alpha=1.0, discretize=discretize).fit(X.iloc[train], y[train])
+        uncut.append(tuple(column.name for column in model.encoder_.columns_ if column.n_levels in (1, 64)))
         chance = model.predict_proba(X.iloc[test])
         losses[test] = -np.log(chance[np.arange(len(test)), np.searchsorted(model.classes_, y[test])])
     assert run.tried[0]["log_loss"] == pytest.approx(losses.mean(), rel=1e-5)
+    assert len({*uncut}) > 1, "MDL finds a cut of b in one fold alone"
 
 
 @pytest.mark.parametrize(
@@ -167,6 +171,27 @@ def test_what_is_too_much_work_or_memory_is_not_tried(monkeypatch):
         .notes[0]
         .endswith("at 1; order 2 is too much work to be chosen by itself (give order=2 to have it)")
     )
+
+
+def test_few_rows_of_many_numbers_keep_all_pairs_so_that_folds_go_over_rows():
+    """Of some pairs alone they would go over cells, many times slower."""
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame(rng.normal(size=(166, 60))), rng.integers(0, 6, 166)
+    recipe = AUTOMATIC.replace(order=2, discretize="smooth")
+    rows = encode_rows(recipe, X, y)
+    of, share = best_order._affordable(recipe, rows, None, NEVER)
+    assert (of, share >= 1.0) == (recipe, True)
+    assert alpha_folds.by_rows(of, rows.encoded)
+
+
+def test_columns_of_one_level_have_no_pairs():
+    rng = np.random.default_rng(0)
+    for columns, words in (
+        (np.zeros((60, 2)), "no column has"),
+        (np.eye(2)[rng.integers(0, 2, 60)] * [0, 1], "only 1"),
+    ):
+        run = settled(alrviz.Dataset.from_arrays(columns, rng.integers(0, 2, 60)), "hlr", order="auto", alpha="auto")
+        assert re.search(f"; {words}.* more than one level$", run.notes[-1])
 
 
 @pytest.mark.parametrize("params", [{"order": "auto", "keep": 1.0}, {"order": 2, "keep": "auto"}])
