@@ -122,14 +122,14 @@ def cut_alone(order: int) -> list[Row]:
 # -- iterations --------------------------------------------------------------------------------------------------------
 
 
-def many_rows(tables: int, few: int = 5_000) -> list[Row]:
+def many_rows(tables: int, few: int, most: int) -> list[Row]:
     """Claim 5: the gain is lost at n = 3 because cells have few rows there. With ten times the rows it must be back."""
     shares: dict[tuple[int, int], list[float]] = {(1, few): [], (3, few): [], (3, 10 * few): []}
     for (order, rows), found in shares.items():
         for seed in range(tables):
             dataset, paths = planted(order, rows, seed).build(), []
             for recipe in fitted_as_printed((order,)).values():
-                run = Run(dataset, recipe.replace(max_iter=1000, holdout=0.0), n_jobs=1)
+                run = Run(dataset, recipe.replace(max_iter=most, holdout=0.0), n_jobs=1)
                 for _ in run.steps():
                     pass
                 paths.append(np.minimum.accumulate(run.trace.frame()["nll"].to_numpy(float) / rows))
@@ -357,11 +357,11 @@ def _trials(quick: bool) -> Iterator[tuple[str, Callable[..., list[Row]], tuple[
     yield "dlr of few columns", few_columns, (), ("spectf",)
     yield "hsalr of many columns", grown, (), WIDE
     yield "seconds of training and classifying, the shortest", again, (), ("nursery", "magic", "sign", "pendigits")
-    yield "many rows", many_rows, (1, 500) if quick else (2,), ()
+    yield "many rows", many_rows, (1, 100, 20) if quick else (2, 5_000, 1_000), ()
     yield "forests on cuts", on_cuts, (), tuple(one.name for one in LITTLE_SETS)
     yield "calibration with a penalty", penalised, (), tuple(one.name for one in LITTLE_SETS)
-    yield "poker hands, fewer", hands, (6_000 if quick else 360_000, True), ()
-    yield "poker hands, no penalty", hands, (6_000 if quick else 600_000, False), ()
+    yield "poker hands, fewer", hands, (3_000 if quick else 360_000, True), ()
+    yield "poker hands, no penalty", hands, (3_000 if quick else 600_000, False), ()
 
 
 def trial_rows(settings: Settings) -> Progress:
