@@ -18,6 +18,7 @@ from alrviz.data.encoded import SMOOTH, Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.solvers.row_space import shared, times
 from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
+from alrviz.kernels.vectors import walk_losses
 from alrviz.models.averages import AverageModel
 from alrviz.models.cell_space import CellSpace
 from alrviz.models.density import DensityFeatures
@@ -65,6 +66,7 @@ def warm_steps() -> float:
     start = time.perf_counter()
     steps = Steps(np.zeros((1, 1), np.int32) - 1, np.ones((2, 1)))
     steps.steps_to(steps.adjoint(steps.sums(np.zeros((2, 2)))))
+    walk_losses(np.zeros((2, 2)), np.ones((2, 2)), np.ones(1), np.empty(1))
     return time.perf_counter() - start
 
 

@@ -134,6 +134,24 @@ def differences(before, sums):
 
 
 @kernel
+def walk_losses(odds, noise, variances, losses):
+    """losses (W,) = -2 log likelihood, but for a constant, of the odds (L, C), each a random walk's place with a noise
+    of this variance (L, C), for each variance (W,) of the walk's steps: filtered from level to level (Kalman).
+    """
+    for k in range(len(variances)):
+        loss = 0.0
+        for c in range(odds.shape[1]):
+            mean, variance = odds[0, c], noise[0, c]
+            for level in range(1, len(odds)):
+                variance += variances[k]
+                total, error = variance + noise[level, c], odds[level, c] - mean
+                loss += np.log(total) + error * error / total
+                mean += variance / total * error
+                variance *= noise[level, c] / total
+        losses[k] = loss
+
+
+@kernel
 def difference(new, old, short, begin, end):
     """short = new - old, rounded to float32."""
     for i in range(begin, end):

@@ -107,7 +107,7 @@ def step_variances(tables: Tables, chains: NDArray[np.int64]) -> Floats:
     a few random walks the variance of the one under which the counts of its levels are most likely; 0 where a column
     has no tuple of its own.
 
-    The walk is filtered from level to level (Kalman), by the normal law that counts nearly have.
+    Counts are nearly normal around the walk's odds (see `walk_losses`).
     """
     space, found = tables.space, np.zeros(len(chains))
     alone = np.flatnonzero((space.strides > 0).sum(axis=1) == 1)
@@ -125,15 +125,9 @@ def _walk(counts: NDArray[Any], class_counts: NDArray[Any], levels: int) -> floa
     counts = counts + (class_counts + 1.0) / (class_counts.sum() + classes)
     rest = counts.sum(axis=1, keepdims=True) - counts
     odds, noise = np.log(counts / rest), 1.0 / counts + 1.0 / rest
-    walks = 2.0 / (levels - 1) * _WALKS[:, None]
-    mean, variance, lack = odds[0], np.tile(noise[0], (len(walks), 1)), 0.0
-    for level in range(1, len(counts)):
-        variance = variance + walks
-        total, error = variance + noise[level], odds[level] - mean
-        lack = lack + np.log(total) + error**2 / total
-        mean = mean + variance / total * error
-        variance = variance * noise[level] / total
-    return float(walks[np.argmin(np.sum(lack, axis=1)), 0] * (classes - 1) / classes)
+    variances, losses = 2.0 / (levels - 1) * _WALKS, np.empty(len(_WALKS))
+    kernels.walk_losses(odds, noise, variances, losses)
+    return float(variances[losses.argmin()] * (classes - 1) / classes)
 
 
 def chain_steps(encoded: "Encoded") -> tuple[Floats, Floats]:

@@ -6,11 +6,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import multivariate_normal
 
 import alrviz
 from alrviz.data.encode import Encoder
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import FAMILIES
+from alrviz.kernels.vectors import walk_losses
 from alrviz.models import parameterisation
 from alrviz.models.cell_space import AllOrders, space_of
 from alrviz.models.linear import log_softmax
@@ -139,6 +141,19 @@ def test_ends_of_a_chain_differ_as_two_weights_do_whatever_the_cuts():
         tables = counted(replace(table(900, (levels, 3)), codes=codes), 2)
         steps = steps_along(tables, np.array([levels, 0]), parts=False)
         assert (steps.size[:-1].reshape(levels, 3)[1:] ** 2).sum() == pytest.approx(3 * 2.0)
+
+
+def test_a_walk_is_as_likely_as_the_normal_law_of_all_its_places_says():
+    rng, variances, levels = np.random.default_rng(0), np.array([0.01, 0.3, 2.0]), 7
+    odds, noise, losses = rng.normal(size=(levels, 2)), rng.uniform(0.1, 1.0, (levels, 2)), np.empty(3)
+    walk_losses(odds, noise, variances, losses)
+    steps = np.arange(1, levels)
+    for variance, loss in zip(variances, losses, strict=True):
+        expected = 0.0
+        for c in range(2):  # given the first
+            cov = noise[0, c] + variance * np.minimum.outer(steps, steps) + np.diag(noise[1:, c])
+            expected -= 2 * multivariate_normal.logpdf(odds[1:, c] - odds[0, c], cov=cov)
+        assert loss == pytest.approx(expected - 2 * len(steps) * np.log(2 * np.pi), rel=1e-10)
 
 
 def test_a_columns_steps_are_as_large_as_its_levels_differ_beyond_noise():
