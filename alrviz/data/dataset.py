@@ -417,7 +417,8 @@ def _build(
     used = {column.name: series[column.name] for column in columns if column.kind not in ("target", "ignore")}
     again = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
     if again and not repeat_by_nature(pd.DataFrame(used)):
-        repeat = f"{again:,} of {len(classes):,} rows are duplicates of earlier ones in all columns used; "
+        repeated = "are duplicates of earlier ones" if again > 1 else "is a duplicate of an earlier one"
+        repeat = f"{again:,} of {len(classes):,} rows {repeated} in all columns used; "
         repeat += "a random split may have such rows on both sides "
         notes.append(
             Sentence(

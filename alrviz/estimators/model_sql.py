@@ -346,7 +346,7 @@ class _Sql:
             values.append(f"value_{number} AS MATERIALIZED (\n  {_union(some)})")
         every = _union([f"SELECT * FROM value_{number}" for number in range(len(values))])
         sums = ", ".join(f"sum({self._added(k)}) AS z_{k}" for k in classes)
-        scores = ", ".join(f"{literal(b)} + coalesce(s.z_{k}, 0) AS z_{k}" for k, b in enumerate(self.about["bias"]))
+        scores = ", ".join(f"{literal(b)} + s.z_{k} AS z_{k}" for k, b in enumerate(self.about["bias"]))
         z = [f"z_{k}" for k in classes]
         best = " ".join(f"WHEN z_{k} = top THEN {literal(label)}" for k, label in enumerate(self.labels))
         # No exp() of less: Postgres refuses what is no float64 but 0.
@@ -361,16 +361,16 @@ class _Sql:
             *values,
             f"value AS ({every})",
             f"""code AS MATERIALIZED (
-  SELECT v.line, v.feature, CASE WHEN v.txt IS NULL OR coalesce(l.code, m.code) = {GAP} THEN f.missing
-      ELSE coalesce(l.code, m.code, v.code, f.other) END AS code,
-    CASE WHEN v.txt IS NOT NULL AND coalesce(l.code, m.code, v.code) IS NULL THEN 1 ELSE 0 END AS unseen
+  SELECT v.line, v.feature, CASE WHEN v.txt IS NULL OR coalesce(m.code, l.code) = {GAP} THEN f.missing
+      ELSE coalesce(m.code, l.code, v.code, f.other) END AS code,
+    CASE WHEN v.txt IS NOT NULL AND coalesce(m.code, l.code, v.code) IS NULL THEN 1 ELSE 0 END AS unseen
   FROM value v JOIN {table("feature")} f ON f.feature = v.feature
   LEFT JOIN {table("level")} l ON l.feature = v.feature AND l.txt = v.txt
   LEFT JOIN {table("level")} m ON m.feature = v.feature AND m.num = v.num)""",
             f"cell AS (\n  {_union(map(self._cells, self.sizes))})",
             f"summed AS (\n  SELECT c.line, {sums}\n  FROM cell c {self._joins()}\n  GROUP BY c.line)",
             "strange AS (SELECT line, CAST(sum(unseen) AS BIGINT) AS unseen FROM code GROUP BY line)",
-            f"score AS (\n  SELECT u.line, u.unseen, {scores}\n  FROM strange u LEFT JOIN summed s ON s.line = u.line)",
+            f"score AS (\n  SELECT u.line, u.unseen, {scores}\n  FROM strange u JOIN summed s ON s.line = u.line)",
             f"topped AS (SELECT score.*, {_together(self.dialect.greatest, z)} AS top FROM score)",
             f"odds AS MATERIALIZED (\n  SELECT line, unseen, CASE {best} END AS best, {', '.join(z)}, {e}\n"
             "  FROM topped)",

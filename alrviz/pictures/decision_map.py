@@ -42,7 +42,8 @@ from alrviz.studies.maps.decision_map import Surface
 Lines = dict[str, list[NDArray[np.float64]]]
 PALE, FULL = 0.10, 0.62  # opacity where all classes are equal, and where one is certain; points are seen on both
 GROUNDS = {False: "#ffffff", True: "#1b1c22"}
-MOST_NAMED = 12  # classes in the legend
+MOST_NAMED = 12  # classes in the legend, and LINES it may have above a map that needs its room
+LINES = 3
 CUT = 22  # letters of a class's name
 _SAMPLE = 38  # px of a legend's entry beside its words
 _LEGEND: Any = {
@@ -220,20 +221,31 @@ def _hover_points(dots: Any) -> HoverTool:
 
 def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
     """Say what is drawn: each class's colour and mark, the boundary, and what the colours measure."""
-    fig, samples, named = plot.figure, plot.parts["samples"], surface.classes[:MOST_NAMED]
-    for k in range(len(samples) - 1, len(named)):  # a class has its colour however many there are
-        mark = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(len(named))[k]}
+    fig, samples, classes = plot.figure, plot.parts["samples"], surface.classes
+    words, columns = _entries(classes, width)
+    named = len(words) - 1 - (len(classes) > len(words) - 1)
+    for k in range(len(samples) - 1, named):  # a class has its colour however many there are
+        mark = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(min(MOST_NAMED, len(classes)))[k]}
         samples.insert(k, fig.scatter([np.nan], [np.nan], size=13, **mark))
-    items = [LegendItem(label={"value": short(label, CUT)}, renderers=[samples[k]]) for k, label in enumerate(named)]
-    if len(surface.classes) > MOST_NAMED:
-        more: Any = fig.scatter([np.nan], [np.nan], size=0)
-        items.append(LegendItem(label={"value": f"and {len(surface.classes) - MOST_NAMED} more"}, renderers=[more]))
-    items.append(LegendItem(label="boundary", renderers=samples[-1:]))
+    renderers: list[Any] = [[sample] for sample in samples[:named]]
+    if named < len(classes):
+        renderers.append([fig.scatter([np.nan], [np.nan], size=0)])
+    renderers.append(samples[-1:])
+    items = [LegendItem(label={"value": text}, renderers=own) for text, own in zip(words, renderers, strict=True)]
     plot.parts["legend"].update(
-        items=items,
-        title=_wrapped(f"Background: {value_words(surface)}", width),
-        ncols=_columns([str(item.label.value) for item in items], width),
+        items=items, title=_wrapped(f"Background: {value_words(surface)}", width), ncols=columns
     )
+
+
+def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int]:
+    """Words of the legend and how many stand beside each other: as many classes are named as LINES have room for."""
+    for named in range(min(MOST_NAMED, len(classes)), 0, -1):
+        words = [short(label, CUT) for label in classes[:named]]
+        words += [f"and {len(classes) - named} more"] * (named < len(classes)) + ["boundary"]
+        columns = _columns(words, width)
+        if len(words) <= LINES * columns or named == 1:
+            break
+    return words, columns
 
 
 def _wrapped(words: str, width: int) -> str:

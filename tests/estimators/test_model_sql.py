@@ -240,6 +240,15 @@ def test_what_a_database_holds_otherwise_than_the_table_did(dialect):
     assert table["unseen"].tolist() == [0, 0, 0, 1, 0, 1, 0, 1, 0, 1]
 
 
+def test_a_number_is_the_level_of_that_number_before_it_is_one_of_its_text(dialect):
+    levels = [1, "1", "a", 2.5]
+    values = [levels[k] for k in np.random.default_rng(0).integers(0, 4, 200)]
+    X = pd.DataFrame({"x": pd.Categorical(values, categories=levels)})
+    model = quietly_fitted(LRClassifier(order=1, alpha=0.1), X, np.array([value is levels[0] for value in values]))
+    new = pd.DataFrame({"x": [1.0, 2.5]})
+    agrees(predicted(dialect, sql_of(model, dialect), new), model, new)
+
+
 @pytest.mark.parametrize(
     ("dialect", "numbers"),
     [("duckdb", "['nan'::DOUBLE, NULL, 'inf', 2]"), ("postgres", "ARRAY['NaN'::FLOAT8, NULL, 'Infinity', 2]")],

@@ -143,3 +143,9 @@ def test_the_legend_names_the_classes_and_what_the_ground_means():
     many = [f"class {k}" for k in range(26)]
     crowded = decision_map_picture(surface(np.full((2, 2, 26), 1 / 26), tuple(many))).plot()
     assert crowded.figure.above[0].items[12].label.value == "and 14 more"
+    narrow = decision_map_picture(surface(np.full((2, 2, 26), 1 / 26), tuple(many)), width=264).plot()
+    legend = narrow.figure.above[0]
+    assert len(legend.items) <= 3 * legend.ncols, "a map needs its room"
+    named = len(legend.items) - 2
+    assert [item.label.value for item in legend.items[-2:]] == [f"and {26 - named} more", "boundary"]
+    assert [item.label.value for item in legend.items[:named]] == many[:named]

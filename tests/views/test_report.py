@@ -184,6 +184,31 @@ def test_what_no_column_would_give_stands_beside_every_figure(facts):
     assert said[3:] == [number(alone.brier), number(alone.ece), "0.5", number(alone.average_precision)]
 
 
+def test_a_model_without_errors_is_said_to_fail_nowhere():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice(["p", "q"], 600), "year": rng.choice([1952.0, 1957.0, 2007.0], 600)})
+    frame["class"] = np.where(frame.a == "p", "x", "y")
+    text = read(report_html(report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1))))[1]
+    assert "It fails most often" not in text
+    assert "It got none wrong; of these it was least sure" in text
+    assert re.search(r" 1952 \d+ 0\.0 % \(0\.0 % to ", text), "whole numbers in their order, and exact intervals"
+    assert text.rindex(" 1952 ") < text.rindex(" 2007 ")
+    assert "are worse than the class shares" not in text
+
+
+def test_what_is_worse_than_saying_nothing_is_said_first():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 5, (200, 6)), columns=list("abcdef")).astype(str)
+    frame["class"] = rng.choice(["x", "y"], 200)
+    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=2, alpha=0.01))
+    of = made.evaluation.summary()
+    text = read(report_html(made))[1]
+    assert of.log_loss > of.shares_log_loss
+    assert "Its probabilities are worse than the class shares , given to every row: log loss " in text
+    assert f"and {loss_text(of.shares_log_loss)} by the shares alone" in text
+    assert "No column matters by more than chance gives." in text
+
+
 def test_a_line_of_many_points_says_how_many_rows_each_rests_on():
     rows = np.repeat(np.arange(40), [10, *[20] * 38, 400])
     frame = pd.DataFrame({"x": rows, "class": np.where(rows % 3 == 0, "a", "b")})

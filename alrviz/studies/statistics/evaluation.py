@@ -21,6 +21,7 @@ from scipy.special import entr
 from sklearn.metrics import confusion_matrix, confusion_matrix_at_thresholds, roc_auc_score
 
 from alrviz.data.column_encoder import interval_labels
+from alrviz.data.reading import number_text
 from alrviz.errors import TableError, nearest
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.statistics.measures import (
@@ -412,8 +413,11 @@ class Evaluation:
         else:
             ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
             counts = values.value_counts(sort=not ordered or values.nunique() > LEVELS)
-            text = values.astype(object).where(values.notna(), None).map(str, na_action="ignore")
-            kept = list(dict.fromkeys(str(level) for level in counts.index[counts > 0]))
+            numeric = pd.api.types.is_numeric_dtype(values)
+            said = number_text if numeric and values.dtype != bool else str  # numbers stand in their order
+            counts = counts.sort_index() if numeric else counts
+            text = values.astype(object).where(values.notna(), None).map(said, na_action="ignore")
+            kept = list(dict.fromkeys(said(level) for level in counts.index[counts > 0]))
             if len(kept) > LEVELS:
                 text = text.where(text.isin(kept[:LEVELS]) | text.isna(), OTHER)
                 kept = [*kept[:LEVELS], OTHER]
@@ -453,7 +457,7 @@ def wilson(share: float, rows: float) -> tuple[float, float]:
     centre = share + _Z**2 / (2 * rows)
     half = _Z * np.sqrt(share * (1 - share) / rows + (_Z / (2 * rows)) ** 2)
     low, high = (centre - half) / (1 + _Z**2 / rows), (centre + half) / (1 + _Z**2 / rows)
-    return max(0.0, float(low)), min(1.0, float(high))
+    return (max(0.0, float(low)) if share > 0 else 0.0), (min(1.0, float(high)) if share < 1 else 1.0)
 
 
 def _ratio(above: Any, below: Any) -> Any:

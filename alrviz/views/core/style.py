@@ -40,10 +40,15 @@ ICONS = """
 """
 
 # Buttons of a group whose words are to be read from afar.
-WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}}
+WORDS_ON_BUTTONS: dict[str, dict[str, str]] = {
+    "& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}
+}
 
 # And in one line each, where there is more beside them: a tab is called by two words.
-WORDS_IN_ONE_LINE = {"& .MuiToggleButton-root": {**WORDS_ON_BUTTONS["& .MuiToggleButton-root"], "whiteSpace": "nowrap"}}
+WORDS_IN_ONE_LINE = {
+    "&.MuiToggleButtonGroup-root": {"flexWrap": "wrap"},  # on a phone
+    "& .MuiToggleButton-root": {**_WORDS, "whiteSpace": "nowrap"},
+}
 
 WIDE = 6  # columns of a table
 FADED = "0.45"  # opacity of what belongs to settings that are no longer there

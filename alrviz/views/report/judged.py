@@ -14,6 +14,7 @@ from alrviz.pictures.still_svg import still_svg
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
+from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.evaluation import classes_html, groups_html, summary_html, worst_html
@@ -26,6 +27,8 @@ LEAST = 30  # rows of a group that is said to fare worse
 # By calibration error, beyond what chance gives. Where that is more than UNSURE, rows tell twice as much alone.
 TRUSTED = {0.02: "can be taken at their word", 0.06: "are roughly right", np.inf: "are not to be trusted"}
 UNSURE = 0.05
+_NONE = "It got none wrong; of these it was least sure."
+_LOOK = "Worth a look: they may be errors of the table, or cases that these columns cannot explain."
 
 
 def figure_html(of: Picture, words: str, caption: str = "", *, width: int = 500, height: int = 310) -> str:
@@ -58,6 +61,17 @@ def never_predicted(found: Evaluation) -> str:
                       for _, line in lost.head(NAMED).iterrows())  # fmt: skip
     more = f" and {len(lost) - NAMED:,} more classes" if len(lost) > NAMED else ""
     return f"It never predicts {named}{more}: another class is always more probable."
+
+
+def no_better(found: Evaluation) -> str:
+    """Return that probabilities are worse than the class shares, where they are; "" elsewhere."""
+    of = found.summary()
+    if of.log_loss <= of.shares_log_loss:
+        return ""
+    return (
+        f"<b>Its probabilities are worse than the class shares</b>, given to every row: log loss "
+        f"{loss_text(of.log_loss)}, and {loss_text(of.shares_log_loss)} by the shares alone."
+    )
 
 
 def calibration_sentence(found: Evaluation) -> str:
@@ -163,8 +177,8 @@ def how_good(facts: ReportFacts) -> str:
 def _matched(found: Evaluation) -> str:
     wanted: list[tuple[str, dict[str, float]]] = [
         ("threshold 0.5", {"threshold": 0.5}),
-        *((f"specificity {share:.0%}", {"specificity": share}) for share in (0.8, 0.9, 0.95)),
-        *((f"sensitivity {share:.0%}", {"sensitivity": share}) for share in (0.8, 0.95)),
+        *((f"specificity {100 * share:.0f} %", {"specificity": share}) for share in (0.8, 0.9, 0.95)),
+        *((f"sensitivity {100 * share:.0f} %", {"sensitivity": share}) for share in (0.8, 0.95)),
         ("a miss costs 5 false alarms", {"miss": 5.0}),
     ]
     rows = []
@@ -224,8 +238,8 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
     if rows:
         by_importance = replace(found, X=found.X.iloc[:, columns_by_importance(facts)])
         parts.append(
-            "<h3>The rows that it got most wrong</h3><p>Worth a look: they may be errors of the table, or cases that "
-            "these columns cannot explain. Row 0 is the first row below the header (rows without a class are not "
+            "<h3>The rows that it got most wrong</h3><p>"
+            f"{_LOOK if found.error else _NONE} Row 0 is the first row below the header (rows without a class are not "
             f"counted). The columns that matter most stand first.</p>{worst_html(by_importance, WORST)}"
         )
     return "".join(parts)

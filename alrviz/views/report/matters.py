@@ -105,13 +105,13 @@ def _same(effects: Interactions, table: pd.DataFrame) -> str:
 def known_from(codes: np.ndarray, columns: Sequence[int]) -> list[tuple[int, int]]:
     """Return pairs (j, i) of columns of codes (a, N) where each value of i goes with one value of j.
 
-    Columns of one value, and those with more than a value for every ten rows, say nothing of the kind.
+    Columns of one value, and those with more than a value for every three rows, say nothing of the kind.
     """
     own = {j: np.unique(codes[j], return_inverse=True)[1].ravel() for j in columns}
     sizes = {j: int(code.max(initial=0)) + 1 for j, code in own.items()}
     found = []
     for i in columns:
-        if not 1 < sizes[i] <= codes.shape[1] / 10:
+        if not 1 < sizes[i] <= codes.shape[1] / 3:
             continue
         beside = np.empty(sizes[i], np.int64)  # a value of j that goes with each of i's
         for j in columns:

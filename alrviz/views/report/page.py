@@ -20,6 +20,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import count_text
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.interactions import Interactions
+from alrviz.studies.effects.words import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import loss_text
@@ -32,6 +33,7 @@ from alrviz.views.report.judged import (
     how_good,
     missed,
     never_predicted,
+    no_better,
     ranked,
     where_it_fails,
     worst_group,
@@ -137,8 +139,9 @@ def _summary(facts: ReportFacts) -> str:
         missed(found),
         *(f"<b>Beware</b>: {safe(note, 600)}" for note in data.notes if note.endswith(BEFOREHAND)),
         never_predicted(found),
+        no_better(found),
         calibration_sentence(found),
-        "" if facts.effects is None else f"What matters most: {_top(facts.effects)}.",
+        "" if facts.effects is None else _top(facts.effects),
         worst_group(facts),
         "" if held else
         "<b>No rows were held out</b>: the figures are of rows that the model has learned from, and too good.",
@@ -153,7 +156,10 @@ def _classes_in_words(data: Any) -> str:
 
 
 def _top(effects: Interactions, most: int = 4) -> str:
-    return ", ".join(f"<b>{safe(name, 60)}</b>" for name in ranked(effects).index[:most])
+    table = ranked(effects)
+    sure = table.index[beyond_chance(table)][:most]
+    named = ", ".join(f"<b>{safe(name, 60)}</b>" for name in sure)
+    return f"What matters most: {named}." if named else "No column matters by more than chance gives."
 
 
 def _table(facts: ReportFacts) -> str:
@@ -273,7 +279,7 @@ def _chosen(facts: ReportFacts) -> str:
     lines = [
         [
             (f"{tuples_text(order)} too" if order > 1 else "single columns") + " (taken)" * (order == taken),
-            *("given up" if np.isnan(loss) else f"{loss:.4f}" for loss in losses),
+            *("given up" if np.isnan(loss) else loss_text(loss) for loss in losses),
         ]
         for order, *losses in facts.losses[sorted(facts.losses, reverse=True)].itertuples()
     ]
