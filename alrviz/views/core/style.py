@@ -40,9 +40,8 @@ ICONS = """
 """
 
 # Buttons of a group whose words are to be read from afar.
-WORDS_ON_BUTTONS: dict[str, dict[str, str]] = {
-    "& .MuiToggleButton-root": {"fontSize": "1rem", "textTransform": "none", "py": "4px"}
-}
+_WORDS = {"fontSize": "1rem", "textTransform": "none", "py": "4px"}
+WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": _WORDS}
 
 # And in one line each, where there is more beside them: a tab is called by two words.
 WORDS_IN_ONE_LINE = {
