@@ -35,6 +35,7 @@ from alrviz.reproduce.racers import (
     VALIDATED,
     VALIDATED_2,
     VARIANTS,
+    WITH_GAPS,
 )
 from alrviz.reproduce.racers import PULLS as PULLED_RACERS
 from alrviz.reproduce.races import Races, fitted_as_printed, race_rows, scaled_rows
@@ -177,6 +178,12 @@ REGULARISED = sets_of(
     pendigits optdigits"""
 )
 TUNED = sets_of("heart-cleveland hepatitis pima iris glass labor new-thyroid wine tae heart-hungarian")
+# Rows of them have missing values.
+GAPS = sets_of(
+    """echocardiogram postoperative labor breast-cancer-wisconsin heart-hungarian heart-cleveland
+    hepatitis house-votes-84 credit-screening horse-colic lung-cancer imports-85 primary-tumor cylinder-bands
+    dermatology mushroom sick-euthyroid adult annealing hypothyroid audiology thyroid"""
+)
 VALIDATED_SETS = sets_of("lung-cancer promoters nettalk")
 
 
@@ -313,6 +320,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
         "sets-variants": partial(_over, LITTLE_SETS, VARIANTS),
         "pulls": partial(_over, REGULARISED, PULLED_RACERS),
         "tuned": _tuned,
+        "gaps": partial(_over, GAPS, WITH_GAPS),
         "crossing": partial(_curves, CROSSING, QUICK_CURVES),
         "planted": partial(_curves, PLANTED_CURVES, QUICK_CURVES),
         "one-pass": partial(_curves, ONE_PASS, QUICK_ONE_PASS),

@@ -74,6 +74,8 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
         **{f"a{n}de": Recipe("ande", n=n) for n in (1, 2)},
         "rf": Recipe("rf"),
         **{f"{family}{order}": Recipe(family, order=order) for order in ORDERS for family in ("lr", "alr")},
+        # A missing value of a row is left out of its sum, as [WANBIA-C] does, where the others make it a level.
+        **{f"{family}1 paper skip": _paper(family, 1, missing="skip") for family in ("alr", "anje")},
         **_named("alrj{} paper", "alr", scale="theta-gamma"),
         **_named("alr{} paper from anje", "alr", start="anje"),
         "lr1 paper from nb": _paper("lr", 1, start="anje"),
@@ -107,7 +109,7 @@ VALIDATED = (*(f"{family}{order} paper" for order in (2, 3) for family in ("lr",
 VALIDATED_2 = tuple(name for name in VALIDATED if "2" in name)
 _OTHER_FITS = tuple(name for name in RACERS if any(word in name for word in _VARIANTS))
 _PAPER_ONES = ("lr1 paper", "alr1 paper", "anje1 paper")
-_OTHERS = ("alpha", "elr", "nb", "tan")
+_OTHERS = ("alpha", "elr", "nb", "tan", "skip")
 # By order: what [sALR] sets beside one another; with the lowest, what has no tuples to choose.
 TUPLES_CHOSEN: Mapping[int, tuple[str, ...]] = {
     order: (*(("nb", "alr1 adagrad", "rf") if order == 2 else ()), f"anje{order} paper", *names)
@@ -123,6 +125,7 @@ MAIN = tuple(
 VARIANTS = ("lr1 paper", "alr1 paper", "alr2 paper", "alr3 paper", *_OTHER_FITS)
 PULLS = (*(pulled(name, strength) for name in PULLED for strength in STRENGTHS), *_PAPER_ONES)
 TABLES_FITTED = ("nb", "tan", *(name for name in RACERS if name.startswith("elr")))
+WITH_GAPS = tuple(f"{family} paper{way}" for family in ("alr1", "anje1") for way in ("", " skip"))
 # Of MAIN: what the papers fitted, without order 3 and with it alone; our defaults.
 PAPERS = tuple(name for name in MAIN if name.endswith("paper") or name in ("a1de", "a2de", "rf"))
 THIRD_ORDER = ("anje3 paper", "a2de", "lr3 paper", "alr3 paper")

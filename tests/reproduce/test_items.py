@@ -40,7 +40,7 @@ def test_the_list_is_all_that_the_papers_have():
     expected += ["salr-t2", "salr-t3", *(f"salr-f{k}" for k in range(2, 8)), "salr-4"] + [
         f"dlr-t{k}" for k in range(1, 8)
     ]
-    expected += [f"dlr-f{k}" for k in range(2, 7)] + ["dlr-5", "dlr-5.1", "elr-f1"] + [f"c{k}" for k in range(1, 22)]
+    expected += [f"dlr-f{k}" for k in range(2, 7)] + ["dlr-5", "dlr-5.1", "elr-f1"] + [f"c{k}" for k in range(1, 23)]
     assert list(ITEMS) == expected
 
 
