@@ -45,8 +45,7 @@ WORDS_ON_BUTTONS = {"& .MuiToggleButton-root": _WORDS}
 
 # And in one line each, where there is more beside them: a tab is called by two words.
 WORDS_IN_ONE_LINE = {
-    "&.MuiToggleButtonGroup-root": {"flexWrap": "wrap"},  # on a phone
-    "& .MuiToggleButton-root": {**_WORDS, "whiteSpace": "nowrap"},
+    "& .MuiToggleButton-root": {**_WORDS, "whiteSpace": "nowrap", "px": {"xs": "4px", "sm": "7px"}},
 }
 
 WIDE = 6  # columns of a table
