@@ -47,6 +47,12 @@ def figures_of(findings: Sequence["Finding"], tables: Tables) -> dict[Line, Figu
     return told | {line: replace(told[line], alone=tested[line], raw=p, p=p_words(p)) for line, p in corrected.items()}
 
 
+_COMPARED = [
+    "item", "measure", "methods", "sets", "lower", "equal", "higher", "mean_ratio", "median_ratio", "interval",
+    "within_a_twentieth", "rank_correlation", "p", "p_holm",
+]  # fmt: skip
+
+
 def figures_table(figures: Mapping[Line, Figures]) -> pd.DataFrame:
     """Return a row a line that compares two methods over sets: the record, ratios, p before and after Holm's."""
     rows = []
@@ -58,10 +64,10 @@ def figures_table(figures: Mapping[Line, Figures]) -> pd.DataFrame:
         else:
             continue
         counts = {"lower": own.wins, "equal": own.draws, "higher": own.losses, "mean_ratio": own.ratio}
-        more = {"median_ratio": own.median, "interval": own.interval, "within_a_twentieth": own.near or None}
+        more = {"median_ratio": own.median, "interval": own.interval, "within_a_twentieth": own.near}
         tested = {"rank_correlation": own.correlation, "p": own.alone, "p_holm": own.raw}
         rows.append({"item": line.item} | about | counts | (more if isinstance(line, Over) else {}) | tested)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=_COMPARED)
 
 
 @dataclass(frozen=True)

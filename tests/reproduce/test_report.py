@@ -271,7 +271,9 @@ def test_of_kept_sets_a_finding_tells_parts_and_the_spread_of_ratios():
         (Over("c6", "train_seconds", "a", "b"), Over("c6", "train_seconds", "a", "b", least=150, below=400)),
     )
     assert told(one, tables).startswith("5/0/1 median 0.50, 95 % interval 0.50 to 100.00; 2/0/0 median 0.50 (")
-    all_sets, some = figures_table(figures_of([one], tables)).to_dict("records")
+    compared = figures_table(figures_of([one], tables))
+    assert list(figures_table({})) == list(compared), "a page without findings has the names of the columns"
+    all_sets, some = compared.to_dict("records")
     assert (all_sets["sets"], some["sets"]) == ("all sets", "150 rows and more and under 400 rows")
     assert (all_sets["lower"], all_sets["p"], all_sets["p_holm"]) == (5, pytest.approx(14 / 64), pytest.approx(28 / 64))
 
