@@ -152,7 +152,8 @@ async def opened_by(visitor: str, url: str, query: str) -> Owner:
     owner = Owner()
     headers = cookie | {"Origin": url.rstrip("/")}
     socket = await websocket_connect(
-        HTTPRequest(f"ws://{urlsplit(url).netloc}/explorer/ws", headers=headers, request_timeout=PATIENCE),
+        # With the query, as BokehJS does: the session is of the link by which the websocket asks for it.
+        HTTPRequest(f"ws://{urlsplit(url).netloc}/explorer/ws?{query}", headers=headers, request_timeout=PATIENCE),
         subprotocols=["bokeh", found[1]], on_message_callback=owner.read, max_message_size=2**28,
     )  # fmt: skip
     owner.leave = socket.close

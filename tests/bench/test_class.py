@@ -2,9 +2,16 @@
 
 import asyncio
 
-from alrviz.bench.class_ import _joined
+import pytest
+from tornado.httpclient import HTTPClientError
+from tornado.httpserver import HTTPServer
+from tornado.testing import bind_unused_port
+from tornado.web import Application, RequestHandler
+
+from alrviz.bench.class_ import LINK, _joined
+from alrviz.bench.spectators import opened_by
 from tests.explorer.test_class_page import CHOICE, Class
-from tests.explorer.test_spectators import in_loop
+from tests.explorer.test_spectators import SERVERS, in_loop
 
 
 def test_every_student_answers_and_each_answer_is_timed():
@@ -18,5 +25,29 @@ def test_every_student_answers_and_each_answer_is_timed():
         assert all(0 < seconds < 60 for student in students for seconds in student.took)
         for student in students:
             student.leave()
+
+    in_loop(look())
+
+
+def test_a_session_is_of_the_link_that_it_is_opened_by():
+    async def look():
+        asked = []
+
+        class Page(RequestHandler):
+            def get(self):
+                self.write('"token":"abc"')
+
+        class Socket(RequestHandler):
+            def get(self):
+                asked.append(self.request.query)
+                self.set_status(403)
+
+        socket, port = bind_unused_port()
+        server = HTTPServer(Application([("/explorer", Page), ("/explorer/ws", Socket)]))
+        server.add_socket(socket)
+        SERVERS.append(server)
+        with pytest.raises(HTTPClientError, match="403"):
+            await opened_by("0" * 32, f"http://127.0.0.1:{port}/", LINK)
+        assert asked == [LINK], "a session is of the link by which the websocket asks for it"
 
     in_loop(look())

@@ -201,7 +201,9 @@ class Shell:
         """Start the pump if it rests."""
         self._quiet = 0
         if self._callback is None and pn.state.curdoc is not None and pn.state.curdoc.session_context is not None:
-            self._callback = pn.state.add_periodic_callback(self.pump, period=TICK, start=False)
+            # In the background: to raise Panel's busy flag and lower it, which nothing here shows, costs a tick 1.6 ms,
+            # of 3.7 where there is nothing new.
+            self._callback = PeriodicCallback(callback=self.pump, period=TICK, background=True)
         if self._callback is not None and not self._callback.running:
             self._callback.start()
 
@@ -242,6 +244,8 @@ class Shell:
 
     def close(self) -> None:
         """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
+        if self._callback is not None and self._callback.running:
+            self._callback.stop()
         self.session.registry.closed(self.session)
         self.session.cancel()
         for page in self.pages.values():

@@ -1,6 +1,7 @@
 """The dialog of "copy as Python", and the buttons that open and copy."""
 
 from collections.abc import Callable
+from functools import cached_property
 
 import panel_material_ui as pmui
 from panel.viewable import Viewable
@@ -16,16 +17,21 @@ class ScriptDialog:
     """The dialog of "copy as Python"; `place` goes into a page's layout."""
 
     def __init__(self) -> None:
-        self._code = pmui.TextAreaInput(
+        self._later = LazyDialog(self._build)
+        self.place = self._later.place
+
+    @cached_property
+    def _code(self) -> pmui.TextAreaInput:
+        return pmui.TextAreaInput(
             label="Script", rows=18, max_length=100_000, sizing_mode="stretch_width", margin=(8, 0),
             sx={"& textarea": {"fontFamily": "ui-monospace, monospace", "fontSize": "15px"}},
         )  # fmt: skip
-        dialog = pmui.Dialog(
+
+    def _build(self) -> pmui.Dialog:
+        return pmui.Dialog(
             self._code, copy_button("Copy", self._code, _COPY), title="Copy as Python", close_on_click=True,
             show_close_button=True, width_option="md",
         )  # fmt: skip
-        self._later = LazyDialog(lambda: dialog)
-        self.place = self._later.place
 
     def show(self, text: str) -> None:
         """Show a script."""
