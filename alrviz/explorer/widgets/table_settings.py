@@ -55,7 +55,7 @@ def cut_params(slug: str) -> dict[str, Any]:
 
 def cuts_slug(recipe: Recipe) -> str:
     """Return the slug of a recipe's cuts."""
-    named = {"mdl": "", None: "values", "auto": "auto", **dict(zip(SMOOTH, SMOOTH, strict=True))}
+    named = {"mdl": "", None: "values"} | {slug: slug for slug in ("auto", *SMOOTH)}
     return named.get(recipe.discretize, f"{recipe.discretize}-{recipe.n_bins}")
 
 
