@@ -1,4 +1,4 @@
-"""What somebody said before the numbers were there, on the axes of a picture: dashed, in the colour of text.
+"""What somebody said before the numbers were there, on the axes of a picture: dotted, in the colour of text.
 
 A number of the vertical axis alone is a line across, one of the horizontal axis a line upright, and numbers of both are
 dots joined by a line. What lies outside is named at the edge, with an arrow.
@@ -15,7 +15,7 @@ from alrviz.pictures.palette import GROUNDS, INKS
 from alrviz.pictures.picture import FONT
 
 Place = tuple[float | None, float | None]  # along and up; None where it is of the other axis alone
-_DASHES = [4, 4]
+_DOTS = [2, 4]
 NEAR = 0.08  # of an axis: words whose places differ by less would lie on each other, in Present's type too
 SIGN, LINE = 12, 30  # pixels of a sign of the words, and of a line of them
 
@@ -35,7 +35,7 @@ def draw_prediction(fig: figure, said: Prediction, dark: bool = False) -> list[A
     marks = [(x, y, words) for (x, y), words in zip(said.places, said.words, strict=True) if _can(fig, x, y)]
     if not marks:
         return []
-    line: dict[str, Any] = {"line_color": ink, "line_width": 2.5, "line_dash": _DASHES}
+    line: dict[str, Any] = {"line_color": ink, "line_width": 2.5, "line_dash": _DOTS}
     if points := [(x, y) for x, y, _ in marks if x is not None and y is not None]:
         along, up = map(list, zip(*points, strict=True))
         parts.append(fig.line(along, up, **line))

@@ -33,6 +33,7 @@ def test_a_lesson_is_asked_locked_run_and_found_again_after_a_reload(explorer: E
     assert "alrviz-folded" in explorer.page.get_by_role("navigation", include_hidden=True).get_attribute("class")
     # The keyboard's way to draw: numbers; a dot that is dragged changes its number.
     explorer.page.get_by_role("textbox", name="n = 1").fill("0.5")
+    explorer.page.get_by_role("textbox", name="n = 1").press("Enter")  # to the next: sent is what all have
     lock.scroll_into_view_if_needed()  # it stands below the drawing
     explorer.still("alrvizFirst('circle').getBoundingClientRect().top")
     dot = explorer.page.locator("circle").nth(1).bounding_box()

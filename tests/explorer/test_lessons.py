@@ -33,7 +33,7 @@ SAID = {
     "coordinates": {"first": ("alr", "diagonal", "lr"), "gamma": "> 2", "heldout": "> 0.01"},
     "parity": {"xor": (0.347, 0.0967, 0.0967), "pairs": "> 0.01", "train": "< 0.69"},
     "alpha": {"loss": "4.64", "error": "10000", "center": "no"},
-    "no-gain": {"penalty": "> 3", "separable": "0.8 to 1.25", "single": 10},
+    "acceleration": {"penalty": "> 3", "separable": "0.8 to 1.25", "single": 10},
     "bias-variance": {"few": "nb", "many": "lr", "bias": "> 0.16", "between": "nb"},
     "learning-curves": {"early": "3", "middle": ("1", "2", "3"), "late": "2"},
     "bandwidth": {"silverman": "0.09 to 0.15", "chosen": "< 0.2", "moons": "> 0.25"},
@@ -84,7 +84,7 @@ FIGURES = {
         ("0.47", 2, "value", "log_loss", "name=alr alpha 1 to 0, alpha=4.64"),
         ("1.07", 2, "value", "log_loss", "name=alr alpha 1 to 0, alpha=10000"),
     ],
-    "no-gain": [
+    "acceleration": [
         ("107", 1, "value", "near", "name=alr"), ("23", 1, "value", "near", "name=lr"),
         ("13", 2, "value", "near", "name=alr"), ("13", 2, "value", "near", "name=lr"),
         ("10", 3, "value", "near", "name=alr"), ("11", 3, "value", "near", "name=lr"),
@@ -136,7 +136,7 @@ FIGURES = {
 GIVEN = {
     "nll": "0 0.1 0.11 0.47 1 10", "naive-bayes": "0 0.1 21", "coordinates": "0.1 1 6",
     "parity": "0 0.1 0.25 0.30 0.75 0.9 1 2 3 112", "alpha": "0 1 1.10 3 4.64 5 188 10000",
-    "no-gain": "0 0.0001 0.1 1 2", "bias-variance": "30 100 300 1,000",
+    "acceleration": "0 0.0001 0.1 1 2", "bias-variance": "30 100 300 1,000",
     "learning-curves": "0 1 1.10 2 3 50 1,000 1,200 5,000", "bandwidth": "7.7 9.7 0.23",
     "calibration": "1 21 90 100 150 160 200", "order": "0 1 2 3 500 958", "interactions": "1 66",
 }  # fmt: skip

@@ -10,8 +10,8 @@ from alrviz.explorer.lessons.reader import LARGEST_FILE, ChoicesOf, read_lesson
 
 # In the order in which they are best taken.
 SHIPPED = (
-    "nll", "naive-bayes", "coordinates", "parity", "alpha", "no-gain", "bias-variance", "learning-curves", "bandwidth",
-    "calibration", "order", "interactions",
+    "nll", "naive-bayes", "coordinates", "parity", "alpha", "acceleration", "bias-variance", "learning-curves",
+    "bandwidth", "calibration", "order", "interactions",
 )  # fmt: skip
 _own: dict[str, Path] = {}  # lessons of this server's user, by id
 

@@ -52,7 +52,7 @@ export function render({ model }) {
       reveal.append(mark);
     }
     if (of.kind === "drawn")
-      reveal.append(make("p", { className: "key", textContent: "Dashed in the picture: what you said." }));
+      reveal.append(make("p", { className: "key", textContent: "Dotted in the picture: what you said." }));
     if (of.kind === "sketch") {
       const every = [...of.said, ...of.was, of.low, of.high];
       reveal.append(

@@ -142,6 +142,9 @@ const questionKinds = {
         if (typed >= asked.low && typed <= asked.high) { values[k] = typed; picture.follow(); }
         touch();
       });
+      field.addEventListener("keydown", (e) => {  // in the last one it sends the answer
+        if (e.key === "Enter" && numbers[k + 1]) { e.preventDefault(); numbers[k + 1].select(); }
+      });
       return field;
     });
     const wrong = () => numbers.findIndex((field, k) => {
