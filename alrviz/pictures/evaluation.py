@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.models import HoverTool
+from bokeh.models import AllLabels, HoverTool
 from bokeh.models.annotations import Legend, LegendItem
 
 from alrviz.pictures.columns import class_colours
@@ -88,6 +88,7 @@ def _draw_confusion(plot: Plot, names: Sequence[str]) -> None:
     )  # fmt: skip
     level_axis(fig.xaxis[0], names)
     level_axis(fig.yaxis[0], names[::-1], tilts=False)
+    fig.yaxis[0].major_label_policy = AllLabels()  # a line of each class has room for it
     tips = [
         ("class", "@class"),
         ("predicted", "@predicted"),
