@@ -238,6 +238,22 @@ def test_what_cannot_be_paid_for_is_left_out_with_the_reason(case, visit, monkey
     assert part.begin() is None
 
 
+def test_what_a_lesson_asks_is_not_shown_before_it_is_answered(visit):
+    """Somebody who has run the study of the step before, or in another sitting, is asked all the same."""
+    case = CASES["order"]
+    part = visit(case)
+    run(part)
+    again = visit(case, registry=part.session.registry, priced=False)
+    again.session.asking = True
+    wait(again, lambda: again.known is not None)
+    assert again.study_view.study is None
+    assert "when the question is answered" in again.study_view.sentence.object
+    assert again.result() is None
+    again.session.asking = False
+    assert again.study_view.study.phase == "done"
+    assert again.result() is not None
+
+
 def test_every_setting_is_in_the_link_and_comes_back(case, visit):
     part = visit(case, priced=False)
     for name in part.spec.menus:

@@ -317,6 +317,7 @@ class StudyPage:
         """Follow the session from now on: to be called once, when the view is there."""
         self.session.subscribe(lambda _: self._ground_changed(), "dark")
         self.session.subscribe(lambda *_: self.ask(), ["dataset", "loading", "cuts", "whole"])
+        self.session.subscribe(lambda _: self._answered(), "asking")
         self.ask()
 
     def _ground_changed(self) -> None:
@@ -405,7 +406,10 @@ class StudyPage:
                 view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
         else:
             found = self.session.find_study(known.study)
-            if not busy or (found is not None and found.spec == shown.spec and found.data_hash == shown.data_hash):
+            if self.session.asking and not busy and (found or known.study).phase != "waiting":
+                view.watch(None)
+                view.tell("<span class='quiet'>What was computed before is shown when the question is answered.</span>")
+            elif not busy or (found is not None and found.spec == shown.spec and found.data_hash == shown.data_hash):
                 view.outdated = False
                 view.watch(found if found is not None else known.study)
                 if found is not None:
@@ -417,6 +421,11 @@ class StudyPage:
                 view.press_run()
         self._opening = False
         self._learn()
+
+    def _answered(self) -> None:
+        """Show what the question of a lesson has kept back."""
+        if self.known is not None and self.study_view.study is None and not self.session.asking:
+            self._learned(self.known)
 
     def _looked(self) -> None:
         self._touched = time.monotonic()
