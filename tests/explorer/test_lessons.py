@@ -135,7 +135,7 @@ FIGURES = {
 # Figures that are no outcome: what is set, what a table or a formula is; of bandwidth also what a test below has.
 GIVEN = {
     "nll": "0 0.1 0.11 0.47 1 10", "naive-bayes": "0 0.1 21", "coordinates": "0.1 1 6",
-    "parity": "0 0.1 0.25 0.30 0.75 0.9 1 2 3 112", "alpha": "0 1 1.10 3 4.64 5 188 10000",
+    "parity": "0 0.1 0.11 0.25 0.30 0.75 0.9 1 2 2.30 3 112", "alpha": "0 1 1.10 3 4.64 5 188 10000",
     "acceleration": "0 0.0001 0.1 1 2", "bias-variance": "30 100 300 1,000",
     "learning-curves": "0 1 1.10 2 3 50 1,000 1,200 5,000", "bandwidth": "7.7 9.7 0.23",
     "calibration": "1 21 90 100 150 160 200", "order": "0 1 2 3 500 958", "interactions": "1 66",
