@@ -139,5 +139,5 @@ def test_a_phone_never_runs_ahead_of_its_owners_screen(explorer: Explorer, new_p
         return over and theirs == mine
 
     explorer.wait(looked, "the end, on the screen and then on the phone")
-    assert len({theirs for theirs, _ in told}) > 5, "the phone follows"
+    assert len({theirs for theirs, _ in told}) > 2, "the phone follows: it shows points between the first and the last"
     say("points on the phone and on the screen", str(told))
