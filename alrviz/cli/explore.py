@@ -106,10 +106,11 @@ def explore(options: argparse.Namespace) -> int:
     url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(asked)}" if asked else "")
     if options.check:
         if lesson is not None:
-            asked_of = ", ".join(f"step {k}" for k, step in enumerate(lesson.steps, 1) if step.ask is not None)
+            questions = ", ".join(f"step {k}" for k, step in enumerate(lesson.steps, 1) if step.ask is not None)
             print(
                 f"Lesson {lesson.id}, version {lesson.version}: {len(lesson.steps)} steps, no error; "
-                f"questions: {asked_of or 'none'}. The lines that answers are taken from are known when a step has run."
+                f"questions: {questions or 'none'}. "
+                "The lines that answers are taken from are known when a step has run."
             )
         return _checked(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)

@@ -33,7 +33,7 @@ _WHOLE = 1e15  # numbers below are whole to the last digit
 class ColumnEncoder:
     """The levels of one column: its name, kind, a label per code, and the cuts or the values they stand for.
 
-    smooth: whether they are smooth levels in place of MDL's, which would be a single one.
+    smooth: whether they are smooth levels: neighbours are pulled together.
     """
 
     name: str

@@ -22,7 +22,7 @@ import pandas as pd
 from alrviz.data.column_encoder import ColumnEncoder, code_intervals, code_values
 from alrviz.data.columns import as_numbers, choose_kinds, table_columns
 from alrviz.data.cuts import quantile_cuts, smooth_cuts, uniform_cuts
-from alrviz.data.encoded import MDL, SMOOTH, Encoded, code_dtype
+from alrviz.data.encoded import MDL_WAYS, SMOOTH_WAYS, Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
 from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.stop import NEVER, StopToken
@@ -145,27 +145,27 @@ class Encoder:
         """Learn the levels of one column of kind `kind` from rows of classes `y` (N,), indices into `classes`."""
         keep_missing = self.missing == "level"
         if kind != "numeric" or self.discretize is None:
-            return code_values(column, name, kind, keep_missing)
+            chain = kind == "ordinal" and self.discretize == "smooth"
+            return replace(code_values(column, name, kind, keep_missing), smooth=chain)
 
-        uncut = False
+        smooth = self.discretize == "smooth"
 
         def find_cuts(numbers: np.ndarray, present: np.ndarray) -> np.ndarray:
-            nonlocal uncut
-            if self.discretize in MDL:
+            nonlocal smooth
+            if self.discretize in MDL_WAYS:
                 cuts = mdl_cuts(numbers, y[present], len(classes), weights[present], stop=stop)
-                uncut = not len(cuts)
-                if self.discretize == "mdl" or not uncut:
+                smooth = self.discretize == "mdl-smooth" and not len(cuts)
+                if not smooth:
                     return cuts
             if self.discretize == "quantile":
                 return quantile_cuts(numbers, self.n_bins, weights[present])
-            if self.discretize in SMOOTH:
+            if smooth:
                 return smooth_cuts(numbers, y[present], len(classes), self.n_bins, weights[present])
             if self.discretize == "keep":
                 return np.empty(0)
             return uniform_cuts(numbers, self.n_bins)
 
-        code = code_intervals(column, name, keep_missing, find_cuts)
-        return replace(code, smooth=True) if uncut and self.discretize in SMOOTH else code
+        return replace(code_intervals(column, name, keep_missing, find_cuts), smooth=smooth)
 
     def transform(self, X: Any, *, stop: StopToken = NEVER) -> np.ndarray:
         """Return the codes (a, N), C order, smallest unsigned dtype; code == levels_[j] means "no level"."""
@@ -209,12 +209,10 @@ class Encoder:
         """How many levels of each column (a,) are smooth: all but missing of numeric and ordinal ones with "smooth", of
         those that MDL does not cut with "mdl-smooth"; None of others.
         """
-        if self.discretize not in SMOOTH:
+        if self.discretize not in SMOOTH_WAYS:
             return None
-        every = self.discretize == "smooth"
         own = [column.n_levels - (column.missing_code is not None) for column in self.columns_]
-        smooth = [column.smooth or (every and column.kind in ("numeric", "ordinal")) for column in self.columns_]
-        return np.array(own, np.int64) * smooth
+        return np.array(own, np.int64) * [column.smooth for column in self.columns_]
 
     @property
     def numeric_(self) -> np.ndarray:

@@ -20,8 +20,8 @@ import numpy as np
 
 from alrviz.errors import TableError
 
-# Ways to cut numbers: of which some columns' levels are smooth, and of which cuts are where the classes differ.
-SMOOTH, MDL = ("smooth", "mdl-smooth"), ("mdl", "mdl-smooth")
+# Ways to cut numbers: those that give some columns smooth levels, and those that cut where the classes differ.
+SMOOTH_WAYS, MDL_WAYS = ("smooth", "mdl-smooth"), ("mdl", "mdl-smooth")
 
 
 def code_dtype(levels: np.ndarray) -> np.dtype:

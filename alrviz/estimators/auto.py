@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.dataset import Dataset
-from alrviz.data.encoded import SMOOTH
+from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.stream.table import Stream
 from alrviz.errors import TableError, nearest
 from alrviz.estimators.docstrings import documented
@@ -62,7 +62,7 @@ class AutoClassifier(LinearClassifier):
 
     def _learn_stream(self, stream: Stream, recipe: Recipe, progress: "FitProgress") -> None:
         passes = min(recipe.params["max_iter"], PASSES)
-        levels = "mdl" if recipe.cuts in SMOOTH else recipe.discretize
+        levels = "mdl" if recipe.cuts in SMOOTH_WAYS else recipe.discretize
         super()._learn_stream(stream, recipe.replace(max_iter=passes, discretize=levels), progress)
         if levels != recipe.discretize:
             self.chosen_ += "; numbers are cut by MDL, for smooth levels are there for tables in memory alone"

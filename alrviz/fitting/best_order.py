@@ -145,17 +145,24 @@ def _cut(
     smooth: Recipe, rows: Prepared, best: AlphaTrial, encoded_as: Callable[[Recipe], Prepared],
     max_memory: int | None, stop: StopToken, hear: Callable[[Mapping[str, float]], None],
 ) -> tuple[Recipe, Prepared, AlphaTrial, str]:  # fmt: skip
-    """Try MDL's cuts beside smooth levels; return the recipe, rows and trial to go on with, and why."""
+    """Try MDL's cuts, and levels in order that stand each for itself, beside smooth levels; return the recipe, rows and
+    trial to go on with, and why.
+    """
     recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
     cut = encoded_as(recipe)
+    assert cut.encoder is not None, "encoded by this recipe"
     uncut = cut.encoded.smooth_levels
-    if (uncut == rows.encoded.smooth_levels).all():
-        return smooth, rows, best, ""  # MDL cuts nothing: these are the same levels
+    others = uncut != rows.encoded.smooth_levels
+    if not others.any():
+        return smooth, rows, best, ""  # these are the same levels
     trial = _tried(recipe, cut, {"order": order, "smooth": 0.0}, best, max_memory, stop, hear)
     if trial is not None and trial.is_below(best):
         kept = [name for name, levels in zip(cut.encoded.names, uncut, strict=True) if levels]
         named = f" (smooth: {', '.join(kept[:5])}{f' and {len(kept) - 5} more' * (len(kept) > 5)})" if kept else ""
-        why = f"; numbers are cut by MDL{named}, with smooth levels alone it was {best.loss:.4f} at {order}"
+        other, numeric = set(others.nonzero()[0]), set(cut.encoder.numeric_)
+        said = [f"numbers are cut by MDL{named}"] * bool(other & numeric)
+        said += ["levels in order stand each for itself"] * bool(other - numeric)
+        why = f"; {' and '.join(said)}, with smooth levels alone it was {best.loss:.4f} at {order}"
         return recipe, cut, trial, why
     return smooth, rows, best, ""
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.data.encode import Encoder, class_codes
-from alrviz.data.encoded import MDL, Encoded
+from alrviz.data.encoded import MDL_WAYS, Encoded
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.data.stream.coding import choosing_rows, choosing_size, row_hash
 from alrviz.errors import RecipeError, TableError
@@ -278,7 +278,7 @@ def encode_rows(
     encoder = fitted(table, classes, weights, stop)
     holdout = None if held is None else encoder.encode(*held, stop=stop)
     encoded = encoder.encode(table, classes, weights, stop=stop)
-    looks = recipe.cuts in MDL and len(encoder.numeric_) > 0
+    looks = recipe.cuts in MDL_WAYS and len(encoder.numeric_) > 0
     return Prepared(encoded, holdout, encoder, n_jobs, splitting=splitting, cut_anew=cut_anew if looks else None)
 
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
-from alrviz.data.encoded import SMOOTH
+from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import ENCODING, FAMILIES, check_param, family_of
 from alrviz.fitting.families.family import Family
@@ -28,7 +28,7 @@ _READ = (1, FORMAT)
 # time.) "auto" tries order 1 first, and the others with cuts of their own.
 SMOOTH_LEVELS: Mapping[object, int] = {1: 64, "auto": 64, 2: 24, 3: 8}
 LEAST_SMOOTH = 5
-_SMOOTH_FIRST = (*SMOOTH, "auto")  # which have smooth levels, "auto" until it is chosen
+_WITH_SMOOTH = (*SMOOTH_WAYS, "auto")  # "auto" until it is chosen
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -80,7 +80,7 @@ class Recipe:
         of.check_together(full)
         if discretize == "auto" and not of.smooths:
             raise RecipeError(f"{family} has no smooth levels, which discretize='auto' tries; expected 'mdl'")
-        if discretize in _SMOOTH_FIRST:
+        if discretize in _WITH_SMOOTH:
             of.check_smooth(full)
         encoding = {"discretize": discretize, "n_bins": n_bins, "holdout": holdout, "seed": seed}
         object.__setattr__(self, "family", family)
@@ -117,7 +117,7 @@ class Recipe:
             return "keep"
         if self.discretize == "mdl-smooth":
             return "mdl-smooth" if self.definition.smooths else "mdl"
-        if self.discretize in _SMOOTH_FIRST:
+        if self.discretize in _WITH_SMOOTH:
             return "smooth" if self.definition.smooths else "quantile"
         return self.discretize
 
@@ -127,7 +127,7 @@ class Recipe:
         tables of an order bear.
         """
         order = self.params.get("order", 2)
-        return self.n_bins if self.discretize not in _SMOOTH_FIRST else SMOOTH_LEVELS.get(order, LEAST_SMOOTH)
+        return self.n_bins if self.discretize not in _WITH_SMOOTH else SMOOTH_LEVELS.get(order, LEAST_SMOOTH)
 
     @property
     def encoding(self) -> tuple[str | None, int, str]:

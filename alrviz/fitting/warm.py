@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.data.cuts import smooth_cuts
-from alrviz.data.encoded import SMOOTH, Encoded, code_dtype
+from alrviz.data.encoded import SMOOTH_WAYS, Encoded, code_dtype
 from alrviz.data.mdl import mdl_cuts
 from alrviz.fitting.solvers.row_space import shared, times
 from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
@@ -58,7 +58,7 @@ def warm_fit(recipe: "Recipe", n_classes: int, wide: bool) -> float:
     bends = tunes or chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"
     seconds = warm_passes(n_classes, wide, LOSSES[recipe.params.get("objective", "nll")], bends)
     seconds += warm_single(wide) if recipe.solver in STOCHASTIC else 0.0
-    return seconds + (warm_steps() if recipe.cuts in SMOOTH else 0.0)
+    return seconds + (warm_steps() if recipe.cuts in SMOOTH_WAYS else 0.0)
 
 
 def warm_steps() -> float:

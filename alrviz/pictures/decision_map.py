@@ -222,8 +222,7 @@ def _hover_points(dots: Any) -> HoverTool:
 def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
     """Say what is drawn: each class's colour and mark, the boundary, and what the colours measure."""
     fig, samples, classes = plot.figure, plot.parts["samples"], surface.classes
-    words, columns = _entries(classes, width)
-    named = len(words) - 1 - (len(classes) > len(words) - 1)
+    words, named, columns = _entries(classes, width)
     for k in range(len(samples) - 1, named):  # a class has its colour however many there are
         mark = {"marker": MARKERS[k % len(MARKERS)], "color": class_colours(min(MOST_NAMED, len(classes)))[k]}
         samples.insert(k, fig.scatter([np.nan], [np.nan], size=13, **mark))
@@ -237,15 +236,15 @@ def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
     )
 
 
-def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int]:
-    """Words of the legend and how many stand beside each other: as many classes are named as LINES have room for."""
+def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
+    """Words of the legend, how many classes they name, as LINES have room for, and how many stand beside each other."""
     for named in range(min(MOST_NAMED, len(classes)), 0, -1):
         words = [short(label, CUT) for label in classes[:named]]
         words += [f"and {len(classes) - named} more"] * (named < len(classes)) + ["boundary"]
         columns = _columns(words, width)
         if len(words) <= LINES * columns or named == 1:
             break
-    return words, columns
+    return words, named, columns
 
 
 def _wrapped(words: str, width: int) -> str:

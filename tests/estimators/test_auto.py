@@ -130,9 +130,10 @@ def unlike_tables():
     yield "one row in 1,000", data.X, data.y, split_folds(data.y, 5, 0)
 
 
-@pytest.mark.parametrize("table", list(unlike_tables()), ids=lambda table: table[0])
-def test_it_is_never_worse_than_the_class_shares_beyond_a_standard_error(table):
-    _, X, y, folds = table
+@pytest.mark.parametrize("number", range(11))
+def test_it_is_never_worse_than_the_class_shares_beyond_a_standard_error(number):
+    """And a fifth of a percent: on noise a standard error alone is crossed now and then."""
+    _, X, y, folds = [*unlike_tables()][number]
     classes, codes = np.unique(y, return_inverse=True)
     own, center = [], []
     for train, test in folds:

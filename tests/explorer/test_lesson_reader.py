@@ -16,6 +16,7 @@ from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell import markdown
 from alrviz.explorer.shell.markdown import markdown_html
 from alrviz.explorer.shell.shell import choices_of, opened
+from alrviz.explorer.widgets.table_settings import CUTS
 from tests.conftest import ROOT
 
 GOOD = """\
@@ -254,6 +255,8 @@ def test_the_documentations_samples_are_questions_and_it_lists_tables_and_settin
         lines = " ".join(re.findall(rf"\n\| {page} \| .*", tables))
         for key in ("question", "measure", "axis", "tab", "folds", "references", "refits"):
             assert [one for one in choices(page).get(key, ()) if f"`{one}`" not in lines] == [], (page, key)
+    cuts = next(line for line in tables.splitlines() if line.startswith("| all | `cuts`"))
+    assert [slug for slug in CUTS if slug and f"`{slug}`" not in cuts] == []
 
 
 def test_the_documentations_lesson_is_one_and_the_command_says_what_is_wrong(tmp_path, capsys):

@@ -67,6 +67,18 @@ def test_cuts_are_those_that_lose_less_on_rows_held_out(slope, cuts):
         alrviz.Recipe("salr", discretize="auto")
 
 
+def test_levels_in_order_may_stand_each_for_itself():
+    """Of neighbours that are unlike, smooth levels say the less; there is no number that MDL could cut."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 8, 300)
+    X = pd.DataFrame({"level": pd.Categorical.from_codes(codes, categories=list("abcdefgh"), ordered=True)})
+    data = alrviz.Dataset.from_arrays(X, np.where(rng.random(300) < np.where(codes % 2, 0.97, 0.03), "p", "q"))
+    run = settled(data, "hlr", alpha="auto", discretize="auto", order="auto", holdout=0.0)
+    assert run.encoder.discretize == "mdl-smooth"
+    assert "; levels in order stand each for itself, with smooth levels alone it was" in run.notes[0]
+    assert "MDL" not in run.notes[0]
+
+
 def test_a_threshold_and_numbers_that_tell_only_together_are_both_found():
     """MDL is better at order 1, and cuts neither of two numbers whose product's sign is told."""
     rng = np.random.default_rng(0)

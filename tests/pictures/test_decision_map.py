@@ -143,6 +143,8 @@ def test_the_legend_names_the_classes_and_what_the_ground_means():
     many = [f"class {k}" for k in range(26)]
     crowded = decision_map_picture(surface(np.full((2, 2, 26), 1 / 26), tuple(many))).plot()
     assert crowded.figure.above[0].items[12].label.value == "and 14 more"
+    one_left = decision_map_picture(surface(np.full((2, 2, 13), 1 / 13), tuple(many[:13])), width=900).plot()
+    assert one_left.figure.above[0].items[12].label.value == "and 1 more"
     narrow = decision_map_picture(surface(np.full((2, 2, 26), 1 / 26), tuple(many)), width=264).plot()
     legend = narrow.figure.above[0]
     assert len(legend.items) <= 3 * legend.ncols, "a map needs its room"

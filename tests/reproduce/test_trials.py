@@ -36,8 +36,11 @@ def test_of_an_empty_folder_quick_trials_of_made_tables_run_and_the_others_are_n
 
 def test_quick_trials_are_not_taken_for_full_ones(tmp_path, monkeypatch):
     """A trial that was made quickly must be made again in full."""
-    own = [("a trial", lambda n: [limit_row("c1", "run", "n", n, 1.0)], None, ())]
-    monkeypatch.setattr(trials, "_trials", lambda quick: [(*own[0][:2], (1.0 if quick else 2.0,), ())])
+
+    def own(n):
+        return [limit_row("c1", "run", "n", n, 1.0)]
+
+    monkeypatch.setattr(trials, "_trials", lambda quick: [("a trial", own, (1.0 if quick else 2.0,), ())])
     found = [
         [row["ours"] for _, rows in trials.trial_rows(Settings(tmp_path, quick, keep=True)) for row in rows]
         for quick in (True, False, True)

@@ -143,7 +143,7 @@ def test_what_every_value_says_can_be_read_and_added_up():
     page = report_html(made)
     for name in data.X:
         assert page.count(f"aria-label='Effect of {name}'") + page.count(f'aria-label="Effect of {name}"') == 1
-    folded = re.search(r"<details><summary>How the (\d+) other columns act</summary>(.*?)</details>", page)
+    folded = re.search(r"<details><summary>How (\d+) more columns act</summary>(.*?)</details>", page)
     assert int(folded[1]) == folded[2].count("<figure>") == data.X.shape[1] - 4
     first = made.evaluation.X.iloc[[0]]
     of, against = sorted(zip(made.model.predict_log_proba(first)[0], made.model.classes_, strict=True))[::-1]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.dataset import Column, Dataset, Table
 from alrviz.data.encode import Encoder, lost_text
-from alrviz.data.encoded import SMOOTH, Encoded
+from alrviz.data.encoded import SMOOTH_WAYS, Encoded
 from alrviz.data.interpret import RawTable, Values, of_type
 from alrviz.data.limits import OWN_LIMITS
 from alrviz.data.options import ReadOptions
@@ -147,7 +147,7 @@ class Stream:
             raise RecipeError(f"seed={seed!r} is out of range; expected a whole number from 0 to {2**32 - 1}")
         if discretize == "keep":
             raise RecipeError("numbers are not kept as they are in a table read in batches; expected discretize='mdl'")
-        if discretize in SMOOTH:
+        if discretize in SMOOTH_WAYS:
             raise RecipeError("smooth levels are not there for a table read in batches; expected discretize='mdl' or "
                               "'quantile', or read_table, which reads it whole")  # fmt: skip
         encoder = Encoder(discretize=discretize, n_bins=n_bins, missing=missing)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from alrviz.data.encode import cuts_text
-from alrviz.data.encoded import SMOOTH
+from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.param import in_digits
@@ -37,7 +37,7 @@ def _over_passes(recipe: Recipe) -> Recipe:
     if not recipe.definition.streams or "max_iter" not in recipe.params:
         return recipe
     few = recipe.replace(max_iter=min(recipe.params["max_iter"], MOST_PASSES))
-    if few.cuts in SMOOTH:  # nor penalties by folds: these are of tables in memory
+    if few.cuts in SMOOTH_WAYS:  # nor penalties by folds: these are of tables in memory
         few = few.replace(discretize="mdl" if few.discretize == "mdl-smooth" else "quantile")
     if few.params["alpha"] == "auto":
         few = few.replace(alpha=few.definition.params["alpha"].default)
@@ -60,7 +60,7 @@ def over_passes_words(recipes: Sequence[Recipe]) -> str:
         changed = [*alpha, *([cuts_text(own)] if recipe.cuts != own.cuts else [])]
         said += [f"{recipe.label} has {' and '.join(changed)}"] if changed and own != recipe else []
     why = "what chooses alpha by itself, and smooth levels, take the rows of a table in memory again and again"
-    return f"Over all rows {', '.join(said)}: {why}. Over the sample it has both." if said else ""
+    return f"Over all rows {', '.join(said)}: {why}. Over the sample it has what was set." if said else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,10 +168,10 @@ class ClassPanel:
             sizing_mode="stretch_width", margin=(8, 0),
         )  # fmt: skip
         self._kind.param.watch(lambda event: setattr(self._options, "visible", event.new in _WITH_OPTIONS), "value")
-        later = ["alrviz-class-tools"]  # what the wall does not show
-        self._keep = pmui.Switch(label="Save the answers", margin=(4, 0), css_classes=later)
+        teacher_only = ["alrviz-class-tools"]  # what the wall does not show
+        self._keep = pmui.Switch(label="Save the answers", margin=(4, 0), css_classes=teacher_only)
         self._keep.param.watch(lambda event: self._save(bool(event.new)), "value")
-        self._lock = pmui.Switch(label="Let nobody else join", margin=(4, 0), css_classes=later)
+        self._lock = pmui.Switch(label="Let nobody else join", margin=(4, 0), css_classes=teacher_only)
         self._lock.param.watch(lambda event: self._lock_door(bool(event.new)), "value")
         self._end = button(
             END,
@@ -180,7 +180,7 @@ class ClassPanel:
             color="error",
             size="small",
             margin=(8, 0, 0, 0),
-            css_classes=later,
+            css_classes=teacher_only,
         )
         wall = button("Code", self.open, icon="qr_code_2", variant="outlined", size="small", margin=0)
         csv = csv_button("alrviz-class.csv", self._csv, "all answers of the class")
@@ -188,7 +188,7 @@ class ClassPanel:
             one.margin = (0, 8, 8, 0)
         self.panel[:] = [
             pn.Column(
-                self._head, pn.Row(wall, csv, margin=(8, 0), css_classes=later), self._answers,
+                self._head, pn.Row(wall, csv, margin=(8, 0), css_classes=teacher_only), self._answers,
                 pn.FlexBox(self._close, self._show, self._again, self._next, self._of_lesson, margin=0), self._own,
                 self._keep, self._lock, self._end, sizing_mode="stretch_width", margin=0, styles=CARD,
             )

@@ -415,7 +415,9 @@ class StudyPage:
                 if found is not None:
                     self.keep.value = found.entry.keep
             view.param.update(ready=True, coming=False)
-            if view.waits:
+            if self.session.asking:  # Run is free when that is answered
+                view.forget_press()
+            elif view.waits:
                 view.press_again()
             elif self._opening and view.study.phase == "waiting" and known.seconds <= self.at_once:
                 view.press_run()

@@ -14,7 +14,7 @@ import panel_material_ui as pmui
 from param.parameterized import Event
 
 from alrviz.data.encode import cuts_text
-from alrviz.data.encoded import SMOOTH
+from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.explorer.recipes.questions import cut_by
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
@@ -46,7 +46,7 @@ _TIME = re.compile(r"date|time|year|month|day|week|hour|quarter")
 def cut_params(slug: str) -> dict[str, Any]:
     """Return what a recipe says of the cuts of a slug; MDL for one that is none."""
     match = re.fullmatch(r"(quantile|uniform)-(\d{1,4})", slug)
-    if slug in ("values", "auto", *SMOOTH):
+    if slug in ("values", "auto", *SMOOTH_WAYS):
         return {"discretize": None if slug == "values" else slug, "n_bins": 10}
     if match is None or int(match[2]) < 2:
         return {"discretize": "mdl", "n_bins": 10}
@@ -55,7 +55,7 @@ def cut_params(slug: str) -> dict[str, Any]:
 
 def cuts_slug(recipe: Recipe) -> str:
     """Return the slug of a recipe's cuts."""
-    named = {"mdl": "", None: "values"} | {slug: slug for slug in ("auto", *SMOOTH)}
+    named = {"mdl": "", None: "values"} | {slug: slug for slug in ("auto", *SMOOTH_WAYS)}
     return named.get(recipe.discretize, f"{recipe.discretize}-{recipe.n_bins}")
 
 

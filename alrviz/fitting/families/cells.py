@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from alrviz.data.encoded import SMOOTH
+from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.stream.coding import choosing_size
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
@@ -213,7 +213,7 @@ class CellFamily(Family):
         one_is_anje = of["order"] == 1 or of.get("scale") == "theta-gamma"
         center = "anje" if of["center"] == 1 and one_is_anje else of["center"]
         toward = (center, None if center == 0 else of.get("smoothing"))
-        smooth = recipe.cuts in SMOOTH  # the penalty is on steps of w
+        smooth = recipe.cuts in SMOOTH_WAYS  # the penalty is on steps of w
         plain = of.get("scale") in (None, "none") and not smooth
         on = ("phi",) if plain or (of["penalty"] == "phi" and not smooth) else (of["penalty"], *scale)
         own = recipe.to_json() if of["alpha"] == AUTO else of["alpha"]  # each chooses its own

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from alrviz.data.encoded import SMOOTH
+from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.fitting.families.param import Param
 from alrviz.stop import NEVER, StopToken
 
@@ -234,5 +234,5 @@ def rows_key(recipe: "Recipe") -> tuple[Hashable, ...]:
     weights = recipe.params.get("class_weight")
     weighting = tuple(sorted(weights.items(), key=str)) if isinstance(weights, Mapping) else weights
     missing = recipe.params.get("missing")
-    n_bins = recipe.most_levels if recipe.cuts in ("quantile", "uniform", *SMOOTH) else None
+    n_bins = recipe.most_levels if recipe.cuts in ("quantile", "uniform", *SMOOTH_WAYS) else None
     return (recipe.cuts, n_bins, recipe.holdout, recipe.seed, missing, weighting)

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.encoded import MDL, SMOOTH
+from alrviz.data.encoded import MDL_WAYS, SMOOTH_WAYS
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.prepare import encode_rows
 from alrviz.fitting.pricing.price import price_of
@@ -94,7 +94,7 @@ def warm(recipe: Recipe, n_classes: int) -> None:
 
     Left out are codes and keys of 32 bits, which few tables need.
     """
-    if recipe.cuts in (*MDL, *SMOOTH):
+    if recipe.cuts in (*MDL_WAYS, *SMOOTH_WAYS):
         warm_cuts()
     if recipe.definition.counts_cells:
         warm_covers()

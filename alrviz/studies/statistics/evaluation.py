@@ -414,8 +414,8 @@ class Evaluation:
             ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
             counts = values.value_counts(sort=not ordered or values.nunique() > LEVELS)
             numeric = pd.api.types.is_numeric_dtype(values)
-            said = number_text if numeric and values.dtype != bool else str  # numbers stand in their order
-            counts = counts.sort_index() if numeric else counts
+            said = number_text if numeric and not pd.api.types.is_bool_dtype(values) else str
+            counts = counts.sort_index() if numeric else counts  # numbers stand in their order
             text = values.astype(object).where(values.notna(), None).map(said, na_action="ignore")
             kept = list(dict.fromkeys(said(level) for level in counts.index[counts > 0]))
             if len(kept) > LEVELS:

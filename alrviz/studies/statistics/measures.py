@@ -110,7 +110,8 @@ def binned_reliability(
     Columns: rows (their weight), confidence (mean probability), accuracy (share of those where it happened), effective
     (rows of equal weight that would say as much, (sum of w)^2 / sum of w^2), and standard_error of the accuracy,
     sqrt(a (1 - a) / effective). Bins hold as many rows each, or as much weight; where rows of the same probability
-    fall into several bins, each has its share of those where it happened, whatever the order of the rows.
+    fall into several bins, each has its share of those where it happened: the order of the rows has
+    no part, weights apart.
     """
     _, same = np.unique(p, return_inverse=True)
     whole, some = np.bincount(same, weight), np.bincount(same, happened * (1.0 if weight is None else weight))

@@ -14,7 +14,7 @@ from alrviz.pictures.still_svg import still_svg
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
-from alrviz.studies.statistics.measures import loss_text
+from alrviz.studies.statistics.measures import loss_text, row_losses
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.evaluation import classes_html, groups_html, summary_html, worst_html
@@ -64,9 +64,16 @@ def never_predicted(found: Evaluation) -> str:
 
 
 def no_better(found: Evaluation) -> str:
-    """Return that probabilities are worse than the class shares, where they are; "" elsewhere."""
+    """Return that probabilities are worse than the class shares, where that is more than chance; "" elsewhere.
+
+    The shares are of these very rows, the best that one answer for all can be: by a standard error is more than chance.
+    """
     of = found.summary()
-    if of.log_loss <= of.shares_log_loss:
+    weight = np.ones(len(found.y)) if found.weight is None else found.weight
+    w = weight / weight.sum()
+    over = row_losses(found.log_p, found.y) + np.log(np.bincount(found.y, w, len(found.classes))[found.y])
+    variance = w @ (over - w @ over) ** 2
+    if w @ over <= np.sqrt(variance * (w @ w)):
         return ""
     return (
         f"<b>Its probabilities are worse than the class shares</b>, given to every row: log loss "

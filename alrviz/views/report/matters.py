@@ -135,9 +135,9 @@ def _effects(effects: Interactions, table: pd.DataFrame, label: str) -> str:
         return shown
     more = len(singles) - FOLDED
     rest = f"<p class='quiet'>{more:,} columns that matter less are not drawn.</p>" if more > 0 else ""
-    count = f"the {len(folded)} other columns" if len(folded) > 1 else "the other column"
+    count = f"{len(folded)} more columns act" if len(folded) > 1 else "one more column acts"
     pictures = f"<div class='pictures'>{''.join(folded)}</div>"
-    return f"{shown}<details><summary>How {count} act</summary>{pictures}{rest}</details>"
+    return f"{shown}<details><summary>How {count}</summary>{pictures}{rest}</details>"
 
 
 def _main(effects: Interactions, name: str, label: str) -> str:
@@ -230,7 +230,7 @@ def _one_row(facts: ReportFacts) -> str:
         for name, line in row.frame.head(ADDED).to_dict("index").items()
     ]
     if len(others := row.frame.log_odds[ADDED:]):
-        lines.append([f"{len(others):,} others", f"{others.sum():+.2f}"])
+        lines.append([f"{len(others):,} other{'s' if len(others) > 1 else ''}", f"{others.sum():+.2f}"])
     lines.append(["<b>sum</b>", f"<b>{row.log_odds:+.2f}</b>"])
     return (
         f"<h3>One row, added up</h3><p>Row {found.X.index[0]} is predicted as {of}, with a probability of "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from alrviz.data.encoded import SMOOTH
+from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.columns import ColumnPicture
 from alrviz.stop import NEVER, StopToken
@@ -74,7 +74,7 @@ def _number_picture(
     labels = tuple(f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges))
     levels = len(cuts) + 1 if code.cuts is not None else code.n_levels
     how = (
-        f"{CUTS[discretize]} of order 1" if discretize in (*SMOOTH, "auto") else CUTS[discretize]
+        f"{CUTS[discretize]} of order 1" if discretize in (*SMOOTH_WAYS, "auto") else CUTS[discretize]
     )  # of higher orders fewer
     missing = int((~present).sum())
     tail = f", {missing:,} rows without a value" if missing else ""
