@@ -1,5 +1,6 @@
-"""Benchmark sets as data sets and encoded rows: read from the folder given with --data, or made."""
+"""Benchmark sets as data sets and encoded rows: read from the folder given with --data, of other packages, or made."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,65 @@ def load_set(folder: Path | None, name: str) -> Dataset:
         raise AlrvizError(f"{name} is read from a folder; expected --data DIR")
     kinds: dict[str, Any] = {**KINDS.get(name, {}), **_IGNORED.get(name, {})}
     return read_table(path, target="class", name=name, **kinds)
+
+
+def new_set(name: str) -> Dataset:
+    """Return one of NEW_SETS as it stands in its package: a column of numbers is numbers, any other categories."""
+    make, target = NEW_SETS[name]
+    try:
+        frame = make()
+    except ImportError as error:
+        raise AlrvizError(f"{name} is of {error.name}, which is not installed") from error
+    kinds: dict[str, Any] = {
+        column: "numeric" if pd.api.types.is_numeric_dtype(frame[column]) else "categorical"
+        for column in frame.drop(columns=target)
+    }
+    return read_table(frame, target=target, name=name, **kinds)
+
+
+def _penguins() -> pd.DataFrame:
+    from palmerpenguins import load_penguins
+
+    found: pd.DataFrame = load_penguins()
+    return found
+
+
+def _cars() -> pd.DataFrame:
+    from vega_datasets import data
+
+    frame: pd.DataFrame = data.cars().drop(columns="Name")
+    return frame.assign(Year=pd.to_datetime(frame.Year).dt.year)
+
+
+def _seattle_weather() -> pd.DataFrame:
+    from vega_datasets import data
+
+    frame: pd.DataFrame = data.seattle_weather()
+    return frame.assign(date=pd.to_datetime(frame.date).dt.month)
+
+
+def _fair() -> pd.DataFrame:
+    from statsmodels.datasets import fair
+
+    frame: pd.DataFrame = fair.load_pandas().data
+    return frame.assign(affairs=np.where(frame.affairs > 0, "yes", "no"))
+
+
+def _anes96() -> pd.DataFrame:
+    from statsmodels.datasets import anes96
+
+    frame: pd.DataFrame = anes96.load_pandas().data
+    return frame.astype({"vote": int})
+
+
+# Tables of other packages, that nothing here was made or chosen with, and their class.
+NEW_SETS: Mapping[str, tuple[Callable[[], pd.DataFrame], str]] = {
+    "penguins": (_penguins, "species"),
+    "cars": (_cars, "Origin"),
+    "seattle-weather": (_seattle_weather, "weather"),
+    "fair": (_fair, "affairs"),
+    "anes96": (_anes96, "vote"),
+}
 
 
 def encode_all(dataset: Dataset, discretize: str | None = "mdl") -> Encoded:
