@@ -32,6 +32,7 @@ ORDERS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # main effects, pairs, tr
 MOST = 16  # bars
 COLUMNS = 24  # of the matrix
 BARS = 32  # levels that have a bar each; of more a line is drawn
+DOTS = 150  # levels on a line that have a dot each
 PANELS = 6  # levels of a third column that have a heat map each
 BAR_CUT = 26  # letters of a bar's name
 _FAINT, _SURE = 0.25, 50  # opacity of what hardly any row says; rows from which on a reader may be sure of it
@@ -136,7 +137,7 @@ def legend(orders: Sequence[int]) -> list[tuple[str, str]]:
 
 def bar_picture(bars: pd.DataFrame, along: str, *, dark: bool = False, percent: bool = False) -> Picture:
     """Return the picture of bars: name, value, low, high, colour, tip, alpha, the first on top; each begins at 0, or at
-    its "start".
+    its "start". More than 32 are a line of dots: those that are "apart" stand beside it, some have words, their "mark".
     """
     n = len(bars)
     start = bars["start"].to_numpy(float) if "start" in bars else np.zeros(n)
@@ -178,29 +179,43 @@ def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
 
 def _line(bars: pd.DataFrame, along: str, dark: bool, percent: bool) -> Picture:
     """More levels than can have a bar each, side by side: a line, and the band around it."""
-    n, data = len(bars), {name: bars[name].tolist() for name in ("name", "value", "low", "high", "tip")}
+    n, data = len(bars), {name: bars[name].tolist() for name in ("name", "value", "low", "high", "tip", "alpha")}
     ends = bars[["value", "low", "high"]].to_numpy(float)
     low, high = min(0.0, float(np.nanmin(ends))), max(0.0, float(np.nanmax(ends)))
     air = 0.06 * (high - low) or 1.0
-    names = tuple(data["name"])
+    names, x, value = tuple(data["name"]), np.arange(n) + 0.5, ends[:, 0]
+    together = ~bars["apart"].to_numpy(bool) if "apart" in bars else np.ones(n, bool)
+    mark = bars["mark"].to_numpy(object) if "mark" in bars else np.full(n, "", object)
+    curve = {name: np.asarray(data[name])[together] for name in ("value", "low", "high")} | {"x": x[together]}
+    size = np.where(together & (mark == "") & (n > DOTS), 0.0, 7.0)
+    said = np.flatnonzero(mark != "")
+    marks = {"x": x[said], "y": value[said], "words": mark[said], "side": np.where(x[said] < n / 2, "left", "right")}
+    marks |= {"at": x[said], "above": value[said] + 0.07 * (high - low)}
     return Picture(
-        draw=partial(_draw_line, names=names, percent=percent), x=(0.0, float(n)),
-        y=(0.0, 1.0) if percent else (low - air, high + air),
-        labels=("", along), data={"bars": data | {"x": np.arange(n) + 0.5}}, key=(names, along, percent, dark),
+        draw=partial(_draw_line, names=names, percent=percent, dark=dark), x=(0.0, float(n)),
+        y=(0.0, 1.0) if percent else (low - air, high + air), labels=("", along),
+        data={"bars": data | {"x": x, "size": size}, "curve": curve, "marks": marks},
+        key=(names, along, percent, dark),
     )  # fmt: skip
 
 
-def _draw_line(plot: Plot, names: Sequence[str], percent: bool) -> None:
-    fig, bars = plot.figure, plot["bars"]
+def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> None:
+    fig, bars, marks = plot.figure, plot["bars"], plot["marks"]
     fig.line([0, len(names)], [0, 0], line_color=GREY, line_dash=[5, 4])
-    fig.varea("x", "low", "high", source=bars, fill_color=FOR, fill_alpha=0.25)
-    line = fig.line("x", "value", source=bars, line_color=FOR, line_width=2.4)
+    fig.varea("x", "low", "high", source=plot["curve"], fill_color=FOR, fill_alpha=0.25)
+    fig.line("x", "value", source=plot["curve"], line_color=FOR, line_alpha=0.5, line_width=1.6)
+    dots = fig.scatter("x", "value", source=bars, size="size", fill_color=FOR, fill_alpha="alpha", line_color=None)
+    fig.scatter("x", "y", source=marks, size=13, fill_color=None, line_color=INKS[dark], line_width=2)
+    fig.text(
+        "at", "above", text="words", source=marks, text_font=FONT, text_font_size="14px", text_color=INKS[dark],
+        text_align="side", text_baseline="middle",
+    )  # fmt: skip
     level_axis(fig.xaxis[0], names)
     ticks = fig.xaxis[0].ticker.ticks
     fig.xaxis[0].ticker.ticks = ticks[:: max(1, len(ticks) // 8)]
     if percent:
         fig.yaxis[0].formatter = NumeralTickFormatter(format="0%")
-    fig.add_tools(HoverTool(renderers=[line], tooltips=_TIPS, mode="vline"))
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=_TIPS, mode="vline"))
 
 
 def seriated(strength: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -18,10 +18,12 @@ import alrviz
 from alrviz.cli import main
 from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import split
+from alrviz.studies.effects.redundancy import dependence
 from alrviz.studies.protocols.report_facts import report_facts, report_of_run
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.race.words import number
+from alrviz.views.report.effects import column_points
 from alrviz.views.report.judged import calibration_sentence
 from alrviz.views.report.page import report_html
 
@@ -74,7 +76,7 @@ def test_its_figures_are_those_of_rows_that_were_held_out(data, facts):
     off = model.predict_proba(data.X.iloc[test]) - (data.y[test][:, None] == model.classes_)
     assert f"summed over the classes, is {(off**2).sum(axis=1).mean():.3f}; of two classes half of it" in text
     assert "Every level of every column, and every combination of levels, has a number" in text
-    assert "when its points are left out, the rest unchanged" in text
+    assert "when their points are left out, the rest unchanged" in text
     assert facts.effects.importance().index[0] in text
     assert data.hash in text
     assert "'positive'" not in text
@@ -143,19 +145,29 @@ def test_what_every_value_says_can_be_read_and_added_up():
     page = report_html(made)
     for name in data.X:
         assert page.count(f"aria-label='Effect of {name}'") + page.count(f'aria-label="Effect of {name}"') == 1
-    folded = re.search(r"<details><summary>How (\d+) more columns act</summary>(.*?)</details>", page)
+    folded = re.search(r"<details><summary>How (\d+) more columns act</summary>(.*?)<h3>One row", page)
     assert int(folded[1]) == folded[2].count("<figure>") == data.X.shape[1] - 4
-    first = made.evaluation.X.iloc[[0]]
-    of, against = sorted(zip(made.model.predict_log_proba(first)[0], made.model.classes_, strict=True))[::-1]
+    k = list(made.effects.classes).index("negative")
+    for figure in page.split("<figure>")[1:]:
+        if name := re.search("aria-label=.Effect of (\\w+)", figure):
+            points = made.effects.effects(name[1])
+            own = points[points["class"] == "negative"].set_index("levels")
+            lines = re.findall(r"<tr><td>(\w)</td><td>(\d+)</td><td>([-+.\d]+)", figure)
+            assert {level: (float(n), float(x)) for level, n, x in lines} == {
+                level: (n, pytest.approx(2 * x, abs=0.006)) for level, n, x in own[["rows", "pure"]].itertuples()
+            }
     table = re.search(r"One row, added up</h3>(.*?)</table>", page)[1]
     points = [float(one) for one in re.findall(r"<td>(?:<b>)?([-+][\d.]+)", table)]
-    assert points[-1] == pytest.approx(of[0] - against[0], abs=0.006)
-    assert sum(points[:-1]) == pytest.approx(points[-1], abs=0.06)
-    assert f"Row {first.index[0]} is predicted as {of[1]} , with a probability of" in read(page)[1]
+    assert sum(points[:-1]) == pytest.approx(points[-1], abs=1e-9), "as they are shown"
+    at = int(re.search(r"Row (\d+), one of the held-out rows, is a close call", table)[1])
+    gap = made.model.predict_log_proba(made.evaluation.X) @ np.where(np.arange(2) == k, 1, -1)
+    assert abs(gap[list(made.evaluation.X.index).index(at)] - 0.4) == np.abs(gap - 0.4).min(), "toward the rarer class"
+    assert points[-1] == pytest.approx(gap[np.abs(gap - 0.4).argmin()], abs=0.011)
+    assert f"Its class is <b>{data.y[at]}</b>" in table
     assert "added up" not in report_html(made, rows=False).split("<h3>How columns act")[1]
 
 
-def test_columns_that_say_the_same_are_told_and_what_is_lost_without_both():
+def test_columns_that_say_the_same_are_told_and_what_is_lost_without_both(facts):
     rng = np.random.default_rng(0)
     a = rng.choice(list("pqrs"), 800)
     frame = pd.DataFrame({"a": a, "code": pd.Series(a).map(dict(zip("pqrs", "1234", strict=True)))})
@@ -164,14 +176,30 @@ def test_columns_that_say_the_same_are_told_and_what_is_lost_without_both():
     frame["class"] = np.where((a == "p") | (rng.random(800) < 0.2), "yes", "no")
     made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1))
     text = read(report_html(made))[1]
-    losses = made.effects.mute("a", "code").log_loss
-    lost = loss_text(losses["muted"] - losses["all"])
-    assert re.search(rf"(a and code|code and a) say the same: without both, log loss rises by {lost} nats", text)
-    assert "side is known from a : without both" in text
-    assert "side is known from code : without both" in text
-    assert text.count("say the same:") == 1
-    assert text.count(" is known from ") == 2
-    assert "is split between them" not in read(report_html(report_facts(alrviz.load_demo("tic-tac-toe"))))[1]
+    losses = made.effects.mute("a", "code", "side").log_loss
+    assert "a and code say the same, so they are ranked and drawn as one" in text
+    assert "side is known from a , side is known from code : without all 3, log loss rises by " in text
+    assert f"without all 3, log loss rises by {loss_text(losses['muted'] - losses['all'])}" in text
+    assert "What matters most: a + code (which say the same) (a, code and side overlap: part of what" in text
+    importance = made.effects.importance()
+    both = made.ranking.loc["a + code"]
+    assert both.share == pytest.approx(importance.share[["a", "code"]].sum())
+    assert both.loss == pytest.approx(made.effects.mute("a", "code").log_loss.diff().iloc[1])
+    assert both.loss > importance.loss[["a", "code"]].sum(), "each alone seems to matter less"
+    assert made.ranking.loc["b", "loss":"loss_error"].tolist() == pytest.approx(
+        made.effects.cost_without("b"), abs=1e-9
+    )
+    points = column_points(made, made.effects.columns.index("a"), ["a", "code"], "yes").set_index("levels")
+    one, two = (made.effects.effects(name).query("`class` == 'yes'").set_index("levels").pure for name in ("a", "code"))
+    assert points.effect["p"] == pytest.approx(2 * (one["p"] + two["1"]))
+    assert "columns overlap. What" not in read(report_html(facts))[1]
+
+
+def test_how_far_a_column_is_known_from_another_is_a_share_of_what_is_not_known():
+    codes = np.array([[0, 0, 1, 1] * 6, [0, 1, 2, 3] * 6, [0, 1, 0, 1] * 6, [0] * 24])
+    known = dependence(codes, range(4)).set_index(["column", "other"]).known
+    assert known.to_dict() == pytest.approx({(0, 1): 1, (1, 0): 0.5, (0, 2): 0, (2, 0): 0, (1, 2): 0.5, (2, 1): 1})
+    assert dependence(np.array([np.arange(24), np.arange(24) % 2]), range(2)).empty, "each value has a row: by chance"
 
 
 def test_what_no_column_would_give_stands_beside_every_figure(facts):
@@ -209,18 +237,39 @@ def test_what_is_worse_than_saying_nothing_is_said_first():
     assert "No column matters by more than chance gives." in text
 
 
-def test_a_line_of_many_points_says_how_many_rows_each_rests_on():
-    rows = np.repeat(np.arange(40), [10, *[20] * 38, 400])
-    frame = pd.DataFrame({"x": rows, "class": np.where(rows % 3 == 0, "a", "b")})
-    data = alrviz.read_table(frame, target="class").with_kinds(x="categorical")
-    made = report_facts(data, alrviz.LRClassifier(order=1))
-    counts = made.effects.effects("x").groupby("levels").rows.first()
-    text = read(report_html(made))[1]
-    least, middle, most = (f"{n:,.0f}" for n in (counts.min(), counts.median(), counts.max()))
-    assert f"40 values or intervals, each of {least} to {most} of the rows that were learned from" in text
-    assert f"(median {middle})" in text
-    assert "A jump may be real" in text
-    assert "A jump may be real" not in report_html(report_facts(alrviz.load_demo("monks-1"), alrviz.LRClassifier()))
+def test_a_line_of_many_points_says_in_words_what_it_comes_to():
+    rng = np.random.default_rng(0)
+    x = np.append(np.zeros(2000), np.repeat(np.arange(1, 41), [*[90] * 39, 9]))
+    x[rng.random(len(x)) < 0.02] = np.nan
+    toward = np.where(np.isnan(x), 0.5, x / 45 + 0.05)
+    frame = pd.DataFrame({"x": x, "class": np.where(rng.random(len(x)) < toward, "a", "b")})
+    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1, discretize=None))
+    page = report_html(made)
+    text = read(page)[1]
+    points = column_points(made, 0, ["x"], "a").set_index("levels")
+    top = points[points.rows >= 50].effect.idxmax()
+    assert "The higher, the more toward a. Most toward a: " in text
+    assert f"Most toward a: {top} ({points.effect[top]:+.2f}, {points.rows[top]:,.0f} rows)" in text
+    share = percent(points.rows["0"] / points.rows.sum())
+    assert f">0 ({share} of rows)<" in page
+    assert f">missing ({percent(points.rows['missing'] / points.rows.sum())})<" in page
+    few = int((points.rows < 50).sum())
+    assert f"{few} of {len(points)} values have fewer than 50 rows (pale): less certain" in text
+    assert f"All {len(points)} points" in text
+    assert "The higher" not in report_html(report_facts(alrviz.load_demo("monks-1"), alrviz.LRClassifier()))
+
+
+def test_an_interval_that_holds_one_number_is_called_by_it():
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(900) < 0.6, 0, rng.integers(500, 900, 900))
+    frame = pd.DataFrame({"x": x, "class": np.where((x > 0) ^ (rng.random(900) < 0.1), "a", "b")})
+    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1))
+    labels = made.effects.labels(0)
+    assert labels[0].startswith("<= ")
+    points = column_points(made, 0, ["x"], "a")
+    assert points.levels[0] == "0"
+    assert points.single.tolist() == [True, *[False] * (len(points) - 1)]
+    assert points.levels[1:].tolist() == labels[1 : len(points)]
 
 
 def test_rows_of_the_table_can_be_left_out(facts):
@@ -418,5 +467,5 @@ def test_rows_held_out_of_a_table_read_in_batches_are_told_as_they_are_drawn(dat
     run.join()
     _, text = read(report_html(report_of_run(run)))
     assert "training rows, none was held out" in text
-    assert "probabilities of the training rows get when its points are left out, the rest unchanged" in text
+    assert "probabilities of the training rows get when their points are left out, the rest unchanged" in text
     assert "Every level of every column has a number of points" in text, "single columns have no combinations"

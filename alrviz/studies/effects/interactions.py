@@ -9,7 +9,7 @@ nats_S        1/2 mean over the rows of Var over k ~ p(.|x) of f_S[x, k]: about 
 loss_S        by how much the log loss of other rows rises without f_S, with its standard error
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import combinations
@@ -41,7 +41,7 @@ from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values,
 from alrviz.studies.effects.lacking import MOST, associations, lacking
 from alrviz.studies.effects.row_explanation import JOIN, RowExplanation, join_of, tuple_names
 from alrviz.studies.effects.words import lacking_sentence, verdict
-from alrviz.studies.statistics.measures import MEASURES, measures
+from alrviz.studies.statistics.measures import MEASURES, measures, row_losses
 
 if TYPE_CHECKING:
     from alrviz.data.encode import ColumnEncoder
@@ -352,15 +352,28 @@ class Interactions:
         What is left out is the pure effect alone: muting a pair leaves the main effects of its columns. Columns are
         those of `measures`: log_loss, error, rmse, brier, ece, balanced_error, average_precision_loss.
         """
+        lines = {}
+        for name, log_p in zip(("all", "muted"), self._with_and_without(tuples), strict=True):
+            found = measures(log_p, self.heldout.y, self.heldout.weights)
+            lines[name] = {measure: getattr(found, measure) for measure in MEASURES}
+        return pd.DataFrame.from_dict(lines, orient="index")
+
+    def cost_without(self, *tuples: Any) -> tuple[float, float]:
+        """Return by how much the log loss of the held-out rows rises where all these are left out, and its standard
+        error: what "loss" and "loss_error" of `importance` are of one.
+        """
+        own, without = (row_losses(log_p, self.heldout.y) for log_p in self._with_and_without(tuples))
+        n, weights = self.heldout.weights.sum(), self.heldout.weights
+        mean = float(weights @ (without - own) / n)
+        return mean, float(np.sqrt(max(0.0, weights @ (without - own) ** 2 / n - mean**2) / n))
+
+    def _with_and_without(self, tuples: Iterable[Any]) -> tuple[Floats, Floats]:
+        """(N, C) log probabilities of the held-out rows by all tuples, and without these."""
         chosen = sorted({self.number_of(columns) for columns in tuples})
         if self._scores is None:
             self._scores = self.pure.scores(self.heldout.codes, None, self._n_jobs)
         without = self._scores - self.pure.scores(self.heldout.codes, chosen, self._n_jobs) if chosen else self._scores
-        lines = {}
-        for name, scores in {"all": self._scores, "muted": without}.items():
-            found = measures(log_softmax(scores), self.heldout.y, self.heldout.weights)
-            lines[name] = {measure: getattr(found, measure) for measure in MEASURES}
-        return pd.DataFrame.from_dict(lines, orient="index")
+        return log_softmax(self._scores), log_softmax(without)
 
     def keep_best(self, by: str = "nats", stop: StopToken = NEVER) -> pd.DataFrame:
         """Return the curve of keeping the best k tuples alone, ranked by a column of `importance`.

@@ -5,6 +5,7 @@ Nothing here is words: `views.report` makes the page of it.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.effects.interactions import Interactions, interactions
+from alrviz.studies.effects.redundancy import ranking
 from alrviz.studies.protocols.evaluate import evaluate
 from alrviz.studies.statistics.evaluation import Evaluation
 
@@ -56,6 +58,20 @@ class ReportFacts:
     code: str
     losses: pd.DataFrame = field(default_factory=pd.DataFrame)
     whole_rows: int | None = None
+
+    @cached_property
+    def ranking(self) -> pd.DataFrame:
+        """Columns and tuples by what leaving them out costs, those that say the same as one; none without effects."""
+        return self._ranked[0]
+
+    @cached_property
+    def dependence(self) -> pd.DataFrame:
+        """How far each column is known from each other one (`redundancy.dependence`)."""
+        return self._ranked[1]
+
+    @cached_property
+    def _ranked(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        return (pd.DataFrame(), pd.DataFrame()) if self.effects is None else ranking(self.effects)
 
 
 def report_facts(

@@ -11,7 +11,6 @@ from alrviz.errors import AlrvizError
 from alrviz.pictures import evaluation as drawn
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still_svg import still_svg
-from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import loss_text, row_losses
@@ -31,15 +30,12 @@ _NONE = "It got none wrong; of these it was least sure."
 _LOOK = "Worth a look: they may be errors of the table, or cases that these columns cannot explain."
 
 
-def figure_html(of: Picture, words: str, caption: str = "", *, width: int = 500, height: int = 310) -> str:
-    """Return a picture as a figure of the page; words say what it is to who does not see it."""
+def figure_html(
+    of: Picture, words: str, caption: str = "", *, width: int = 440, height: int = 300, below: str = ""
+) -> str:
+    """Return a picture as a figure of the page; words say what it is to who does not see it, below stands under it."""
     told = f"<figcaption>{caption}</figcaption>" if caption else ""
-    return f"<figure>{still_svg(of.plot().figure, words, width=width, height=height)}{told}</figure>"
-
-
-def ranked(effects: Interactions) -> pd.DataFrame:
-    """Columns and tuples by what leaving them out was measured to cost: the one ranking of the page."""
-    return effects.importance().sort_values("loss", ascending=False, kind="stable")
+    return f"<figure>{still_svg(of.plot().figure, words, width=width, height=height)}{told}{below}</figure>"
 
 
 def gain(found: Evaluation) -> float:
@@ -143,8 +139,8 @@ def columns_by_importance(facts: ReportFacts) -> list[int]:
     columns = list(map(str, facts.evaluation.X.columns))
     if facts.effects is None:
         return list(range(len(columns)))
-    names = ranked(facts.effects)
-    first = [columns.index(str(name)) for name in names.index[names.order == 1] if str(name) in columns]
+    singles = facts.ranking[facts.ranking.order == 1]
+    first = [columns.index(name) for own in singles.tuples for name in own if name in columns]
     return [*first, *(j for j in range(len(columns)) if j not in first)]
 
 

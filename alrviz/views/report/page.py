@@ -34,11 +34,10 @@ from alrviz.views.report.judged import (
     missed,
     never_predicted,
     no_better,
-    ranked,
     where_it_fails,
     worst_group,
 )
-from alrviz.views.report.matters import what_matters
+from alrviz.views.report.matters import overlaps, what_matters
 
 # What a model card says that no table tells: who publishes it fills them in.
 CARD = {
@@ -141,7 +140,7 @@ def _summary(facts: ReportFacts) -> str:
         never_predicted(found),
         no_better(found),
         calibration_sentence(found),
-        "" if facts.effects is None else _top(facts.effects),
+        "" if facts.effects is None else _top(facts),
         worst_group(facts),
         "" if held else
         "<b>No rows were held out</b>: the figures are of rows that the model has learned from, and too good.",
@@ -155,11 +154,23 @@ def _classes_in_words(data: Any) -> str:
     return " or ".join(names) if len(names) == 2 else ", ".join(names) + more
 
 
-def _top(effects: Interactions, most: int = 4) -> str:
-    table = ranked(effects)
-    sure = table.index[beyond_chance(table)][:most]
-    named = ", ".join(f"<b>{safe(name, 60)}</b>" for name in sure)
-    return f"What matters most: {named}." if named else "No column matters by more than chance gives."
+def _top(facts: ReportFacts, most: int = 4) -> str:
+    table = facts.ranking
+    sure = table[beyond_chance(table)].head(most)
+    if sure.empty:
+        return "No column matters by more than chance gives."
+    words = [
+        f"<b>{safe(name, 60)}</b>{' (which say the same)' if order == 1 and len(tuples) > 1 else ''}"
+        for name, order, tuples in sure[["order", "tuples"]].itertuples()
+    ]
+    shown = {name for own in sure.tuples for name in own}
+    beside = [
+        f"{safe(', '.join(names[:-1]), 160)} and {safe(names[-1], 60)} overlap"
+        for names, _ in overlaps(facts)
+        if shown.intersection(names) and set(names) not in map(set, sure.tuples)
+    ]
+    more = f" ({'; '.join(beside)}: part of what one says may be counted to another)" if beside else ""
+    return f"What matters most: {', '.join(words)}{more}."
 
 
 def _table(facts: ReportFacts) -> str:
