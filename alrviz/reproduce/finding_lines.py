@@ -1,7 +1,7 @@
 """Figures that a finding tells: of a line of an item's table, or of two methods over the sets whose means are kept."""
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,8 +30,8 @@ class Figures:
     in words. ratio, median: of first over second, geometric mean and median; interval: `median_interval` of the ratios.
     ours: as printed. verdict: the item's, "" without one. counts: of a table its lines by verdict. raw: p as a number,
     None without a test; alone: p before Holm's.
-    near: sets on which the two are within a twentieth. spent: sets on which both are under NOTHING_LEFT. correlation:
-    of rows and ratio, by rank.
+    near: sets on which the two are within a twentieth; near_left: of those the ones on which something is left of
+    the training loss, at least NOTHING_LEFT of one of them, of `left` such. correlation: of rows and ratio, by rank.
     """
 
     wins: int = 0
@@ -48,7 +48,8 @@ class Figures:
     median: str = "nan"
     interval: str = ""
     near: int = 0
-    spent: int = 0
+    left: int = 0
+    near_left: int = 0
     correlation: str = ""
 
     @property
@@ -155,13 +156,14 @@ class Over:
             return None
         a, b = what.a, what.b
         near = alike(a, b, width_of(self.measure))
+        left = _left(rows[rows["method"].isin((self.a, self.b))], what.sets)
         positive = (a > 0) & (b > 0)
         ratios = a[positive] / b[positive]
         of = rows.groupby("set")["rows"].max().reindex(what.sets)
         told = Figures(
             what.wins.wins, what.wins.draws, what.wins.losses, ratio=f"{what.ratio:.2f}", ours=str(what.wins),
             inverse=f"{1 / what.ratio:.1f}", median=f"{np.median(ratios):.2f}", interval=median_interval(ratios),
-            raw=what.wins.p, near=near, spent=int((np.maximum(a, b) < NOTHING_LEFT).sum()),
+            raw=what.wins.p, near=near, left=int(left.sum()), near_left=alike(a[left], b[left], width_of(self.measure)),
         )  # fmt: skip
         if self.expect == "part":
             return replace(told, raw=None)
@@ -176,6 +178,13 @@ class Over:
             said = UNDECIDED if p > SURE else AGREES if rho < 0 else DIFFERS
             return replace(told, raw=p, verdict=said, correlation=f"{rho:.2f}")
         return told
+
+
+def _left(rows: pd.DataFrame, sets: Sequence[str]) -> np.ndarray:
+    """On which sets (D,) one of the methods has something left of its training loss; none where that is not known."""
+    if "train_log_loss" not in rows:
+        return np.zeros(len(sets), bool)
+    return (rows.groupby("set")["train_log_loss"].max().reindex(sets) >= NOTHING_LEFT).to_numpy()
 
 
 def median_interval(values: Floats) -> str:
@@ -250,13 +259,12 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Brought:
-    """Lines of the items' tables that differ from what is printed, those of `methods` alone where it names any: in
-    `wins` one of the ways of `tried` brings the printed figure, in `losses` none; in `near` one would with as many
-    splits as the lines themselves have. ours: in how many ways of how many a figure was tried.
+    """Lines of the items' tables that differ from what is printed: in `wins` one of the ways of `tried` brings the
+    printed figure, in `losses` none; in `near` one would with as many splits as the lines themselves have. ours: in how
+    many ways of how many a figure was tried.
     """
 
     items: tuple[str, ...]
-    methods: tuple[str, ...] = ()
     tried: str = "dlr-5.1"
 
     @property
@@ -268,10 +276,9 @@ class Brought:
         """Return its figures; None where a table is not there yet."""
         if any(item not in tables for item in (*self.items, self.tried)):
             return None
-        split = tables[self.tried]["method"].str.partition(", ")
-        ways = tables[self.tried].assign(method=split[0], way=split[2])
+        ways = _ways(tables[self.tried])
         table = pd.concat([tables[item] for item in self.items], ignore_index=True)
-        own = table[(table["verdict"] == DIFFERS) & (table["method"].isin(self.methods) | (not self.methods))]
+        own = table[table["verdict"] == DIFFERS]
         tried = own[[*_LINE, "splits"]].merge(ways, on=_LINE, suffixes=("_of_line", ""))
         if not len(tried):
             return None
@@ -284,6 +291,23 @@ class Brought:
 
 
 _LINE = ["set", "method", "quantity"]
+
+
+def _ways(table: pd.DataFrame) -> pd.DataFrame:
+    """The lines of a table of methods set up otherwise, the way beside the method: "lr, with C = 1" in two columns."""
+    split = table["method"].str.partition(", ")
+    return table.assign(method=split[0], way=split[2])
+
+
+def ways_told(table: pd.DataFrame, tried: str = Brought.tried) -> dict[tuple[str, ...], str]:
+    """Return by set, method and quantity which other ways of a table would bring the printed figure, in words."""
+    told = {}
+    for line, own in _ways(table).groupby(_LINE, sort=False) if len(table) else ():
+        agree = own.loc[own["reason"] == WOULD, "way"]
+        splits = pd.to_numeric(own["splits"]).max()
+        told[line] = f"{len(agree) or 'none'} of {len(own)} other ways {WOULD} on {splits:.0f} splits ({tried})"
+        told[line] += f": {' / '.join(agree)}" if len(agree) else ""
+    return told
 
 
 def _would_agree(way: Mapping[Hashable, Any]) -> bool:

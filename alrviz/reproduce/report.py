@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from alrviz.reproduce.finding_lines import EARLIER, SETS, Brought, Figures, Line
+from alrviz.reproduce.finding_lines import EARLIER, SETS, Brought, Figures, Line, ways_told
 from alrviz.reproduce.findings import FINDINGS, Finding, Group, figures_of, figures_table, link_of, page_of
 from alrviz.reproduce.item import Item, verdicts
 from alrviz.reproduce.judge import DIFFERS, VERDICTS
@@ -330,8 +330,9 @@ def paper_page(
     """
     where = f"Findings: [{front_page}](../{front_page}); what the verdicts mean: [{ITEMS}]({ITEMS})."
     lines = [f"# {_SOURCES[paper]}", "", where]
+    ways = ways_told(next((one.table for one in found if one.item.name == Brought.tried), pd.DataFrame()))
     for one in found:
-        lines += ["", *_section(one, pictures, tried.get(one.item.name, ()))]
+        lines += ["", *_section(one, pictures, tried.get(one.item.name, ()), ways)]
     return "\n".join(lines) + "\n"
 
 
@@ -410,7 +411,9 @@ rounds each set has is told below. Of covertype, kddcup99, poker-hand and
 localization samples are held. Seconds were taken beside other work on two cores."""
 
 
-def _section(one: Reproduced, pictures: str, tried: Sequence[Outcome]) -> list[str]:
+def _section(
+    one: Reproduced, pictures: str, tried: Sequence[Outcome], ways: Mapping[tuple[str, ...], str]
+) -> list[str]:
     item, table, name = one.item, one.table, one.item.name
     lines = [f"## {name}", f"**{item.title}**", ""]
     lines += [f"*Said:* {item.said}. *We see:* {one.seen}."]
@@ -426,6 +429,7 @@ def _section(one: Reproduced, pictures: str, tried: Sequence[Outcome]) -> list[s
         why = [row["reason"]]
         if row["verdict"] == DIFFERS:
             of_line = [one.says for one in tried if one.of in row["method"] or not _names(table, one.of)]
+            why += [ways.get((row["set"], row["method"], row["quantity"]), "")]
             why = [*dict.fromkeys(of_line), *filter(None, why)] or [UNEXPLAINED]
         cells += [_sets(row), row["verdict"] or "not in the paper", "; ".join(why)]
         lines.append("| " + " | ".join(_cell(str(cell)) for cell in cells) + " |")
@@ -440,8 +444,9 @@ def _names(table: pd.DataFrame, word: str) -> bool:
 
 def _worth_showing(table: pd.DataFrame) -> pd.DataFrame:
     """The lines of a table that the page has: every one that differs, and of the others the first up to MOST in all,
-    verdicts before figures of ours alone.
+    verdicts before figures of ours alone; what stands beside and has no figure is left out.
     """
+    table = table[(table["verdict"] != "") | (table["ours"] != "")] if "verdict" in table else table
     if len(table) <= MOST or "verdict" not in table:
         return table
     rank = table["verdict"].map({DIFFERS: 0, "": 3}).fillna(1) + table["method"].isin(_SHOWN).map({True: 0, False: 0.5})

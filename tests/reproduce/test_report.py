@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.dlr_items import reason
 from alrviz.reproduce.finding_lines import EARLIER, SETS, Best, Brought, Lines, Over
 from alrviz.reproduce.findings import FINDINGS, Finding, Group, figures_of, figures_table
 from alrviz.reproduce.items import ITEMS, SAMPLE
@@ -52,8 +51,8 @@ def kept_sets(measure="error", **methods):
 
 
 def pages(folder, note="", **tables):
-    """Write the report of tables by item ("_" for "-"), over what is there; return its pages, the first one first."""
-    found = {name.replace("_", "-"): of for name, of in tables.items()}
+    """Write the report of tables by item ("_" for "-" and ".") over what is there; return its pages, the front first."""
+    found = {name.replace("_", "-").replace("5-1", "5.1"): of for name, of in tables.items()}
     (folder / "out").mkdir(parents=True, exist_ok=True)
     for name in found:
         (folder / "out" / f"{name}.svg").write_text(name)
@@ -261,6 +260,10 @@ def test_a_claim_among_many_stands_where_it_would_after_holm():
     assert (many[0].told(both, "")[:6], many[0].group(both)) == ("p .043", Group.STANDS)
     three = figures_of([*many, Finding("", (Over("c6", "error", "x", "y"),))], tables | kept_sets(x=[1] * 9, y=[2] * 9))
     assert three[many[0].lines[0]].p == ".043", "the smallest p is corrected by all, the others by those above it"
+    third = Finding("", (Lines("c6", "error", "b", "all sets"),))
+    tables["c6"] = tables["c6"].assign(set="all sets")
+    more = figures_of([*many, third], tables)
+    assert (more[many[0].lines[0]].p, many[0].group(more)) == (".064, .021 before correction", Group.FITS)
 
 
 def test_of_kept_sets_a_finding_tells_parts_and_the_spread_of_ratios():
@@ -317,7 +320,7 @@ def test_who_is_best_is_counted_beside_the_paper():
     assert group(one, {"dlr-t1": table(*lines)}) is Group.FALLS
 
 
-def test_a_printed_figure_that_differs_is_brought_by_a_way_that_was_tried():
+def test_a_printed_figure_that_differs_is_brought_by_a_way_that_was_tried(tmp_path):
     """Of two ways that would agree with 10 splits one would not with the 100 of the line."""
     differs = [
         {"set": s, "method": m, "quantity": "accuracy", "verdict": "differs", "splits": 100}
@@ -334,12 +337,13 @@ def test_a_printed_figure_that_differs_is_brought_by_a_way_that_was_tried():
     ]
     agrees = {"set": "a", "method": "dlr", "verdict": "agrees", "quantity": "auc"}
     tables = {"dlr-t1": table(*differs, agrees), "dlr-5.1": table(*ways)}
-    one = Finding(
-        "{0.wins} of {0.sets} in {0.ours}, sure {0.near}; {1.wins} of {1.sets}, sure {1.near}",
-        (Brought(("dlr-t1",), ("dlr",)), Brought(("dlr-t1",))),
-    )
-    assert told(one, tables).startswith("1 of 2 in 1 to 2 of 3, sure 0; 2 of 4, sure 1 ")
+    one = Finding("{0.wins} of {0.sets} in {0.ours}, sure {0.near}", (Brought(("dlr-t1",)),))
+    assert told(one, tables).startswith("2 of 4 in 1 to 2 of 3, sure 1 ")
     assert told(one, {"dlr-t1": table(*differs)}) == ""
+    _, page, _ = pages(tmp_path, dlr_t1=table(*differs), dlr_5_1=tables["dlr-5.1"])
+    assert "| differs | 2 of 2 other ways would agree on 10 splits (dlr-5.1): with alpha 1 / with alpha 9 |" in page
+    assert "| differs | none of 1 other ways would agree on 10 splits (dlr-5.1) |" in page
+    assert page.count("| differs | not explained |") == 1, "lr on b, which was tried with another quantity alone"
 
 
 def test_a_reason_that_was_put_to_a_run_stands_beside_the_lines_that_differ(tmp_path):
@@ -355,6 +359,22 @@ def test_a_reason_that_was_put_to_a_run_stands_beside_the_lines_that_differ(tmp_
         assert f"*Why, put to a run:* {told}" in claims
         assert f"| differs | {told}" in claims
         assert f"ratio {row['ours']:g}, the reason needs <= 0.5" in claims
+
+
+def test_of_methods_that_are_alike_a_finding_tells_where_something_is_left_of_the_training_loss():
+    tables = kept_sets("rmse", a=[1.0, 1.0, 1.0, 1.0], b=[1.0, 1.2, 1.0, 1.2])
+    left = {"s0": 0.5, "s1": 0.0009, "s2": 0.0, "s3": 0.001}
+    tables[SETS] = tables[SETS].assign(train_log_loss=tables[SETS]["set"].map(left))
+    one = Finding("{0.near} of {0.sets}, {0.near_left} of {0.left}", (Over("c6", "rmse", "a", "b", "like"),))
+    assert told(one, tables).startswith("2 of 4, 1 of 2 ")
+    (row,) = figures_table(figures_of([one], tables)).to_dict("records")
+    assert (row["training_loss_left"], row["within_a_twentieth_of_those"]) == (2, 1)
+
+
+def test_a_page_leaves_out_what_stands_beside_without_a_figure(tmp_path):
+    beside = [{"set": "all sets", "method": m, "ours": x, "verdict": ""} for m, x in (("a", "1/0/0"), ("b", ""))]
+    _, claims, _ = pages(tmp_path, c6=table(*beside, {"set": "all sets", "method": "c", "verdict": "not run"}))
+    assert ("error, a |" in claims, "error, b |" in claims, "error, c |" in claims) == (True, False, True)
 
 
 def test_a_finding_counts_a_table():
@@ -377,20 +397,6 @@ def test_figures_of_a_record_are_read_as_they_are_written():
     one = Finding("{0.wins} {0.sets} {0.ratio} {0.p}", (Lines("c6", "error", "a vs b"),))
     lines = pair_lines("c6", [Pair("error", "a", "b")], pd.DataFrame(rows))
     assert told(one, {"c6": lines}).startswith("8 8 0.25 .008 ")
-
-
-def test_figures_in_the_reasons_of_dlr_are_those_of_the_tables():
-    """Written by hand there: methods in brackets stand in the same tables."""
-    folder = Path(__file__).parents[2] / "docs" / "reproduction"
-    read = {k: pd.read_csv(folder / f"dlr-t{k}.csv").set_index(["set", "method"])["ours"] for k in (1, 4)}
-    for k, name, method, beside in (
-        (1, "pima", "lr", ("pima", "lr-no-constant")),
-        (4, "spectf", "lr", ("spectf", "lr-no-constant")),
-        (4, "tic-tac-toe", "dlr", ("tic-tac-toe", "dlr-levels")),
-        (4, "monks-3", "dlr", ("monks-3-test", "dlr-alpha-1")),
-    ):
-        words, ours = reason("accuracy", name, method), f"{float(read[k][beside]):.1f} %"
-        assert ours in words, (words, ours)
 
 
 def test_the_sample_is_of_items_that_tell_no_seconds():

@@ -1,5 +1,7 @@
 """Trials: each runs, tells a figure and what becomes of its reason; what is not at hand is no line."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,6 +58,7 @@ def test_quick_trials_are_not_taken_for_full_ones(tmp_path, monkeypatch):
         (trials.penalised, ("iris",)),
         (trials.again, ("iris",)),
         (trials.few_columns, ("breast-cancer",)),
+        (partial(trials.ranked, splits=1), ("breast-cancer",)),
     ],
 )
 def test_trials_over_sets_tell_a_reason(trial, names):
