@@ -357,7 +357,7 @@ def ranked(sets: Sequence[Dataset], splits: int) -> list[Row]:
     values = []
     for dataset in sets:
         drawn = ShuffleSplit(splits, test_size=TEST_SHARE, random_state=0).split(dataset.X)
-        found = [measured(dataset.X, dataset.y, RANKED, *split, k) for k, split in enumerate(drawn)]
+        found = [measured(dataset.X, dataset.y, RANKED, train, test, k) for k, (train, test) in enumerate(drawn)]
         values.append([np.nanmean([rows[k]["auc"] for rows in found]) for k in range(len(RANKED))])
     lr, printed, held = np.array(values).T
     record, before = win_draw_loss(lr, held, 4), win_draw_loss(lr, printed, 4)

@@ -51,7 +51,7 @@ def kept_sets(measure="error", **methods):
 
 
 def pages(folder, note="", **tables):
-    """Write the report of tables by item ("_" for "-" and ".") over what is there; return its pages, the front first."""
+    """Write the report of tables by item ("_" for "-" and ".") over what is there; return its pages, front first."""
     found = {name.replace("_", "-").replace("5-1", "5.1"): of for name, of in tables.items()}
     (folder / "out").mkdir(parents=True, exist_ok=True)
     for name in found:
