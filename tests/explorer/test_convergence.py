@@ -107,6 +107,18 @@ def test_an_alpha_that_a_question_brings_leaves_with_it():
     assert choice.alpha == PULL
 
 
+def test_what_racers_of_ones_own_differ_in_is_no_one_number():
+    page = open_page("?data=monks-1&q=own&racers=lr_o1_a100~alr_o2_a0.1")
+    assert (page.controls.order.value, page.controls.alpha.value) == (None, None)
+    page.controls.order.value = 3
+    assert [recipe.params["order"] for recipe in page.recipes] == [3, 3]
+    assert [recipe.params["alpha"] for recipe in page.recipes] == [100.0, 0.1], "what was not chosen stays"
+    page.controls.question.value = "alr-or-lr"
+    assert {recipe.params["alpha"] for recipe in page.recipes} == {0.0}
+    assert page.controls.alpha.value == 0.0
+    page.close()
+
+
 def test_the_recorded_race_is_the_one_that_runs():
     recorded = read_recorded(recorded_text())
     dataset = alrviz.load_demo("led", rows=3000, seed=0)

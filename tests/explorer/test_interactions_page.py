@@ -9,6 +9,8 @@ import pytest
 
 import alrviz
 from alrviz.explorer.pages.interactions.page import InteractionsPage, InteractionsSpec
+from alrviz.explorer.recipes.questions import OWN
+from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.cost import RecipePrice
 from tests.explorer.pages import opened, until_study
 
@@ -58,6 +60,27 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     assert "no room" in page.said.object
     page.session.tables.limits = limits
     view.press_stop()
+    page.close()
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_it_takes_the_model_that_was_set_to_be_used(seen):
+    link = "?page=interactions&data=monks-1&refits=0" + ("&of=alr_o1_a2" if seen else "")
+    page = opened(InteractionsPage, link)
+    until_study(page, lambda: page.known is not None)
+    mine = Recipe("hlr", order=2, alpha=3.0, center="shares", discretize="smooth")
+    page.session.go("convergence", race=True, recipes=(Recipe("anje", order=1), mine))
+    page.session.param.update(question=OWN, recipes=(Recipe("hlr", order="auto"), mine.replace(seed=4)))
+    page.session.page = "interactions"
+    page.on_shown()
+    assert page.spec.recipes == (mine,), "the first that can be taken apart, also where the page has shown another"
+    page.choose("order", 1)
+    page.on_shown()
+    assert page.spec.recipe.params["order"] == 1, "what was chosen here stays"
+    until_study(page, lambda: page.known is not None)
+    again = opened(InteractionsPage, page.session.link)
+    assert again.spec.recipes == page.spec.recipes, "a link's own model comes before its racers"
+    again.close()
     page.close()
 
 

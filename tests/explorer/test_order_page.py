@@ -88,6 +88,8 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers held-out log loss")
     assert (page.use.visible, page.use.label) == (True, "Use all orders, n = 2"), "AutoClassifier's is better"
     assert page.use.description.startswith(page.use.label), "what is heard is what is read"
+    assert page.best() == "AutoClassifier", "what is evaluated first is what is offered"
+    assert page.best() in page.study_view.study.names
     race_page = ConvergencePage(page.session)
     race_page.view()
     page.use_it()

@@ -15,6 +15,7 @@ from alrviz.errors import RecipeError, for_page
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.study_task import Result
 from alrviz.studies.protocols.choose_order import automatic_line, automatic_recipe, choose_order
+from alrviz.studies.statistics.measures import loss_text
 from alrviz.studies.statistics.significance import corrected_error
 from alrviz.views.studies.compare_words import sentence_html
 
@@ -196,12 +197,14 @@ def product_of_signs(rows=1500):
 def test_the_verdict_names_the_cuts_it_stands_on_and_boosting_that_is_ahead():
     dataset = product_of_signs()
     asked = {"orders": (0, 1, 2), "repeats": 1, "references": True, "n_jobs": 1}
-    blind = choose_order(dataset, Recipe("lr", alpha=1.0), **asked).run().verdict()
+    study = choose_order(dataset, Recipe("lr", alpha=1.0), **asked).run()
+    blind = study.verdict()
     assert blind.order == 0
     lost, ahead = blind.notes
     assert lost.startswith("MDL finds no cut in 2 of 2 numeric columns (a, b)")
     assert "try quantiles" in lost
-    assert "is better than every order here" in ahead
+    rival, boosted = (loss_text(folds.log_loss.mean()) for folds in (study.automatic(), study.boosting()))
+    assert f"is better than AutoClassifier too: {boosted} against {rival}, by" in ahead, "of those it is the best"
     seeing = Recipe("lr", alpha=1.0, discretize="quantile")
     found = choose_order(dataset, seeing, **asked).run().verdict()
     assert found.order == 2

@@ -87,7 +87,7 @@ def test_dlr_is_taken_apart_into_its_columns(mixed, classes):
     assert muted["all"] == pytest.approx(own, abs=1e-10)
     assert muted["muted"] - muted["all"] == pytest.approx(importance.loc["temperature", "loss"], abs=1e-10)
     assert len(found.lacking()) == 10
-    assert "Main effects carry 100%" in found.sentence()
+    assert "Main effects carry 100 %" in found.sentence()
 
 
 def test_columns_may_be_called_like_tuples_of_others(mixed):

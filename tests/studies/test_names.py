@@ -2,7 +2,7 @@
 
 import pytest
 
-from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.studies.core.names import short_names
 
 
@@ -28,3 +28,8 @@ def test_racers_of_elr_are_told_apart_by_their_tables_and_by_when_they_stop():
     tables = [Recipe("elr", structure=s, cross_tuning=t) for t in (False, True) for s in ("nb", {"b": "a"})]
     assert short_names(tables) == ["elr nb to the end", "elr given to the end", "elr nb tuned", "elr given tuned"]
     assert short_names([Recipe("elr", structure={"b": "a"}), Recipe("lr")]) == ["elr", "lr"]
+
+
+def test_what_autoclassifier_fits_has_its_name_among_others_of_its_family():
+    recipes = [Recipe("hlr", order=2), AUTOMATIC.replace(seed=3, holdout=0.2), Recipe("hgb")]
+    assert short_names(recipes) == ["hlr", "AutoClassifier", "boosting"]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from alrviz.fitting.families.param import in_digits
-from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.fitting.solvers.solver_support import SOLVER_NAMES
 
 _WORDS = {
@@ -30,13 +30,17 @@ _TUPLES = {1: "columns", 2: "pairs", 3: "triples", 4: "quadruples"}
 
 def short_names(recipes: Sequence[Recipe]) -> list[str]:
     """One distinct name a recipe: its label where that tells it apart, else what differs ("alr from AnJE").
+    What AutoClassifier fits has that name.
 
     >>> short_names([Recipe("lr"), Recipe("alr", start="zero"), Recipe("alr", start="anje")])
     ['lr', 'alr from 0', 'alr from AnJE']
     """
     names = []
     for recipe in recipes:
-        alike = [other for other in recipes if other.label == recipe.label]
+        if _plain(recipe) == AUTOMATIC:
+            names.append("AutoClassifier")
+            continue
+        alike = [other for other in recipes if other.label == recipe.label and _plain(other) != AUTOMATIC]
         rivals, fields = [_fields(other) for other in alike], _fields(recipe)
         differing = [name for name in fields if len({rival[name] for rival in rivals if name in rival}) > 1]
         if len({other.params.get("solver") for other in alike}) == 1:  # "auto" follows from what else differs
@@ -49,6 +53,10 @@ def short_names(recipes: Sequence[Recipe]) -> list[str]:
         if count[name] > 1:
             names[k] = f"{name} #{seen[name]}"
     return names
+
+
+def _plain(recipe: Recipe) -> Recipe:
+    return recipe.replace(seed=AUTOMATIC.seed, holdout=AUTOMATIC.holdout)
 
 
 def _fields(recipe: Recipe) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from alrviz.studies.statistics.measures import loss_text
 def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
     """Return the sentence of `Interactions.sentence`; `where` says whose log loss it was measured on."""
     carried = [
-        f"{'main effects' if size == 1 else _counted(int(line.tuples), int(size))} {line.share:.0%}"
+        f"{'main effects' if size == 1 else _counted(int(line.tuples), int(size))} {100 * line.share:.0f} %"
         for size, line in orders.iterrows()
     ]
     carried[0] = carried[0].replace("main effects", "Main effects carry", 1) + " of the score"

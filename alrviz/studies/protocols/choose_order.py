@@ -248,7 +248,7 @@ def _verdict(study: OrderStudy) -> OrderVerdict:
         _alpha_note(study, int(order)),
         rows or dataset.repeats_note,
         cuts_note(study),
-        _boosting_note(study, by_order.loc[best].log_loss),
+        _boosting_note(study, by_order.loc[best].log_loss, ahead),
     )
     own = automatic_recipe(study.automatic()) if ahead else None
     return OrderVerdict(int(order), int(best), sentence, clear, tuple(note for note in notes if note), own)
@@ -361,9 +361,13 @@ def _automatic_words(study: OrderStudy) -> tuple[str, bool]:
     return f"; {what}: {loss}, {'lower' if gap > 0 else 'higher'} than the best of them {by}", bool(gap > 0)
 
 
-def _boosting_note(study: OrderStudy, best: float) -> str:
-    """Whether boosting is ahead of the best order, on the folds that both have."""
-    folds = study.boosting()
+def _boosting_note(study: OrderStudy, best: float, ahead: bool) -> str:
+    """Whether boosting is ahead of the best order, or of AutoClassifier where that is, on the folds that both have."""
+    folds, rival = study.boosting(), "every order here"
+    if ahead:
+        folds = folds.merge(study.automatic(), on=["repeat", "fold"], suffixes=("", "_automatic"))
+        folds["gap"] = folds.log_loss_automatic - folds.log_loss
+        rival, best = "AutoClassifier too", folds.log_loss_automatic.mean()
     if len(folds) < 2:
         return ""
     gap, mean = folds.gap.mean(), folds.log_loss.mean()
@@ -373,7 +377,7 @@ def _boosting_note(study: OrderStudy, best: float) -> str:
         return f"gradient boosting (scikit-learn's, at its defaults) is {what}: log loss {loss_text(mean)}"
     wins = int((folds.gap > 0).sum())
     return (
-        "gradient boosting (scikit-learn's, at its defaults) is better than every order here: "
+        f"gradient boosting (scikit-learn's, at its defaults) is better than {rival}: "
         f"{loss_text(mean)} against {loss_text(best)}, by {loss_text(gap)} ± {loss_text(error)}, in {wins} of "
         f"{len(folds)} folds"
     )

@@ -52,7 +52,7 @@ class RaceMenus:
         )  # fmt: skip
 
     def _tell(self, name: str, value: Any) -> None:
-        if not self._setting:
+        if not self._setting and value is not None:
             self._changed(name, value)
 
     def show(self, choice: RaceSettings, session: Session) -> None:
@@ -74,5 +74,6 @@ class RaceMenus:
             self.alpha.visible = any(isinstance(recipe.params.get("alpha"), float) for recipe in choice.recipes)
             self.order.value = order if order in (1, 2, 3) else None
             pulls = asked is not None and asked.pulls
-            self.alpha.options = {in_digits(a): a for a in alphas_beside(alpha) if a or not pulls}
+            differing = {"mixed": None} if alpha is None else {}
+            self.alpha.options = differing | {in_digits(a): a for a in alphas_beside(alpha) if a or not pulls}
             self.alpha.value = alpha

@@ -26,8 +26,9 @@ class RaceSettings:
         cuts: Mapping[str, Any] = MappingProxyType({}),
     ):
         self.question = question if question in (*QUESTIONS, OWN) else FIRST
-        self.order = 2
-        self.alpha = PULL if self._pulls else 0.0
+        # None: racers of one's own that differ in it
+        self.order: int | None = 2
+        self.alpha: float | None = PULL if self._pulls else 0.0
         self.cuts: Mapping[str, Any] = dict(cuts)
         self._chosen = False  # whether alpha is the reader's, not the question's
         self.recipes = recipes
@@ -55,7 +56,7 @@ class RaceSettings:
             ):
                 self.question = slug
                 return
-        self.question = OWN
+        self.own(*self.recipes)
 
     @property
     def is_first(self) -> bool:
@@ -71,10 +72,11 @@ class RaceSettings:
 
     def ask(self, columns: int, seed: int) -> None:
         """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
-        self.order = min(self.order, columns)
+        self.order = None if self.order is None else min(self.order, columns)
         if self.question == OWN:
             self.recipes = tuple(dict.fromkeys(r.replace(**self._asked(r)) for r in self.recipes))
             return
+        self.order, self.alpha = self.order or min(2, columns), self.alpha or 0.0
         if self._pulls and not self.alpha:
             self.alpha = PULL
         self.recipes = recipes_of(
@@ -86,7 +88,7 @@ class RaceSettings:
         wanted: dict[str, Any] = {"order": self.order} if isinstance(recipe.params.get("order"), int) else {}
         if self._chosen or isinstance(recipe.params.get("alpha"), float):
             wanted["alpha"] = self.alpha
-        return {name: value for name, value in wanted.items() if name in recipe.params}
+        return {name: value for name, value in wanted.items() if name in recipe.params and value is not None}
 
     def cut(self, cuts: Mapping[str, Any]) -> None:
         """Give all racers these cuts."""
@@ -98,8 +100,8 @@ class RaceSettings:
         self.question, self.recipes = OWN, recipes
         for name in ("order", "alpha"):
             values = {value for recipe in recipes if isinstance(value := recipe.params.get(name), int | float)}
-            if len(values) == 1:
-                setattr(self, name, values.pop())
+            if values:
+                setattr(self, name, values.pop() if len(values) == 1 else None)
 
     def reseed(self, seed: int) -> None:
         """Give all racers this seed."""

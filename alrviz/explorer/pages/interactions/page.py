@@ -10,6 +10,7 @@ import panel as pn
 
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.estimators.model_file import load_model
+from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.server.tables import UploadClaim, safe_name
 from alrviz.explorer.session.incoming_file import IncomingFile
@@ -161,6 +162,7 @@ class InteractionsPage(StudyPage):
     viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
+    _raced: tuple[Recipe, ...] | None = None  # the racers that were set when they were looked at last
     _arrival: IncomingFile | None = None
     # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.
     _shown_room: UploadClaim | None = None
@@ -180,6 +182,22 @@ class InteractionsPage(StudyPage):
             pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
         )  # fmt: skip
         self.below.insert(self.below.objects.index(self.card) + 1, self.file)
+
+    def ask(self) -> None:
+        """Learn of what is set: of racers set since it was looked at last, by "Use this" or by hand, the first whose
+        cells refits share. A model that a link asks for comes before the racers in it.
+        """
+        session = self.session
+        if self.front:
+            before, self._raced = self._raced, session.recipes if session.question == OWN else ()
+            given = before is None and self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes
+            found = InteractionsSpec.usable(self._raced)
+            if found and self._raced != before and not given:
+                found = (found[0].replace(seed=self.spec.recipe.seed),)
+                if found != self.spec.recipes:
+                    self.change(replace(self.spec, recipes=found))
+                    return
+        super().ask()
 
     def _begin(self) -> IncomingFile:
         self._arrival = IncomingFile(

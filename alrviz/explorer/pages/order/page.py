@@ -197,9 +197,11 @@ class OrderPage(StudyPage):
         return "" if verdict is None or not verdict.order else f"n = {verdict.order}"
 
     def best(self) -> str | None:
-        """The verdict's order, or the lowest there is."""
+        """What is offered to be used: AutoClassifier, or the verdict's order."""
         study, verdict = self.study_view.study, self.study_view.verdict
-        chosen = None if study is None or verdict is None else study.recipe()
+        if study is None or verdict is None:
+            return None
+        chosen = study.recipe() if verdict.automatic is None else AUTOMATIC
         return None if chosen is None else str(study.names[study.recipes.index(chosen)])
 
     def racers(self) -> tuple[Recipe, ...]:
