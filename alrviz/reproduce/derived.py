@@ -8,7 +8,6 @@ from alrviz.reproduce.growth import exponent
 from alrviz.reproduce.judge import NOT_RUN, UNDECIDED
 from alrviz.reproduce.limits import limit_lines
 from alrviz.reproduce.racers import PULLED, STRENGTHS, pulled
-from alrviz.reproduce.races import to_goals
 
 EARLY = 0.02  # share of the rows after which a curve is looked at early
 COSTS = {"error": "0-1 loss", "rmse2": "squared RMSE"}
@@ -50,9 +49,14 @@ def _curves(figures: pd.DataFrame):  # type: ignore[no-untyped-def]
     return told.assign(theta=theta.fillna("two-pass")).groupby(["set", "theta", "method"], sort=False)
 
 
+def _goals(figures: pd.DataFrame) -> pd.DataFrame:
+    """The rows that tell iterations to a goal; none of fits whose curves are lost."""
+    return figures[figures["to_goal"].notna()] if "to_goal" in figures else pd.DataFrame()
+
+
 def with_gains(figures: pd.DataFrame) -> pd.DataFrame:
-    """Return `to_goals`, and a method more for each order: "alr2 over lr2", whose to_goal is that share of lr's."""
-    goals = to_goals(figures)
+    """Return what races come to, and a method more an order: "alr2 over lr2", whose to_goal is that share of lr's."""
+    goals = _goals(figures)
     if not len(goals):
         return goals
     wide = goals.pivot_table(index="set", columns="method", values="to_goal", sort=False)
@@ -117,7 +121,7 @@ def zipf_lines(figures: pd.DataFrame) -> pd.DataFrame:
 
     Where one of them did not come to the goal on every table, what it had spent is no gain: undecided.
     """
-    goals = to_goals(figures)
+    goals = _goals(figures)
     if not len(goals):
         return pd.DataFrame(columns=list(COLUMNS))
     gains, counts = {}, {}

@@ -1,9 +1,9 @@
 """How fast fits converge: the negative log-likelihood after every iteration, on all rows, alpha 0.
 
 A row is a point of a curve: set, method, seen (the iteration), nll (per row, less log C as the papers plot it), and, in
-the last point of each, iterations, ended. `to_goals` adds what is compared: to_goal, iterations until NLL is within
-0.1 % of the lowest that any method of the set reached (1e-4 a row where some method fits every row); whoever did not
-come there counts with what it had spent.
+the last point of each, iterations, ended. Where a set's methods have ended a row each says what is compared: to_goal,
+iterations until NLL is within 0.1 % of the lowest that any method of the set reached (1e-4 a row where some method fits
+every row); whoever did not come there counts with what it had spent.
 """
 
 import json
@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.runs.run import Run
@@ -54,7 +53,7 @@ def fitted_as_printed(orders: Sequence[int], *, cg: bool = False, kinds: Sequenc
 
 
 def race_rows(races: Sequence[Races], settings: Settings) -> Progress:
-    """Yield (what was done, its points) a set and racer."""
+    """Yield (what was done, its points) a set and racer, then (..., iterations to the goals) of the set."""
     for one in races:
         table = one.table
         if table.missing(settings.folder):
@@ -67,7 +66,11 @@ def race_rows(races: Sequence[Races], settings: Settings) -> Progress:
             about = {"set": table.name, "method": name}
             key = ["race", limited.to_json(), POINTS, about]
             steps.append(Step(f"{table.name}: {name}", key, partial(raced, about), (dataset, limited), dataset.hash))
-        yield from kept_rows("races", steps, settings)
+        curves: list[Row] = []
+        for said, rows in kept_rows("races", steps, settings):
+            curves.append(rows[-1])
+            yield said, [{name: cell for name, cell in row.items() if name != "curve"} for row in rows]
+        yield f"{table.name}: iterations to the goal", to_goals(curves)
 
 
 def raced(about: Mapping[str, str], dataset: "Dataset", recipe: Recipe) -> list[Row]:
@@ -124,22 +127,23 @@ def scaled(table: MadeTable) -> list[Row]:
     return rows
 
 
-def to_goals(figures: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a set and method: set, method, to_goal, reached, iterations, last."""
-    if not len(figures) or "curve" not in figures:
-        return pd.DataFrame()
-    ends = figures[figures["curve"].map(lambda curve: isinstance(curve, list))]
+def to_goals(curves: Sequence[Row]) -> list[Row]:
+    """Return a row a method of one set: set, method, to_goal, reached, last; the goal is that of the method's order.
+
+    curves: the last rows of `raced`.
+    """
+    best: dict[str, float] = {}
+    for row in curves:
+        order = _order(row["method"])
+        best[order] = min(best.get(order, np.inf), row["curve"][-1])
     lines = []
-    for name, of_set in ends.groupby("set", sort=False):
-        for _, same in of_set.groupby(of_set["method"].map(_order), sort=False):
-            best = min(curve[-1] for curve in same["curve"])
-            goal = ABSOLUTE if best < ABSOLUTE else best * (1 + RELATIVE)
-            for row in same.to_dict("records"):
-                met = np.flatnonzero(np.array(row["curve"]) <= goal)
-                spent = float(met[0]) if len(met) else float(row["iterations"])
-                about = {"set": name, "method": row["method"], "reached": bool(len(met)), "last": row["curve"][-1]}
-                lines.append(about | {"to_goal": max(1.0, spent), "iterations": row["iterations"]})
-    return pd.DataFrame(lines)
+    for row in curves:
+        lowest = best[_order(row["method"])]
+        met = np.flatnonzero(np.array(row["curve"]) <= (ABSOLUTE if lowest < ABSOLUTE else lowest * (1 + RELATIVE)))
+        spent = float(met[0]) if len(met) else float(row["iterations"])
+        about = {"set": row["set"], "method": row["method"], "reached": bool(len(met)), "last": row["curve"][-1]}
+        lines.append(about | {"to_goal": max(1.0, spent)})
+    return lines
 
 
 def _order(method: str) -> str:

@@ -355,8 +355,10 @@ _NOT_RUN = """## What else was not run
   69, 13,000 s. Figure 7 (satellite): 92 fits, 1,800 s if a penalty saves no iteration; its panels of bias and variance
   are of the same fits. Alpha chosen by cross-validation of the training rows, beside figures 6 to 8, whose alpha is
   best on the rows that are predicted: those fits again for every fold.
-- [ELR] missing values with another structure than naive Bayes: summing out a missing column is written for naive Bayes
-  alone; TAN makes a missing value a level."""
+- [ELR] missing values with another structure than naive Bayes: TAN makes a missing value a level. To leave it out, the
+  levels of a missing parent have to be summed over along the tree in every pass of a fit and in every prediction, files
+  and SQL of a model among them, and the tables that a fit begins with counted of the rows that have their columns.
+  With naive Bayes a missing column drops out; the rest is not written."""
 
 _WORDS = """**The methods:** *LR* of order n is logistic regression with a weight for each combination of levels of n
 columns and each class (numbers are cut into intervals first). *ALR* multiplies each weight by the logarithm of that

@@ -7,6 +7,7 @@ from alrviz.reproduce.curves import Curves, curve_rows, share_rows, stepwise
 from alrviz.reproduce.elr_trace import elr_rows, extremes
 from alrviz.reproduce.items import ITEMS
 from alrviz.reproduce.racers import PULLED, RACERS, STRENGTHS, pulled
+from alrviz.reproduce.races import to_goals
 from alrviz.reproduce.settings import Settings
 from alrviz.reproduce.tables import demo
 from tests.reproduce.folders import ABSENT, RING, filled
@@ -87,9 +88,10 @@ def test_gains_are_told_apart_by_order():
         for n in (1, 2, 3)
         for family, power in (("lr", 0), ("alr", 1))
     ]
-    found = derived.with_gains(pd.DataFrame(rows)).set_index("method")["to_goal"]
+    figures = pd.DataFrame(to_goals(rows))
+    found = derived.with_gains(figures).set_index("method")["to_goal"]
     gains = found[[f"alr{n} over lr{n}" for n in (1, 2, 3)]]
     assert gains.round(2).tolist() == [1.0, 0.5, 0.33]
-    table = ITEMS["alr-f20"].table(pd.DataFrame(rows))
+    table = ITEMS["alr-f20"].table(figures)
     assert table["ours"].str.startswith("1/0/0").all()
     assert table["verdict"].tolist() == ["undecided"] * 2, "of one set nothing is told"

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from alrviz import Recipe, load_demo
-from alrviz.reproduce.derived import race_points, zipf_lines
+from alrviz.reproduce.derived import race_points, with_gains, zipf_lines
 from alrviz.reproduce.races import Races, fitted_as_printed, race_rows, raced, scaled_rows, to_goals
 from alrviz.reproduce.settings import Settings
 from alrviz.reproduce.tables import demo, planted
@@ -19,32 +19,33 @@ def test_a_fit_gives_points_and_in_the_last_its_whole_curve():
     assert "curve" not in rows[0]
 
 
-def ends(**curves):
-    return pd.DataFrame(
-        [
-            {"set": "one", "method": name, "seen": 3, "nll": 0.0, "iterations": len(curve) - 1, "curve": curve}
-            for name, curve in curves.items()
-        ]
-    )
+def goals(name="one", **curves):
+    of = [{"set": name, "method": m, "iterations": len(curve) - 1, "curve": curve} for m, curve in curves.items()]
+    return pd.DataFrame(to_goals(of))
 
 
 def test_a_goal_is_within_a_thousandth_of_the_lowest_of_the_same_order():
-    found = to_goals(ends(lr1=[2.0, 1.5, 1.0009, 1.0], alr1=[2.0, 1.0005, 1.0005], lr2=[2.0, 0.5], alr2=[2.0, 0.9]))
+    found = goals(lr1=[2.0, 1.5, 1.0009, 1.0], alr1=[2.0, 1.0005, 1.0005], lr2=[2.0, 0.5], alr2=[2.0, 0.9])
     by_method = found.set_index("method")
     assert by_method["to_goal"].to_dict() == {"lr1": 2.0, "alr1": 1.0, "lr2": 1.0, "alr2": 1.0}
     assert by_method["reached"].to_dict() == {"lr1": True, "alr1": True, "lr2": True, "alr2": False}
-    to_zero = to_goals(ends(lr1=[1.0, 1e-3, 9e-5, 1e-9], alr1=[1.0, 5e-5]))
-    assert to_zero["to_goal"].tolist() == [2.0, 1.0]
-    assert not len(to_goals(pd.DataFrame()))
+    assert goals(lr1=[1.0, 1e-3, 9e-5, 1e-9], alr1=[1.0, 5e-5])["to_goal"].tolist() == [2.0, 1.0]
+    assert to_goals([]) == []
 
 
 def test_races_are_kept_and_drawn(tmp_path):
     settings = Settings(tmp_path, keep=tmp_path / "home")
     races = (Races(demo("monks-1"), fitted_as_printed((1,), kinds=("alrj", "from anje")), most=5),)
     told = list(race_rows(races, settings))
-    assert [said for said, _ in told] == [f"monks-1: {name}" for name in ("lr1", "alr1", "alrj1", "alr1 from anje")]
-    figures = pd.DataFrame([row for _, rows in told for row in rows])
+    racers = ["lr1", "alr1", "alrj1", "alr1 from anje"]
+    *fits, (last, ends) = told
+    assert [said for said, _ in fits] == [f"monks-1: {name}" for name in racers]
+    assert (last, [row["method"] for row in ends]) == ("monks-1: iterations to the goal", racers)
+    rows = [row for _, rows in told for row in rows]
+    assert not any(isinstance(cell, list) for row in rows for cell in row.values()), "a table holds all that is told"
+    figures = pd.DataFrame(rows)
     assert figures["iterations"].max() <= 5
+    assert with_gains(figures)["method"].tolist() == [*racers, "alr1 over lr1"]
     points = race_points(figures)
     assert set(points) == {"panel", "method", "x", "y", "x_name", "y_name"}
     assert points["x"].min() == 1
@@ -57,7 +58,7 @@ def zipf(ended):
     for order in (1, 2, 3):
         for seed in range(2):
             racers = {f"lr{order}": [1.0] * (8 * order) + [0.5], f"alr{order}": [1.0] * 2 + [ended[order - 1]]}
-            parts.append(ends(**racers).assign(set=f"skewed n={order}, 10 rows ({seed})"))
+            parts.append(goals(f"skewed n={order}, 10 rows ({seed})", **racers))
     return pd.concat(parts, ignore_index=True)
 
 
