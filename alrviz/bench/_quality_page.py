@@ -335,6 +335,8 @@ is not told apart from the best.
   else is ranked: the next table compares one with one.
 - The lowest mean error is that of {best["error"]}, the largest area under the curve that of {best["AUC"]}, the lowest
   Brier score that of {best["Brier"]}, the lowest calibration error (ECE) that of {best["ECE"]}.
+- Penalties that folds choose lose 0.002 to 0.012 nats against the best of a grid that has seen the rows that judge, and
+  take 5 to 13 times one fit: [measured on eight small sets](defaults.md#alphas-that-are-chosen).
 {weak(listed(means))}
 
 ## AutoClassifier beside each rival

@@ -7,26 +7,36 @@ figure is the geometric mean over the sets of
     max(log loss, 0.01) / max(lowest log loss of the family on the set, 0.01)
 
 so that every set counts alike, and one where nothing is left to learn does not decide.
+
+--chosen: what alphas that are chosen on the training rows (`AutoClassifier`, of one order and its own cuts) lose on the
+others, beside the best of a grid there, and their processor seconds beside one fit at the alphas chosen, by one thread.
 """
 
 import argparse
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import comb
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from alrviz.bench._sets import load_set
 from alrviz.bench._tools import Row, show
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, UnseenLevelWarning
+from alrviz.estimators.auto import AutoClassifier
 from alrviz.fitting.families import choices
+from alrviz.fitting.folds import split_folds
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
+from alrviz.fitting.warm import warm
 from alrviz.models.linear import log_softmax
 
 SETS = (
@@ -38,6 +48,12 @@ WORK = 2_000_000
 # Small sets are halved once more: their figures scatter most.
 TWICE_BELOW = 1100
 LEAST_LOSS = 0.01
+# Of --chosen: small sets, the last four of which no way to choose has seen; the grid has the bounds of what is chosen.
+SMALL_SETS = (
+    "german", "car", "tic-tac-toe", "pima", "breast-cancer-wisconsin", "led", "volcanoes", "haberman",
+)  # fmt: skip
+DECADES = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e5)
+FOLDS = 5
 SETTING = ["family", "alpha", "penalty", "center", "start"]
 
 
@@ -124,6 +140,34 @@ def measure(dataset: Dataset, recipes: list[Recipe], rows: int) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
+def chosen(dataset: Dataset, order: int, alphas: Sequence[float]) -> Iterator[Row]:
+    """Yield a row a fold of what alphas that were chosen lose, and of the least that any of the grid loses."""
+    for fold, rows in enumerate(split_folds(dataset.y, FOLDS, 0)):
+        model, loss, searched = tried(dataset, *rows, order=order)
+        own: dict[str, Any] = {"order": order, "discretize": model.encoder_.discretize}
+        once = tried(dataset, *rows, **own, alpha=model.alpha_)[2]
+        grid_losses = {each: tried(dataset, *rows, **own, alpha=each)[1] for each in product(alphas, repeat=order)}
+        best = min(grid_losses, key=lambda each: grid_losses[each])
+        yield {
+            "set": dataset.name, "fold": fold, **own, "alpha": model.alpha_, "log_loss": loss, "best": best,
+            "best_log_loss": grid_losses[best], "search_seconds": searched, "fit_seconds": once,
+        }  # fmt: skip
+
+
+def tried(
+    dataset: Dataset, train: NDArray[np.intp], held: NDArray[np.intp], **given: Any
+) -> tuple[AutoClassifier, float, float]:
+    """Return a model of some rows, its log loss on the others, and the processor seconds of the fit."""
+    begin = time.process_time()
+    model = AutoClassifier(n_jobs=1, **given).fit(dataset.X.iloc[train], dataset.y[train])
+    spent = time.process_time() - begin
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        p = model.predict_proba(dataset.X.iloc[held])
+    of_class = p[np.arange(len(held)), np.searchsorted(model.classes_, dataset.y[held])]
+    return model, -float(np.log(of_class).mean()), spent
+
+
 def ranked(found: pd.DataFrame) -> pd.DataFrame:
     """Return one row per setting, the best of each family first: mean and worst ratio, mean rank, mean iterations.
 
@@ -151,34 +195,57 @@ def ranked(found: pd.DataFrame) -> pd.DataFrame:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add order, sets and size."""
     parser.add_argument("--order", type=int, default=2, help="order n (default: 2)")
-    parser.add_argument("--sets", nargs="+", default=list(SETS), metavar="SET", help="which sets (default: the ten)")
+    parser.add_argument("--sets", nargs="+", metavar="SET", help="which sets (default: the ten; with --chosen eight)")
     parser.add_argument("--rows", type=int, default=5000, help="most training rows of a set (default: 5000)")
     parser.add_argument("--max-iter", type=int, default=200, help="most iterations of a fit (default: 200)")
-    parser.add_argument("--alphas", nargs="+", type=float, default=ALPHAS, help="which alphas are compared")
+    parser.add_argument("--alphas", nargs="+", type=float, help="which alphas are compared")
     parser.add_argument("--starts", action="store_true", help="compare starts at the default setting instead")
+    parser.add_argument("--chosen", action="store_true", help="compare alphas that are chosen with a grid instead")
 
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print the ranked settings, then the log loss per set of the best of each family; yield a row a fit."""
     if options.data is None:
         raise AlrvizError("the ten sets are read from a folder; expected --data DIR")
+    if options.chosen:
+        yield from run_chosen(options)
+        return
     recipes = [
         recipe
         for family in ("lr", "alr")
         for recipe in (
             starts(family, options.order, options.max_iter)
             if options.starts
-            else grid(family, options.order, options.max_iter, options.alphas)
+            else grid(family, options.order, options.max_iter, options.alphas or ALPHAS)
         )
     ]
     frames = []
-    for name in options.sets:
+    for name in options.sets or SETS:
         begin = time.perf_counter()
         frames.append(measure(load_set(options.data, name), recipes, options.rows))
         print(f"{name}: {len(frames[-1])} fits, {time.perf_counter() - begin:.0f} s", flush=True)
         yield from frames[-1].to_dict("records")
     found = pd.concat(frames, ignore_index=True)
     report(found)
+
+
+def run_chosen(options: argparse.Namespace) -> Iterator[Row]:
+    """Print a line a set of what chosen alphas lose beside the best; yield a row a fold."""
+    warm(wide=False)
+    lines = []
+    for name in options.sets or SMALL_SETS:
+        rows = list(chosen(load_set(options.data, name), options.order, options.alphas or DECADES))
+        yield from rows
+        loss, best, searched, once = pd.DataFrame(rows)[
+            ["log_loss", "best_log_loss", "search_seconds", "fit_seconds"]
+        ].mean()
+        regrets = [row["log_loss"] - row["best_log_loss"] for row in rows]
+        regret = (loss - best, min(regrets), max(regrets))
+        lines.append((name, f"{loss:.4f}", f"{best:.4f}", *(f"{each:+.4f}" for each in regret), f"{searched:.2f} s",
+                      f"{once:.2f} s", f"{searched / once:.1f}"))  # fmt: skip
+        print(f"{name}: {regret[0]:+.4f} in the mean of {len(rows)} folds", flush=True)
+    print()
+    show(lines, header=("set", "chosen", "best", "regret", "least", "most", "search and fit", "one fit", "times"))
 
 
 def report(found: pd.DataFrame) -> None:

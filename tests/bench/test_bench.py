@@ -90,6 +90,22 @@ def test_defaults_ranks_settings_and_writes_rows(tmp_path, capsys):
     assert "mean ratio" in capsys.readouterr().out
 
 
+def test_chosen_alphas_stand_beside_the_best_of_a_grid(tmp_path, capsys):
+    frame = load_demo("led", 150).frame
+    frame.rename(columns={frame.columns[-1]: "class"}).to_csv(tmp_path / "car.csv", index=False)
+    out = tmp_path / "rows.csv"
+    of = ["--chosen", "--order", "1", "--sets", "car", "--alphas", "0.001", "0.3", "1000", "--csv", str(out)]
+    assert bench.main(["defaults", "--data", str(tmp_path), *of]) == 0
+    rows = pd.read_csv(out, comment="#")
+    assert list(rows.fold) == [0, 1, 2, 3, 4]
+    assert (rows.best == "(0.3,)").all()  # too weak and too strong a penalty lose more
+    assert (rows.log_loss < rows.best_log_loss + 0.1).all()
+    assert (rows.search_seconds > rows.fit_seconds).all()
+    regrets = rows.log_loss - rows.best_log_loss
+    (line,) = (line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("car  "))
+    assert line[3:6] == [f"{each:+.4f}" for each in (regrets.mean(), regrets.min(), regrets.max())]
+
+
 def test_a_setting_ranks_by_the_geometric_mean_of_its_ratios():
     rows = [
         {"family": "lr", "alpha": alpha, "penalty": "phi", "center": 0, "start": "zero", "set": name, "log_loss": loss,
