@@ -65,6 +65,16 @@ def test_what_the_findings_compare_stands_in_the_tables_that_they_link():
         assert line.expect == "less" or ours.endswith(f"; within a twentieth on {own.near}"), line
 
 
+def test_records_that_findings_call_printed_are_those_of_the_tables():
+    told = 0
+    for finding in FINDINGS:
+        for record in re.findall(r"printed (\d+/\d+/\d+)", finding.says):
+            papers = {paper for line in finding.lines for paper in published(line.item)["paper"]}
+            assert any(paper.startswith(f"{record}, p ") for paper in papers), record
+            told += 1
+    assert told
+
+
 def pattern(node: ast.expr) -> str:
     """The pattern of a string of the code, with a few words in each of its places; "" of a node that is none."""
     if isinstance(node, ast.JoinedStr):
