@@ -34,6 +34,7 @@ BROWSER_ARGS = [
     "--disable-quic",
 ]
 BROWSERS = "tests/browser"
+NICE = 5  # of workers without a browser
 READY = 120.0  # seconds until a server answers; panel's own import is most of it
 
 # No deadline and no complaint about slow first examples: they compile kernels. In CI the examples are always the same.
@@ -45,7 +46,10 @@ settings.load_profile("alrviz")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give a file to one worker, and all browsers to one: two at a time would only wait for each other."""
+    """Give a file to one worker, and all browsers to one: two at a time would only wait for each other.
+
+    Browsers begin first and the other workers leave them the machine: nothing takes longer than they do in turn.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
@@ -53,6 +57,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return BROWSERS if nodeid.startswith(BROWSERS) else super()._split_scope(nodeid)
 
     return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(BROWSERS))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.startswith(BROWSERS) and os.nice(0) < NICE:
+        os.nice(NICE)
 
 
 @pytest.fixture(autouse=True, scope="session")

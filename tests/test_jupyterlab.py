@@ -192,8 +192,8 @@ def _run_whole(page: Any, name: str) -> list[int]:
     return counts
 
 
-# One run of order is the beginning of the next test.
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "order")) for n in ENDS])
+@pytest.mark.slow(reason="every notebook; a run of order begins the next test, one of a race the last")
+@pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("turn", range(RUNS))
 def test_all_cells_at_once_leave_the_view_complete(
     lab: Lab, opened: Callable[[str], Any], name: str, turn: int

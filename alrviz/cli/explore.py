@@ -96,8 +96,8 @@ def explore(options: argparse.Namespace) -> int:
         os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
     page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
     failures: list[Exception] = []
+    server = _serve(_watched(page, failures), options)  # what cannot be served is said at once
     preload()
-    server = _serve(_watched(page, failures), options)
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     token = "" if options.token == "none" else options.token or secrets.token_hex(24)
     protect(server._tornado, token)

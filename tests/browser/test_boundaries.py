@@ -134,6 +134,7 @@ def test_points_are_moved_removed_and_kept(explorer: Explorer):
     explorer.wait(lambda: explorer.asked().get("points"), "the points in the address")
 
 
+@pytest.mark.slow(reason="a quarter of a minute of drawing; points that are moved have a test of their own")
 def test_what_is_drawn_on_stays_where_it_is(explorer: Explorer):
     """No button slides under the pointer, no tooltip covers the map, and a drag that misses a point moves nothing."""
     explorer.open("?page=boundaries&data=four-gaussians&rows=200")
@@ -218,6 +219,7 @@ def test_axes_of_words_are_drawn_as_words(explorer: Explorer):
     explorer.wait(lambda: explorer.js("probe.maps()[0].levels.length") == 1, "an axis of numbers")
 
 
+@pytest.mark.slow(reason="links are tested for each page without a browser")
 def test_the_link_of_a_map_opens_it(new_explorer: Callable[..., Explorer]):
     explorer = new_explorer().open("?page=boundaries&tab=any&data=mixed-types&rows=300&peer=svm-rbf&others=near")
     explorer.wait_says("of held-out rows right")
@@ -228,6 +230,7 @@ def test_the_link_of_a_map_opens_it(new_explorer: Callable[..., Explorer]):
     again.wait(lambda: len(again.js("probe.maps()[0]?.levels ?? []")) == 1, "the same axes")
 
 
+@pytest.mark.slow(reason="the film looks at the same pictures")
 def test_all_pictures_of_dlr_are_seen_at_once(explorer: Explorer):
     """Two maps, two density ratios, bandwidths and losses, and the film's slider, in a window of 1280x720."""
     explorer.open("?page=boundaries")

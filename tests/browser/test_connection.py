@@ -127,6 +127,7 @@ def test_a_page_comes_back_to_its_own_session_with_what_is_in_no_link(lost, serv
         assert "page" not in explorer.asked(), "a press while it was lost was taken later"
 
 
+@pytest.mark.slow(reason="a page that comes back after its server's restart has a test")
 def test_a_page_whose_session_has_expired_is_loaded_again_and_finds_its_race(lost, server):
     explorer = lost(server).open("?" + LONG)
     asked = explorer.race()

@@ -70,7 +70,7 @@ def test_every_press_saves_also_after_another_measure_and_twice_the_same(explore
         assert not explorer.js(CUT_IN_ANOTHER_FONT, svg), "words that a machine without the page's font cuts off"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow(reason="the same words"))])
 def test_canvases_say_what_they_show(new_explorer: Any, scheme: str):
     explorer = new_explorer(color_scheme=scheme)
     explorer.open("")

@@ -68,6 +68,7 @@ def press_stop(explorer: Explorer, press: str) -> Stop:
     return Stop(state, answer["ms"], answer["beat"])
 
 
+@pytest.mark.slow(reason="the race below is stopped too; this one measures how soon")
 def test_stop_while_fitting(explorer: Explorer):
     moments = random.Random(1)
     explorer.open(f"?data=digits&{LONG}")
