@@ -145,7 +145,10 @@ def front(found: Sequence[Reproduced], folder: Path, note: str = "") -> str:
     told[Group.FALLS] += _also_differ(found, folder.name)
     tests = sum(one.raw is not None for one in figures.values())
     lines = ["# The papers' tables, figures and claims, reproduced", ""] + ([note, ""] if note else [])
+    pages = [paper for paper in _SOURCES if any(page_of(one.item.name) == paper for one in found)]
+    links = "; ".join(f"[{_SOURCES[paper]}]({folder.name}/{paper}.md)" for paper in pages)
     lines += [
+        *([f"**A page each:** {links}.", ""] if pages else []),
         _WORDS,
         "",
         *_what_was_run(_sets_kept(folder), sample),

@@ -71,6 +71,8 @@ def test_every_item_has_a_line_a_section_a_picture_and_its_table(tmp_path):
     assert "| Claims on data that anyone can repeat | 1 | 0 | 1 | 0 | 0 | 0 |" in items
     assert "| [c6](claims.md#c6) | bias falls and variance rises with n | 1 | not explained |" in items
     assert "differs from its paper**: [1, with the reason told" in front
+    assert "(page/dlr.md); [Claims on data that anyone can repeat](page/claims.md).\n" in front
+    assert "(page/alr.md)" not in front, "a page that is not written"
     assert "![Claim 6: bias falls and variance rises with n](../images/page/c6.svg)" in claims
     assert "| all sets | error, a\\|b |  | 2/0/1 | 3 | differs | not explained |" in claims
     assert "| not in the paper |" in claims
