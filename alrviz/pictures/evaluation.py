@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.models import AllLabels, HoverTool
+from bokeh.models import AllLabels, CustomJS, HoverTool
 from bokeh.models.annotations import Legend, LegendItem
 
 from alrviz.pictures.columns import class_colours
@@ -77,15 +77,25 @@ def confusion(found: Evaluation, shares: str | None = None, most: int = CLASSES,
     )  # fmt: skip
 
 
+# Numbers fill their cells and touch no others, in a window as narrow as a phone's too.
+_FIT = """
+const longest = Math.max(1, ...cells.data.words.map((word) => word.length))
+const size = Math.min(15, (figure.inner_width / classes - 4) / (0.58 * longest))
+numbers.glyph.text_font_size = {value: `${Math.max(7, size).toFixed(1)}px`}
+"""
+
+
 def _draw_confusion(plot: Plot, names: Sequence[str]) -> None:
     fig, cells = plot.figure, plot["cells"]
     fig.xgrid.visible = fig.ygrid.visible = False
     boxes = fig.quad("left", "right", "bottom", "top", source=cells, fill_color="colour", line_color=None)
-    size = "15px" if len(names) <= 6 else "12px"
-    fig.text(
-        "x", "y", text="words", source=cells, text_color="ink", text_font=FONT, text_font_size=size,
+    numbers = fig.text(
+        "x", "y", text="words", source=cells, text_color="ink", text_font=FONT, text_font_size="12px",
         text_align="center", text_baseline="middle",
     )  # fmt: skip
+    fit = CustomJS(args={"figure": fig, "cells": cells, "numbers": numbers, "classes": len(names)}, code=_FIT)
+    fig.js_on_change("inner_width", fit)
+    cells.js_on_change("data", fit)
     level_axis(fig.xaxis[0], names)
     level_axis(fig.yaxis[0], names[::-1], tilts=False)
     fig.yaxis[0].major_label_policy = AllLabels()  # a line of each class has room for it

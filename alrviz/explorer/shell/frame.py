@@ -156,7 +156,7 @@ class Frame:
             [
                 Button("class", "Class: students answer by phone", "groups"),
                 Button("copy", "Copy a link to what you see", "link", code=tell),
-                Button("code", "QR code of the link to what you see", "qr_code_2"),
+                Button("code", "QR code of the link to what you see", "qr_code_2", mark="alrviz-seldom"),
                 Button("lesson", "Make a lesson from here", "post_add", mark="alrviz-seldom"),
                 Button(
                     "present",

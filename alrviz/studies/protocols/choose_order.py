@@ -357,7 +357,7 @@ def _automatic_words(study: OrderStudy) -> tuple[str, bool]:
     what = f"AutoClassifier takes {name} (in {times} of {len(folds)} folds)"
     loss, by = loss_text(folds.log_loss.mean()), f"by {loss_text(abs(gap))} ± {loss_text(error)}"
     if abs(gap) <= error:
-        return f"; {what}: {loss}, level with the best of them", False
+        return f"; {what}: {loss}, within a standard error of the best of them", False
     return f"; {what}: {loss}, {'lower' if gap > 0 else 'higher'} than the best of them {by}", bool(gap > 0)
 
 

@@ -15,6 +15,7 @@ import panel_material_ui as pmui
 import param
 
 from alrviz.pictures import interactions as drawn
+from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still_svg import still_svg
 from alrviz.studies.core.export import made_from, study_about, to_csv
@@ -333,7 +334,7 @@ class InteractionsView(StudyView, RowSettings):
         pure, quantity = found.pure, self.quantity
         members, cells = pure.space.members[t], pure.cells_of(t)
         words = ({name: text for text, name in QUANTITIES.items()} | {"pure": "pure effect"})[quantity]
-        labels = [str(label) for label in found.classes.tolist()]
+        labels = [short(str(label)) for label in found.classes.tolist()]
         value = found.quantity(t, quantity, of, against)
         about = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
         about = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else about

@@ -15,6 +15,7 @@ import param
 from bokeh.events import Tap
 
 from alrviz.pictures import interactions as drawn
+from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Plot
 from alrviz.studies.core.export import to_csv
 from alrviz.studies.effects.interactions import Interactions
@@ -172,7 +173,7 @@ class RowPart:
         bars = drawn.signed_bars(
             labels, other, np.nan, np.nan, ["were the row's level this; press it"] * len(other), 0.85
         )
-        along = f"P({said.of}) were {name} another"
+        along = f"P({short(str(said.of))}) were {short(name, 20)} another"
         self.levels.show(drawn.bar_picture(bars, along, dark=host.dark, percent=True), of=(found, row, tried))
         return said
 
@@ -198,7 +199,7 @@ def _sum(said: RowExplanation, dark: bool) -> Any:
     tips.append("what all of them add up to")
     bars = drawn.signed_bars(names, values, np.nan, np.nan, tips, [0.85] * (len(values) - 1) + [0.45])
     bars["start"] = start
-    return drawn.bar_picture(bars, f"log-odds of {said.of} against {said.against}", dark=dark)
+    return drawn.bar_picture(bars, f"log-odds of {short(str(said.of))} against {short(str(said.against))}", dark=dark)
 
 
 class RowView(NotebookViewer, RowSettings):

@@ -38,7 +38,7 @@ class RaceMenus:
         self.data = select("Data", {}, 148)
         self.whole = rows_menu(session)
         self.order = order_buttons()
-        self.alpha = select("alpha", {f"{a:g}": a for a in ALPHAS}, 92, description=explain("alpha"))
+        self.alpha = select("alpha", {f"{a:g}": a for a in ALPHAS}, 96, description=explain("alpha"))
         for name in ("question", "data", "order", "alpha"):
             getattr(self, name).param.watch(lambda event, name=name: self._tell(name, event.new), "value")
         try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
