@@ -222,6 +222,15 @@ def test_a_lesson_from_end_to_end(id, registry):
         elif step.ask is not None:
             unmet.append(step.ask)
         visit.close()
+    visit.panel._handle_msg({"go": 1})
+    summary, many = visit.panel.shown["text"], len(visit.lesson.questions)
+    assert (visit.panel.shown["on"], visit.panel.place) == ("All lessons", "")
+    assert summary.count("<li>") == summary.count("It was <b>") + summary.count("What happened: <b>") == many
+    visit.panel._handle_msg({"go": -1})
+    assert visit.panel.shown["on"] == "Finish"
+    for _ in range(2):
+        visit.panel._handle_msg({"go": 1})
+    assert visit.panel.place == "?page=lessons"
     assert found.keys() == SAID[id].keys()
     for question, said in SAID[id].items():
         words = isinstance(said, str) or (isinstance(said, tuple) and isinstance(said[0], str))

@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,32 +25,40 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a visitor is. step: the last step seen, from 1; 0 before the first. said: answers by question."""
+    """Where a visitor is. step: the last step seen, from 1; 0 before the first. said: answers by question; was: what
+    happened, of those whose run was seen.
+    """
 
     step: int = 0
     said: Mapping[str, Said] = field(default_factory=dict)
+    was: Mapping[str, Said] = field(default_factory=dict)
 
 
 def progress_of(owner: str, lesson: Lesson) -> Progress:
     """Return how far a visitor is in a lesson."""
     kept = _read(owner).get(_key(lesson), {})
-    said = {}
-    for id, given in (kept.get("said") or {}).items():
+    step = kept.get("step", 0)
+    answers = (_answers(lesson, kept.get(name) or {}) for name in ("said", "was"))
+    return Progress(min(step, len(lesson.steps)) if isinstance(step, int) else 0, *answers)
+
+
+def _answers(lesson: Lesson, kept: Mapping[str, Any]) -> dict[str, Said]:
+    found = {}
+    for id, given in kept.items():
         question = lesson.question(id)
         try:
             if question is not None:
-                said[id] = question.read(given)
+                found[id] = question.read(given)
         except ValueError:
             continue  # of another wording of the same version
-    step = kept.get("step", 0)
-    return Progress(min(step, len(lesson.steps)) if isinstance(step, int) else 0, said)
+    return found
 
 
 def keep_progress(owner: str, lesson: Lesson, progress: Progress) -> None:
     """Keep how far a visitor is; where nothing can be written, for as long as the page is open only."""
     with _lock:
         try:
-            every = _read(owner) | {_key(lesson): {"step": progress.step, "said": dict(progress.said)}}
+            every = _read(owner) | {_key(lesson): asdict(progress)}
             file = _file(owner)
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not file.exists():

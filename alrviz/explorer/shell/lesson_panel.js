@@ -92,7 +92,7 @@ export function render({ model }) {
     }
     back.disabled = !now.back;
     on.classList.toggle("later", Boolean(now.ask && !now.ask.words));  // the question comes first
-    on.textContent = now.last ? "Finish" : "Next";
+    on.textContent = now.on;
     if (differs("view")) window.alrvizView?.(now.view);
     before = structuredClone(now);
   };

@@ -59,6 +59,7 @@ class LessonPanel(JSComponent):
     ):
         self.session, self.lesson, self._result = session, lesson, result
         self._open_link, self._axes = open, axes
+        self._summing = False  # whether the summary is shown, after the last step
         self._drawn = False  # whether what was said stands on the page's picture
         self.progress = progress_of(session.owner, lesson)
         self._about: object = None  # what ran, whose answer is shown
@@ -81,6 +82,7 @@ class LessonPanel(JSComponent):
 
     def _arrive(self) -> None:
         """Show the step that the session is at."""
+        self._summing = False
         self.progress = replace(self.progress, step=max(self.progress.step, self.session.step))
         self._about, self.was, self._problem, self._drawn = None, None, "", False
         keep_progress(self.session.owner, self.lesson, self.progress)
@@ -88,12 +90,14 @@ class LessonPanel(JSComponent):
         self.session.wake()
 
     def go(self, by: int) -> None:
-        """Turn to another step; at the end the list of lessons is shown."""
-        to = self.session.step + by
+        """Turn to another step; after the last come what was said, beside what happened, and the list of lessons."""
+        to, many = self.session.step + by, len(self.lesson.steps)
         if to < 1:
             return
-        if to > len(self.lesson.steps):
-            self.place = "?page=lessons"
+        if self._summing or to > many:
+            self.place = "?page=lessons" if by > 0 and (self._summing or not self.lesson.questions) else ""
+            self._summing = by > 0 and bool(self.lesson.questions)
+            self.show()
         elif self.goes_on_at(to):
             self.session.step = to
         else:
@@ -152,12 +156,24 @@ class LessonPanel(JSComponent):
         if result is not None and question is not None:
             try:
                 self.was = answer(question, result)
+                met = {one.id: answer(one, result) for one in self._asked_before()} | {question.id: self.was}
+                self.progress = replace(self.progress, was={**self.progress.was, **met})
+                keep_progress(self.session.owner, self.lesson, self.progress)
             except AlrvizError as error:
                 self._problem = f"What is right cannot be computed here: {error}. Set the page as the step had it."
             except Exception:  # of a study that was stopped, a column of words
                 _log.exception("the answer of %s, %s", self.lesson.id, question.id)
                 self._problem = "What is right cannot be computed from what has run."
         self.show()
+
+    def _asked_before(self) -> list[Question]:
+        """The questions of the steps just before, which ask about this step's run."""
+        found, step = [], self.step
+        for before in reversed(self.lesson.steps[: self.session.step - 1]):
+            if before.link != step.link or before.run:
+                break
+            found += [] if before.ask is None else [before.ask]
+        return found
 
     def _draw_said(self, ended: bool) -> bool:
         """Draw what was said on what happened, when that is shown; returns whether the picture shows it."""
@@ -197,9 +213,28 @@ class LessonPanel(JSComponent):
             "told": told,
             "reveal": self._reveal(step) if done and not locked else None,
             "back": at > 1,
-            "last": at == count,
+            "on": "Finish" if at == count else "Next",
             "view": {"hide": list(step.hide), "locked": LOCKED if locked else ""},
         }
+        if self._summing:
+            self.shown = self.shown | {
+                "head": f"<h2>{safe(self.lesson.title)}</h2><p>What you said, and what happened</p>",
+                "text": self._summary(), "ask": None, "told": "", "reveal": None, "back": True, "on": "All lessons",
+            }  # fmt: skip
+
+    def _summary(self) -> str:
+        """Each question with what was said and what happened, as HTML."""
+        items = []
+        for question in self.lesson.questions:
+            said, was = self.said(question), self.progress.was.get(question.id)
+            if said is None:
+                told = "Not answered."
+            elif was is None:
+                told = f"You said: <b>{_words(question, said)}</b>."
+            else:
+                told = _verdict(question, said, was, question.right(said, was))
+            items.append(f"<li><p>{markdown_html(question.text, inline=True)}</p><p>{told}</p></li>")
+        return f"<ol>{''.join(items)}</ol>"
 
     def _asked(self, question: Question) -> dict[str, Any]:
         said = self.said(question)
