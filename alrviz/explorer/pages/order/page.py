@@ -170,7 +170,7 @@ class OrderPage(StudyPage):
     title, icon, group, slug = "Which order?", "stairs", "Evaluate", "order"
     spec_of, view_of, about = OrderSpec, OrderStudyView, ABOUT
     looks: ClassVar[Mapping[str, Any]] = {
-        "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"min(420px, {_ROOM} - {_BELOW}px)")
+        "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"clamp(240px, {_ROOM} - {_BELOW}px, 420px)")
     }
     judges = True
     use_hint = "race this model on the page Convergence"
