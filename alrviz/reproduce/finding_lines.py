@@ -28,7 +28,8 @@ class Figures:
 
     wins, draws, losses: sets on which the first is lower, equal to four decimals, higher; `sets` are all. p: Holm's,
     in words. ratio, median: of first over second, geometric mean and median; interval: `median_interval` of the ratios.
-    ours: as printed. verdict: the item's, "" without one. counts: of a table its lines by verdict. raw: p as a number,
+    ours: as the table has it; value, sd, printed: of a line with one number that number, its deviation over splits and
+    the paper's. verdict: the item's, "" without one. counts: of a table its lines by verdict. raw: p as a number,
     None without a test; alone: p before Holm's.
     near: sets on which the two are within a twentieth; near_left: of those the ones on which something is left of
     the training loss, at least NOTHING_LEFT of one of them, of `left` such. correlation: of rows and ratio, by rank.
@@ -40,6 +41,9 @@ class Figures:
     p: str = ""
     ratio: str = "nan"
     ours: str = ""
+    value: str = ""
+    sd: str = ""
+    printed: str = ""
     verdict: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     raw: float | None = None
@@ -108,10 +112,16 @@ class Lines:
         told = Figures(ours=str(first["ours"]), verdict=str(first["verdict"]), counts=counts)
         record = _RECORD.match(told.ours)
         if not record:
-            return told
+            return replace(told, value=_short(first["ours"]), sd=_short(first["sd"]), printed=str(first["paper"]))
         wins, draws, losses, ratio = *map(int, record.groups()[:3]), float(record[5])
         return replace(told, wins=wins, draws=draws, losses=losses, ratio=f"{ratio:.2f}", inverse=f"{1 / ratio:.1f}",
                        raw=sign_test(wins, losses))  # fmt: skip
+
+
+def _short(cell: object) -> str:
+    """A number to four decimals; "" of another text."""
+    number = pd.to_numeric(str(cell), errors="coerce")
+    return "" if pd.isna(number) else f"{number:.4f}"
 
 
 def _mostly(counts: Mapping[str, int]) -> bool:

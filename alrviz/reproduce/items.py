@@ -101,9 +101,11 @@ def _parted(name: str, method: str, paper: float, own: pd.DataFrame) -> dict[str
 
 
 def parted_seen(table: pd.DataFrame) -> str:
-    """Return the losses, set by set."""
-    told = table[table["ours"].notna()]
-    return "; ".join(f"{row.method} on {row.set} {row.ours:.3f}" for row in told.itertuples()) or "no data"
+    """Return the losses with their standard deviation over the splits, set by set."""
+    told = table[table["ours"].notna()].to_dict("records")
+    spread = [f" (sd {row['sd']:.3f})" if np.isfinite(row["sd"]) else "" for row in told]
+    losses = [f"{row['method']} on {row['set']} {row['ours']:.3f}" for row in told]
+    return "; ".join(loss + sd for loss, sd in zip(losses, spread, strict=True)) or "no data"
 
 
 PARTED_ITEM = Item(

@@ -352,7 +352,7 @@ make, the second with the {most:,} steps that a fit may make{made}.
 
 # Seconds: those of sets.csv times the fits that are missing.
 _NOT_RUN = """## What else was not run
-- [ALR] 7.3: nettalk at order 3, and alpha chosen by validation on it.
+- [ALR] 7.3: alpha chosen by validation on nettalk.
 - [ALR] figures 18, 19, 25, 26, 31 and 32 on the paper's own six sets: they are on sets of ours.
 - [WANBIA-C] 20 x 2-fold, as printed: on the 59 little sets where its three methods need under 120 s, 1,900 s; on all
   69, 13,000 s. Figure 7 (satellite): 92 fits, 1,800 s if a penalty saves no iteration; its panels of bias and variance

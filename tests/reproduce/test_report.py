@@ -379,6 +379,15 @@ def test_a_page_leaves_out_what_stands_beside_without_a_figure(tmp_path):
     assert ("error, a |" in claims, "error, b |" in claims, "error, c |" in claims) == (True, False, True)
 
 
+def test_a_finding_tells_a_number_beside_the_printed_one():
+    one = Finding("{0.value} ({0.printed}), sd {0.sd}", (Lines("alr-7.3", "0-1 loss", "lr3 paper", "nettalk"),))
+    about = {"quantity": "0-1 loss", "method": "lr3 paper", "verdict": "agrees", "sd": "0.00251"}
+    lines = [about | {"set": s, "ours": x, "paper": "0.2347"} for s, x in (("promoters", ""), ("nettalk", "0.234737"))]
+    assert told(one, {"alr-7.3": table(*lines)}).startswith("0.2347 (0.2347), sd 0.0025 ")
+    assert group(one, {"alr-7.3": table(*lines)}) is Group.STANDS
+    assert told(one, {"alr-7.3": table(lines[0])}) == ""
+
+
 def test_a_finding_counts_a_table():
     one = Finding("{0.differs} of {0.decided}", (Lines("dlr-t1"),))
     lines = [{"ours": "1", "verdict": verdict} for verdict in ("differs", "differs", "agrees", "undecided", "")]
