@@ -17,6 +17,7 @@ from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER
+from alrviz.studies.core.cost import price_recipes
 from tests.fitting.test_alpha_tuned import planted as coarse_table
 from tests.models.test_tuple_selection import planted, prepared
 
@@ -310,6 +311,15 @@ def test_an_order_is_chosen_where_counts_are_not_smoothed():
     data = alrviz.load_demo("led", 600)
     model = alrviz.LRClassifier(order="auto", smoothing=0.0).fit(data.X, data.y)
     assert model.cells_.order == 1
+
+
+def test_where_the_likely_order_does_not_fit_into_memory_the_one_that_is_taken_is_priced():
+    """A study of 100 columns of 2,000 levels was booked with the 29 GB of order 2, and could not run."""
+    data, recipe = alrviz.load_demo("led", 3000), alrviz.Recipe("alr", order="auto")
+    one, two = price_recipes(data, [recipe.replace(order=order) for order in (1, 2)], 0.2, NEVER)
+    (line,) = price_recipes(data, [recipe], 0.2, NEVER, max_memory=(one.price.bytes + two.price.bytes) // 2)
+    assert (line.refused, line.price.parameters) == ("", one.price.parameters)
+    assert line.lost == "each fit of alr chooses its order, and is priced as of order 1"
 
 
 def test_a_study_prices_an_order_to_be_chosen_by_a_likely_one_says_so_and_runs():

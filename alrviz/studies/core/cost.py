@@ -107,10 +107,12 @@ def price_recipes(
         plain = own.replace(holdout=holdout, **({"alpha": 1.0} if by_cv(recipe) else {}))
         try:
             price, varied, lost = _price(dataset, plain, allowed, stop, hint)
+            if own is not recipe and price.refused:  # it will take the order that fits into memory
+                own, plain = own.replace(order=1), plain.replace(order=1)
+                price, varied, lost = _price(dataset, plain, allowed, stop, hint)
             each = seconds(own) if seconds is not None else _seconds(dataset, own, holdout, price, varied)
-            if own is not recipe:  # where this one does not fit into memory, a lower one will
+            if own is not recipe:
                 each *= ORDERS
-                price = replace(price, refused="")
                 chosen = f"each fit of {name} chooses its order, and is priced as of order {own.params['order']}"
                 lost = "; ".join(filter(None, [chosen, lost]))
             found.append(RecipePrice(name, recipe, price, price.refused, each, lost))
