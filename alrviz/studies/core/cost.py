@@ -1,7 +1,7 @@
 """What a study takes before it runs: the price of each recipe, about how many seconds a fit and all of them take."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING
 
