@@ -64,7 +64,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.startswith(BROWSERS) and os.nice(0) < NICE:
+    others = "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.startswith(BROWSERS)
+    if others and hasattr(os, "nice") and os.nice(0) < NICE:
         os.nice(NICE)
 
 

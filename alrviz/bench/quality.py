@@ -81,19 +81,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Iterator[Row]:
     """Print a line a method and set as they come, then the ranks; yield a row a fold."""
-    if options.data is None:
+    if options.data is None and not {*(options.sets or [""])} <= {*NEW_SETS}:
         raise AlrvizError("the sets are read from a folder; expected --data DIR")
+    data = options.data or Path()  # tables of packages are in no folder
     known = pd.read_csv(options.known, comment="#") if options.known else pd.DataFrame(columns=["set", "method"])
     yield from known.to_dict("records")
     frames = [known]
-    for name in options.sets or _sets(options.data):
-        dataset = _load(options.data, name)
+    for name in options.sets or _sets(data):
+        dataset = _load(data, name)
         if dataset.n_rows < LEAST_ROWS and name not in NEW_SETS:
             continue
         for method in options.methods:
             if ((known["set"] == name) & (known["method"] == method)).any():
                 continue
-            task = (options.data, name, method, options.rows, options.limit)
+            task = (data, name, method, options.rows, options.limit)
             answer = in_child(judged, *task, limit=10 * FOLDS * options.limit)  # others use the machine too
             why = f"not fitted within {options.limit:g} s" if answer.late else answer.refused
             rows = answer.value or [{"set": name, "method": method, "kind": kind_of(dataset), "why": why}]

@@ -204,7 +204,7 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig.line([0, len(names)], [0, 0], line_color=GREY, line_dash=[5, 4])
     fig.varea("x", "low", "high", source=plot["curve"], fill_color=FOR, fill_alpha=0.25)
     fig.line("x", "value", source=plot["curve"], line_color=FOR, line_alpha=0.5, line_width=1.6)
-    dots = fig.scatter("x", "value", source=bars, size="size", fill_color=FOR, fill_alpha="alpha", line_color=None)
+    fig.scatter("x", "value", source=bars, size="size", fill_color=FOR, fill_alpha="alpha", line_color=None)
     fig.scatter("x", "y", source=marks, size=13, fill_color=None, line_color=INKS[dark], line_width=2)
     fig.text(
         "at", "above", text="words", source=marks, text_font=FONT, text_font_size="14px", text_color=INKS[dark],
@@ -215,7 +215,8 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig.xaxis[0].ticker.ticks = ticks[:: max(1, len(ticks) // 8)]
     if percent:
         fig.yaxis[0].formatter = NumeralTickFormatter(format="0%")
-    fig.add_tools(HoverTool(renderers=[dots], tooltips=_TIPS, mode="vline"))
+    every = fig.line("x", "value", source=bars, line_alpha=0.0)  # levels without a dot say what they are, too
+    fig.add_tools(HoverTool(renderers=[every], tooltips=_TIPS, mode="vline"))
 
 
 def seriated(strength: NDArray[np.float64]) -> NDArray[np.intp]:

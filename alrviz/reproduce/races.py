@@ -2,8 +2,8 @@
 
 A row is a point of a curve: set, method, seen (the iteration), nll (per row, less log C as the papers plot it), and, in
 the last point of each, iterations, ended. Where a set's methods have ended a row each says what is compared: to_goal,
-iterations until NLL is within 0.1 % of the lowest that any method of the set reached (1e-4 a row where some method fits
-every row); whoever did not come there counts with what it had spent.
+iterations until NLL is within 0.1 % of the lowest that any method of the set and order reached (1e-4 a row where some
+method fits every row); whoever did not come there counts with what it had spent.
 """
 
 import json

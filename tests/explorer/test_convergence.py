@@ -119,6 +119,13 @@ def test_what_racers_of_ones_own_differ_in_is_no_one_number():
     page.close()
 
 
+def test_racers_of_several_orders_have_no_more_than_the_table_has_columns():
+    choice = RaceSettings("", (Recipe("lr", order=1), Recipe("lr", order=3)))
+    assert choice.order is None
+    choice.ask(2, 0)
+    assert [recipe.params["order"] for recipe in choice.recipes] == [1, 2]
+
+
 def test_the_recorded_race_is_the_one_that_runs():
     recorded = read_recorded(recorded_text())
     dataset = alrviz.load_demo("led", rows=3000, seed=0)

@@ -76,7 +76,9 @@ def test_it_takes_the_model_that_was_set_to_be_used(seen):
     assert page.spec.recipes == (mine,), "the first that can be taken apart, also where the page has shown another"
     page.choose("order", 1)
     page.on_shown()
-    assert page.spec.recipe.params["order"] == 1, "what was chosen here stays"
+    page.session.recipes = (mine.replace(seed=5), Recipe("lr", order=1))
+    page.on_shown()
+    assert page.spec.recipe.params["order"] == 1, "what was chosen here stays, whoever else races"
     until_study(page, lambda: page.known is not None)
     again = opened(InteractionsPage, page.session.link)
     assert again.spec.recipes == page.spec.recipes, "a link's own model comes before its racers"

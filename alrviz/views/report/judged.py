@@ -60,14 +60,15 @@ def never_predicted(found: Evaluation) -> str:
 
 
 def no_better(found: Evaluation) -> str:
-    """Return that probabilities are worse than the class shares, where that is more than chance; "" elsewhere.
+    """Return that probabilities are worse than the class shares by more than one standard error; "" elsewhere.
 
-    The shares are of these very rows, the best that one answer for all can be: by a standard error is more than chance.
+    The shares are of these very rows: the best that one answer for all can be.
     """
     of = found.summary()
     weight = np.ones(len(found.y)) if found.weight is None else found.weight
+    log_p, y, weight = found.log_p[weight > 0], found.y[weight > 0], weight[weight > 0]
     w = weight / weight.sum()
-    over = row_losses(found.log_p, found.y) + np.log(np.bincount(found.y, w, len(found.classes))[found.y])
+    over = row_losses(log_p, y) + np.log(np.bincount(y, w)[y])
     variance = w @ (over - w @ over) ** 2
     if w @ over <= np.sqrt(variance * (w @ w)):
         return ""

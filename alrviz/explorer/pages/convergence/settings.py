@@ -74,7 +74,7 @@ class RaceSettings:
         """Set the racers to those of the question on a table of so many columns; one's own get order and alpha."""
         self.order = None if self.order is None else min(self.order, columns)
         if self.question == OWN:
-            self.recipes = tuple(dict.fromkeys(r.replace(**self._asked(r)) for r in self.recipes))
+            self.recipes = tuple(dict.fromkeys(r.replace(**self._asked(r, columns)) for r in self.recipes))
             return
         self.order, self.alpha = self.order or min(2, columns), self.alpha or 0.0
         if self._pulls and not self.alpha:
@@ -83,9 +83,12 @@ class RaceSettings:
             self.question, order=self.order, alpha=self.alpha, seed=seed, columns=columns, cuts=self.cuts
         )
 
-    def _asked(self, recipe: Recipe) -> dict[str, Any]:
-        """What a racer of one's own is given; a word for alpha, or one an order, stays until another is chosen."""
-        wanted: dict[str, Any] = {"order": self.order} if isinstance(recipe.params.get("order"), int) else {}
+    def _asked(self, recipe: Recipe, columns: int) -> dict[str, Any]:
+        """What a racer of one's own is given: the order that is set, else its own, of so many columns at most; a word
+        for alpha, or one an order, stays until another is chosen.
+        """
+        own = recipe.params.get("order")
+        wanted: dict[str, Any] = {"order": self.order or min(own, columns)} if isinstance(own, int) else {}
         if self._chosen or isinstance(recipe.params.get("alpha"), float):
             wanted["alpha"] = self.alpha
         return {name: value for name, value in wanted.items() if name in recipe.params and value is not None}

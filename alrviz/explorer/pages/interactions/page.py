@@ -162,7 +162,8 @@ class InteractionsPage(StudyPage):
     viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
-    _raced: tuple[Recipe, ...] | None = None  # the racers that were set when they were looked at last
+    _raced: Recipe | None = None  # the racer that was to be taken apart when racers were looked at last
+    _looked: bool = False
     _arrival: IncomingFile | None = None
     # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.
     _shown_room: UploadClaim | None = None
@@ -189,14 +190,13 @@ class InteractionsPage(StudyPage):
         """
         session = self.session
         if self.front:
-            before, self._raced = self._raced, session.recipes if session.question == OWN else ()
-            given = before is None and self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes
-            found = InteractionsSpec.usable(self._raced)
-            if found and self._raced != before and not given:
-                found = (found[0].replace(seed=self.spec.recipe.seed),)
-                if found != self.spec.recipes:
-                    self.change(replace(self.spec, recipes=found))
-                    return
+            found = InteractionsSpec.usable(session.recipes) if session.question == OWN else ()
+            raced = found[0].replace(seed=self.spec.recipe.seed) if found else None
+            changed, given = raced != self._raced, self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes
+            given, self._raced, self._looked = given and not self._looked, raced, True
+            if raced is not None and changed and not given and (raced,) != self.spec.recipes:
+                self.change(replace(self.spec, recipes=(raced,)))
+                return
         super().ask()
 
     def _begin(self) -> IncomingFile:
