@@ -163,7 +163,7 @@ class InteractionsPage(StudyPage):
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
     _raced: Recipe | None = None  # the racer that was to be taken apart when racers were looked at last
-    _looked: bool = False
+    _shown_racers: bool = False  # whether racers were looked at before
     _arrival: IncomingFile | None = None
     # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.
     _shown_room: UploadClaim | None = None
@@ -193,7 +193,7 @@ class InteractionsPage(StudyPage):
             found = InteractionsSpec.usable(session.recipes) if session.question == OWN else ()
             raced = found[0].replace(seed=self.spec.recipe.seed) if found else None
             changed, given = raced != self._raced, self.spec.recipes != type(self.spec)(cuts=self.spec.cuts).recipes
-            given, self._raced, self._looked = given and not self._looked, raced, True
+            given, self._raced, self._shown_racers = given and not self._shown_racers, raced, True
             if raced is not None and changed and not given and (raced,) != self.spec.recipes:
                 self.change(replace(self.spec, recipes=(raced,)))
                 return
