@@ -182,7 +182,7 @@ def _by_size() -> Finding:
         "correlation needs none",
         tuple(lines),
         deciding=len(_SIZED),
-        asks="Is ALR the further ahead of naive Bayes and AnJE, which only count, the larger the set?",
+        asks="Is ALR further ahead of naive Bayes and AnJE, which only count, on larger sets?",
         short=f"WANBIA-C errs less than naive Bayes on {{6.wins}} sets of under {LARGE} rows and more on {{6.losses}}, "
         "less on {7.wins} larger ones and more on {7.losses}",
         below="\n".join(["\n", head, "  |---|---|---|---|---|", *rows]),
@@ -304,7 +304,8 @@ FINDINGS = (
         (_pair("c9", "error", ALR2, ANJE2, "big sets"), _pair("c9", "error", ALR2, "a1de", "big sets")),
         deciding=2,
         asks="Does ALR of order 2 err less than AnJE and A1DE on big sets?",
-        short="it does on {0.wins} and {1.wins} of the {0.sets} that have been fitted, fewer than a test needs",
+        short="less than AnJE on {0.wins} of the {0.sets} that have been fitted, less than A1DE on {1.wins}; a sign "
+        "test needs six",
     ),
     Finding(
         "**DLR's search for bandwidths settles in about three steps** (Algorithm 1 of [DLR]): at most four are taken "
