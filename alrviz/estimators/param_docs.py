@@ -6,7 +6,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         'int from 1, or "auto"',
         'n: how many columns each tuple has. At most the number of columns. "auto" raises it as long as the '
         "next order, at its own penalties, has a lower log loss on folds of the training rows (of more than 20,000 a "
-        "third), by more than one standard error.",
+        "third, where not nearly all are of one class), by more than one standard error.",
     ),
     "alpha": (
         'float from 0{kind}, or "cv"',

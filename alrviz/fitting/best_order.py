@@ -19,11 +19,10 @@ from math import comb
 from typing import Any
 
 from alrviz.errors import MemoryLimitError
-from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds, by_rows
+from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds, by_rows, judging_folds
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_words, most_kept
-from alrviz.fitting.folds import FOLDS, MANY
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import PLANNED, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
@@ -127,7 +126,7 @@ def best_order(
     if given != AUTO:
         why = "the order is as given"
     alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.alpha)}) were" if tunes else " was"
-    folds = "a third of the rows" if rows.encoded.n_rows > MANY else f"{FOLDS} folds"
+    folds = "a third of the rows" if (count := judging_folds(rows.encoded)) == 1 else f"{count} folds"
     losses = ", ".join(f"{trial.loss:.4f} at {one.params['order']}" for one, _, trial in found)
     sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}{cuts}"
     return BestOrder(of, rows, sentence)
@@ -185,7 +184,7 @@ def _affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: St
         work = price.work
         times = BY_ROWS if recipe.params.get("alpha") == AUTO and by_rows(recipe, encoded) else 1
     budget = times * min(max(ROW_WORK * encoded.n_rows, LEAST_WORK), MOST_WORK)
-    share = budget / (work * (1 if encoded.n_rows > MANY else FOLDS))
+    share = budget / (work * judging_folds(encoded))
     keep = int(share * n_tuples)
     if order != 2 or share >= 1.0 or keep < encoded.n_columns or not isinstance(recipe.definition, HierarchicalFamily):
         return recipe, share

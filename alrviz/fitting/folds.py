@@ -14,7 +14,8 @@ from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
 
 Rows = NDArray[np.intp]
-# Of alpha="cv", alpha="auto" and order="auto": folds, and the rows beyond which one of them is enough.
+# Of alpha="cv", alpha="auto" and order="auto": folds, and the rows beyond which one of them is enough (for "auto" where
+# these are not nearly all of one class: families/alpha_folds.py).
 FOLDS, MANY = 3, 20_000
 _GROUPS = 5000  # up to which scikit-learn shares them out evenly by size and class: it takes a millisecond for each
 

@@ -110,11 +110,33 @@ def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
 def test_it_ends_where_it_is_stopped_and_takes_one_fold_of_many_rows(monkeypatch):
     X, y = planted(500)
     monkeypatch.setattr(alpha_folds, "MANY", 400)
+    monkeypatch.setattr(alpha_folds, "COARSE", 400)
     run, _, folds = tuning(alrviz.Dataset.from_arrays(X, y), family="hlr", order=2)
     assert len(folds) == 1 < FOLDS
+    rare = alrviz.Dataset.from_arrays(X, np.arange(500) % 20 == 0)  # a third of it has 8 rows of a class to judge by
+    assert len(tuning(rare, family="hlr", order=2)[-1]) == FOLDS
     run.advance()
     run.stop()
     assert (run.outcome.code, run.recipe.params["alpha"]) == ("stopped", "auto")
+
+
+def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monkeypatch):
+    X, y = planted(500)
+    data = alrviz.Dataset.from_arrays(X, y)
+    for name, value in {"MOST_SHARED": 0, "MANY": 400, "COARSE": 400}.items():  # passes over cells, and one fold
+        monkeypatch.setattr(alpha_folds, name, value)
+    monkeypatch.setattr(alpha_tuned, "CLOSE", 1e-14)
+    monkeypatch.setattr(alpha_tuned, "STEPS", 500)
+    _, solver, _ = tuning(data, family="hlr", order=2)
+    *trials, last = replace(solver, close=True).trials()
+    (before,) = (trial for trial in trials if trial.loss == min(each.loss for each in trials))
+    np.testing.assert_array_equal(last.log_alpha, before.log_alpha)
+    run = alrviz.Run(data, alrviz.Recipe("hlr", order="auto", alpha="auto", holdout=0.0))
+    run.advance()
+    assert [line for line in run.tried if line["order"] == 2][-1]["log_loss"] == pytest.approx(last.loss, rel=1e-9)
+    monkeypatch.setattr(alpha_tuned, "TOL", 1e-14)
+    exact = solver._tried(list(solver.make()), last.log_alpha).loss
+    assert abs(last.loss - exact) < 0.01 * abs(before.loss - exact)
 
 
 def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
