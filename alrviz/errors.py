@@ -74,7 +74,7 @@ class LostColumnsWarning(UserWarning):
     """Numeric columns of which no cut is left: all their values are one level, which no model can see.
 
     MDL looks at one column at a time, so it finds no cut in columns that tell something only together, as in
-    class = sign(a * b). `discretize="quantile"` keeps them.
+    class = sign(a * b). `discretize="quantile"` keeps them, and so does "mdl-smooth" where a family has smooth levels.
     """
 
 

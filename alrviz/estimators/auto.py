@@ -36,9 +36,9 @@ class AutoClassifier(LinearClassifier):
     in which MDL finds no cut keep smooth levels). What cannot be told from the rows stays with the class shares.
     `chosen_` says in words what was chosen, `to_frame` and `explain` what the model says.
 
-    Which rows judge which is drawn by `random_state` from the rows as they stand: of small tables in another order
-    other penalties may be chosen. Of a table read in batches (`open_table`) some of its rows choose, numbers are cut by
-    MDL, and all rows are learned from in 5 passes at most.
+    Which rows judge which is drawn by `random_state` (None: as by 0) from the rows as they stand: of small tables in
+    another order, or by another seed, other penalties and another order n may be chosen. Of a table read in batches
+    (`open_table`) some of its rows choose, numbers are cut by MDL, and all rows are learned from in 5 passes at most.
 
     {parameters}
 
