@@ -20,6 +20,7 @@ from alrviz.fitting.families.param import in_digits
 from alrviz.views.core.panes import Updating
 
 WIDTH, WIDE = 216, 324  # px of the menu of questions
+_MIXED: dict[str, Any] = {"mixed": None}  # of racers that differ
 
 
 class RaceMenus:
@@ -72,8 +73,11 @@ class RaceMenus:
             self.question.width = WIDTH if self.order.visible else WIDE  # a long one has the room that is left
             # a word, or one for each order, is that racer's alone
             self.alpha.visible = any(isinstance(recipe.params.get("alpha"), float) for recipe in choice.recipes)
-            self.order.value = order if order in (1, 2, 3) else None
+            # A value that is no option does not reach the browser.
+            orders = {f"n = {n}": n for n in sorted({1, 2, 3, order or 1})}
+            self.order.param.update(options=(_MIXED if order is None else {}) | orders, value=order)
             pulls = asked is not None and asked.pulls
-            differing = {"mixed": None} if alpha is None else {}
-            self.alpha.options = differing | {in_digits(a): a for a in alphas_beside(alpha) if a or not pulls}
+            self.alpha.options = (_MIXED if alpha is None else {}) | {
+                in_digits(a): a for a in alphas_beside(alpha) if a or not pulls
+            }
             self.alpha.value = alpha
