@@ -20,7 +20,7 @@ from alrviz.fitting.families.param import in_digits
 from alrviz.views.core.panes import Updating
 
 WIDTH, WIDE = 216, 324  # px of the menu of questions
-_MIXED: dict[str, Any] = {"mixed": None}  # of racers that differ
+_MIXED = "mixed"  # of racers that differ
 
 
 class RaceMenus:
@@ -53,7 +53,7 @@ class RaceMenus:
         )  # fmt: skip
 
     def _tell(self, name: str, value: Any) -> None:
-        if not self._setting and value is not None:
+        if not self._setting and value != _MIXED:
             self._changed(name, value)
 
     def show(self, choice: RaceSettings, session: Session) -> None:
@@ -73,11 +73,10 @@ class RaceMenus:
             self.question.width = WIDTH if self.order.visible else WIDE  # a long one has the room that is left
             # a word, or one for each order, is that racer's alone
             self.alpha.visible = any(isinstance(recipe.params.get("alpha"), float) for recipe in choice.recipes)
-            # A value that is no option does not reach the browser.
-            orders = {f"n = {n}": n for n in sorted({1, 2, 3, order or 1})}
-            self.order.param.update(options=(_MIXED if order is None else {}) | orders, value=order)
+            orders: dict[str, Any] = {f"n = {n}": n for n in sorted({1, 2, 3, order or 1})}
+            self.order.options = ({_MIXED: _MIXED} if order is None else {}) | orders
+            self.order.value = order or _MIXED
             pulls = asked is not None and asked.pulls
-            self.alpha.options = (_MIXED if alpha is None else {}) | {
-                in_digits(a): a for a in alphas_beside(alpha) if a or not pulls
-            }
-            self.alpha.value = alpha
+            mixed: dict[str, Any] = {_MIXED: _MIXED} if alpha is None else {}
+            self.alpha.options = mixed | {in_digits(a): a for a in alphas_beside(alpha) if a or not pulls}
+            self.alpha.value = _MIXED if alpha is None else alpha
