@@ -11,7 +11,7 @@ from alrviz.bench.quality import rare_class
 from alrviz.data.encode import Encoder
 from alrviz.errors import TableError
 from alrviz.fitting import best_order
-from alrviz.fitting.folds import split_folds
+from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of
 from tests.fitting.test_alpha_tuned import hard_tables, log_losses, planted
@@ -92,7 +92,7 @@ def test_an_order_that_is_too_much_work_is_not_tried_or_has_its_best_pairs_alone
     assert model.order_ == 1
     assert "order 2 is too much work to be chosen by itself (give order=2 to have it)" in model.chosen_
     encoded = Encoder(discretize="smooth", n_bins=24).fit(X, y).encode(X, y)
-    whole = price_of(encoded, model.to_recipe(order=2)).work * best_order.FOLDS
+    whole = price_of(encoded, model.to_recipe(order=2)).work * FOLDS
     monkeypatch.setattr(best_order, "MOST_WORK", whole / 2)
     some = AutoClassifier().fit(X, y)
     assert "of single columns and the best 7 of each higher order" in some.chosen_
