@@ -145,8 +145,8 @@ class Encoder:
         """Learn the levels of one column of kind `kind` from rows of classes `y` (N,), indices into `classes`."""
         keep_missing = self.missing == "level"
         if kind != "numeric" or self.discretize is None:
-            chain = kind == "ordinal" and self.discretize == "smooth"
-            return replace(code_values(column, name, kind, keep_missing), smooth=chain)
+            smooth = kind == "ordinal" and self.discretize == "smooth"
+            return replace(code_values(column, name, kind, keep_missing), smooth=smooth)
 
         smooth = self.discretize == "smooth"
 

@@ -115,9 +115,9 @@ def best_order(
             return BestOrder(fallback, rows, f"too few rows to hold some out: order={order}{', alpha=1' * tunes}")
         if before is not None and not best.is_below(before):
             alone = "" if best.folds == before.folds else (
-                f" of the first fold alone, whose rows lose {before.beside(best).loss:.4f} at {order - 1}"
+                f" of the first fold alone, whose rows lose {_few(before.beside(best).loss)} at {order - 1}"
             )  # fmt: skip
-            why = f"at {order}, {best.loss:.4f}{alone}, it is not lower by one standard error"
+            why = f"at {order}, {_few(best.loss)}{alone}, it is not lower by one standard error"
             break
         found.append((of.replace(alpha=best.value) if tunes else of, rows, best))
     of, rows, best = found[-1]
@@ -127,7 +127,7 @@ def best_order(
         why = "the order is as given"
     alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.alpha)}) were" if tunes else " was"
     folds = "a third of the rows" if (count := judging_folds(rows.encoded)) == 1 else f"{count} folds"
-    losses = ", ".join(f"{trial.loss:.4f} at {one.params['order']}" for one, _, trial in found)
+    losses = ", ".join(f"{_few(trial.loss)} at {one.params['order']}" for one, _, trial in found)
     sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}{cuts}"
     return BestOrder(of, rows, sentence)
 
@@ -144,7 +144,7 @@ def _cut(
     smooth: Recipe, rows: Prepared, best: AlphaTrial, encoded_as: Callable[[Recipe], Prepared],
     max_memory: int | None, stop: StopToken, hear: Callable[[Mapping[str, float]], None],
 ) -> tuple[Recipe, Prepared, AlphaTrial, str]:  # fmt: skip
-    """Try MDL's cuts, and levels in order that stand each for itself, beside smooth levels; return the recipe, rows and
+    """Try MDL's cuts, and ordered levels that are not smoothed, beside smooth levels; return the recipe, rows and
     trial to go on with, and why.
     """
     recipe, order = smooth.replace(discretize="mdl-smooth"), smooth.params["order"]
@@ -160,10 +160,15 @@ def _cut(
         named = f" (smooth: {', '.join(kept[:5])}{f' and {len(kept) - 5} more' * (len(kept) > 5)})" if kept else ""
         other, numeric = set(others.nonzero()[0]), set(cut.encoder.numeric_)
         said = [f"numbers are cut by MDL{named}"] * bool(other & numeric)
-        said += ["levels in order stand each for itself"] * bool(other - numeric)
-        why = f"; {' and '.join(said)}, with smooth levels alone it was {best.loss:.4f} at {order}"
+        said += ["ordered levels are not smoothed"] * bool(other - numeric)
+        why = f"; {' and '.join(said)}, with smooth levels alone it was {_few(best.loss)} at {order}"
         return recipe, cut, trial, why
     return smooth, rows, best, ""
+
+
+def _few(loss: float) -> str:
+    """A loss in four decimals, a small one in the two digits that count."""
+    return f"{loss:.4f}" if loss >= 0.001 else f"{loss:.2g}"
 
 
 def _judged(recipe: Recipe) -> Recipe:

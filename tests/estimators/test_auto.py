@@ -1,5 +1,7 @@
 """The classifier that chooses by itself: which order, what it says, and that it is kept and refused as others are."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,6 +108,13 @@ def test_an_order_that_is_too_much_work_is_not_tried_or_has_its_best_pairs_alone
 def test_hard_tables_end_with_finite_probabilities(table):
     _, X, y, weights = table
     assert np.isfinite(AutoClassifier().fit(X, y, sample_weight=weights).predict_proba(X)).all()
+
+
+def test_small_losses_have_digits_that_differ():
+    X = pd.DataFrame({"letter": ["p", "q"] * 200})
+    chosen = AutoClassifier().fit(X.assign(again=X["letter"]), X["letter"]).chosen_
+    assert "0.0000" not in chosen
+    assert re.search(r"\d\.?\d*e-0\d at 1", chosen)
 
 
 def unlike_tables():

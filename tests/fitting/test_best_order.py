@@ -68,7 +68,7 @@ def test_cuts_are_those_that_lose_less_on_rows_held_out(slope, cuts):
         alrviz.Recipe("salr", discretize="auto")
 
 
-def test_levels_in_order_may_stand_each_for_itself():
+def test_ordered_levels_need_not_be_smoothed():
     """Of neighbours that are unlike, smooth levels say the less; there is no number that MDL could cut."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 8, 300)
@@ -76,7 +76,7 @@ def test_levels_in_order_may_stand_each_for_itself():
     data = alrviz.Dataset.from_arrays(X, np.where(rng.random(300) < np.where(codes % 2, 0.97, 0.03), "p", "q"))
     run = settled(data, "hlr", alpha="auto", discretize="auto", order="auto", holdout=0.0)
     assert run.encoder.discretize == "mdl-smooth"
-    assert "; levels in order stand each for itself, with smooth levels alone it was" in run.notes[0]
+    assert "; ordered levels are not smoothed, with smooth levels alone it was" in run.notes[0]
     assert "MDL" not in run.notes[0]
 
 
