@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.models import AllLabels, CustomJS, HoverTool
+from bokeh.models import AllLabels, CustomJS, HoverTool, NumeralTickFormatter
 from bokeh.models.annotations import Legend, LegendItem
+from bokeh.models.axes import Axis
 
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.formatting import short_count
@@ -133,7 +134,8 @@ def curves(kind: str, found: Evaluation, label: str, threshold: float | None = N
         for k, rank in zip(shown, ranks, strict=True)
     )
     return Picture(
-        draw=partial(_draw_curves, colours=colours, names=names, dark=dark), x=(-0.01, 1.01), y=(0.0, high * 1.03),
+        draw=partial(_draw_curves, colours=colours, names=names, lift=kind == "lift", dark=dark),
+        x=(-0.01, 1.01), y=(0.0, high * 1.03),
         labels=of.labels, data={"lines": lines, "ring": ring, "chance": {"x": [0.0, 1.0], "y": list(chance)}},
         key=(kind, colours, names, dark),
     )  # fmt: skip
@@ -146,13 +148,19 @@ def _line(of: CurveKind, found: Evaluation, label: str) -> dict[str, Any]:
     return {"x": part[of.x].to_numpy(), "y": part[of.y].to_numpy(), "t": part.threshold.to_numpy().clip(max=1.0)}
 
 
-def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], dark: bool) -> None:
+def _in_percent(*axes: Axis) -> None:
+    for axis in axes:
+        axis.formatter = NumeralTickFormatter(format="0.[0]%")
+
+
+def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift: bool, dark: bool) -> None:
     fig, items, first = plot.figure, [], []
     fig.line("x", "y", source=plot["chance"], line_color=GREY, line_dash=[5, 4], line_width=1.4)
     for k, (colour, name, source) in reversed(list(enumerate(zip(colours, names, plot["lines"], strict=True)))):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=1.6 if k else 3.2)
         items.append(LegendItem(label=name, renderers=[line]))
         first = [line]
+    _in_percent(fig.xaxis[0], *() if lift else (fig.yaxis[0],))
     fig.scatter("x", "y", source=plot["ring"], size=16, fill_color=None, line_color=INKS[dark], line_width=3)
     tips = [("threshold", "@t{0.000}"), ("x", "@x{0.000}"), ("y", "@y{0.000}")]
     fig.add_tools(HoverTool(renderers=first, tooltips=tips, line_policy="nearest"))
@@ -175,6 +183,7 @@ def calibration(found: Evaluation, label: str | None = None, *, dark: bool = Fal
 def _draw_calibration(plot: Plot, dark: bool) -> None:
     fig, source = plot.figure, plot["line"]
     fig.line([0, 1], [0, 1], line_color=GREY, line_dash=[5, 4], line_width=1.4)
+    _in_percent(fig.xaxis[0], fig.yaxis[0])
     fig.segment("x", "low", "x", "high", source=source, line_color=GREY, line_width=2)
     fig.line("x", "y", source=source, line_color=BLUE, line_width=2.6)
     dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=8)
@@ -183,35 +192,32 @@ def _draw_calibration(plot: Plot, dark: bool) -> None:
     )
 
 
-def groups(table: pd.DataFrame, overall: float, *, dark: bool = False) -> Picture:
+def groups(table: pd.DataFrame, overall: float, of: str = "error", *, dark: bool = False) -> Picture:
     """Return the picture of the errors of groups with their intervals: a table of `Evaluation.groups`.
 
-    overall: the error of all rows, a dashed line.
+    overall: the error of all rows, a dashed line. of: "error", or "sensitivity".
     """
     n = len(table)
     names = [f"{short(str(group), 18)} ({rows:,})" for group, rows in zip(table.group, table.rows, strict=True)]
     y = n - 1 - np.arange(n) + 0.5
-    data = {
-        "y": y,
-        "x": table.error.to_numpy(),
-        "low": table.low.to_numpy(),
-        "high": table.high.to_numpy(),
-        "name": names,
-    }
+    low, high = (table[end if of == "error" else f"{of}_{end}"].to_numpy() for end in ("low", "high"))
+    data = {"y": y, "x": table[of].to_numpy(), "low": low, "high": high, "name": names}
     return Picture(
-        draw=partial(_draw_groups, names=names, dark=dark),
-        x=(0.0, float(max(table.high.max(), overall) * 1.06 or 1.0)), y=(0.0, float(n)),
-        labels=("error, with its 95 % interval", ""),
-        data={"groups": data, "all": {"x": [overall] * 2, "y": [0.0, float(n)]}}, key=("groups", tuple(names), dark),
+        draw=partial(_draw_groups, names=names, of=of, dark=dark),
+        x=(0.0, min(1.01, float(np.nanmax([*high, overall]) * 1.06 or 1.0))), y=(0.0, float(n)),
+        labels=(f"{of}, with its 95 % interval", ""),
+        data={"groups": data, "all": {"x": [overall] * 2, "y": [0.0, float(n)]}},
+        key=("groups", of, tuple(names), dark),
     )  # fmt: skip
 
 
-def _draw_groups(plot: Plot, names: Sequence[str], dark: bool) -> None:
+def _draw_groups(plot: Plot, names: Sequence[str], of: str, dark: bool) -> None:
     fig, source = plot.figure, plot["groups"]
+    _in_percent(fig.xaxis[0])
     fig.ygrid.visible = False
     fig.line("x", "y", source=plot["all"], line_color=GREY, line_dash=[5, 4], line_width=1.6)
     fig.segment("low", "y", "high", "y", source=source, line_color=BLUE, line_width=2.6)
     dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=9)
     level_axis(fig.yaxis[0], names[::-1], tilts=False)
     fig.yaxis[0].formatter.args = {"words": list(names[::-1])}  # with their rows
-    fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), ("error", "@x{0.0 %}")]))
+    fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), (of, "@x{0.0 %}")]))

@@ -313,6 +313,7 @@ class FigureDrawing:
         args = getattr(axis.formatter, "args", None) or {}
         words = list(args.get("words", ()))
         places = list(args.get("at", ()))
+        shares = str(getattr(axis.formatter, "format", "")).endswith("%")
 
         def told(tick: float) -> str:
             if tick in own:
@@ -321,7 +322,7 @@ class FigureDrawing:
                 return str(words[places.index(tick)]) if tick in places else ""
             if words:
                 return str(words[math.floor(tick)]) if 0 <= math.floor(tick) < len(words) else ""
-            return _number(tick)
+            return f"{_number(round(100 * tick, 9))}%" if shares else _number(tick)
 
         return [(tick, told(tick)) for tick in at]
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.special import expit
+from scipy.stats import binomtest, norm
 from sklearn import metrics
 from sklearn.ensemble import RandomForestClassifier
 
@@ -17,6 +18,7 @@ from alrviz.studies.core.compute_task import compute
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.protocols.evaluate import evaluation_of, of_predictions, out_of_fold
 from alrviz.studies.statistics.evaluation import OTHER, wilson
+from alrviz.studies.statistics.measures import auc_error
 
 
 def of(p, y, classes=None, X=None, **more):
@@ -116,13 +118,17 @@ def test_figures_are_scikit_learns(classes):
 
 
 def test_weights_are_repeated_rows():
-    """But for the bins of the reliability curve, where no row is divided."""
+    """But for the bins of the reliability curve, where no row is divided, and for intervals: a row that counts three
+    times tells no more than one.
+    """
     p, y, names, X = drawn(200)
     weight = np.random.default_rng(1).integers(0, 4, len(y))
     again = np.repeat(np.arange(len(y)), weight)
     labels = np.array(names)[y]
     one, other = of(p, labels, names, X, sample_weight=weight), of(p[again], labels[again], names, X.iloc[again])
-    same = [name for name in one.summary().index if name not in ("rows", "ece")]
+    same = [
+        name for name in one.summary().index if name not in ("rows", "ece", "error_low", "error_high", "log_loss_error")
+    ]
     np.testing.assert_allclose(one.summary()[same].astype(float), other.summary()[same].astype(float))
     np.testing.assert_allclose(one.confusion(), other.confusion())
     for made in ({"threshold": 0.3}, {"specificity": 0.9}, {"miss": 3}):
@@ -379,3 +385,35 @@ def test_a_run_over_batches_is_taken_apart_and_reported_by_some_of_its_rows(tmp_
     assert "of a table of 432 rows" in text
     assert "is read in batches: what stands here of columns and classes is counted on a sample" in text
     assert "alrviz.open_table(FILE" in text
+
+
+def test_the_error_of_an_auc_is_delongs_and_its_interval_covers():
+    """By the definition: placements of each row, pair by pair; then 400 tables of a known AUC."""
+    rng = np.random.default_rng(0)
+    score, mine = rng.integers(0, 6, 40).astype(float), rng.random(40) < 0.4
+    pairs = (score[mine][:, None] > score[~mine]) + 0.5 * (score[mine][:, None] == score[~mine])
+    m, n = pairs.shape
+    expected = np.sqrt(pairs.mean(axis=1).var(ddof=1) / m + pairs.mean(axis=0).var(ddof=1) / n)
+    assert auc_error(score, mine) == pytest.approx(expected)
+    assert np.isnan(auc_error(score, np.arange(40) == 3))
+    true, covered = norm.cdf(1.5 / np.sqrt(2)), {"auc": 0, "error": 0}
+    for _ in range(400):
+        y = rng.random(150) < 0.3
+        x = rng.normal(size=150) + 1.5 * y
+        said = of(expit(1.5 * x - 1.125 + np.log(0.3 / 0.7)), np.where(y, "yes", "no")).summary()
+        covered["auc"] += said.auc_low <= true <= said.auc_high
+        half = -np.log(0.3 / 0.7) / 1.5 + 0.75  # where the probability is a half
+        error = 0.3 * norm.cdf(half - 1.5) + 0.7 * norm.sf(half)
+        covered["error"] += said.error_low <= error <= said.error_high
+    assert all(0.92 <= hits / 400 <= 0.98 for hits in covered.values()), covered
+
+
+def test_a_mean_and_its_error_count_rows_of_equal_weight():
+    p, y, classes, X = drawn(300)
+    plain = of(p, y, classes, X).summary()
+    losses = -np.log(p[np.arange(300), [classes.index(label) for label in y]]) if isinstance(y[0], str) else None
+    weighted = of(p, y, classes, X, sample_weight=np.full(300, 2.5)).summary()
+    for name in ("log_loss", "log_loss_error", "error_low", "error_high"):
+        assert weighted[name] == pytest.approx(plain[name])
+    if losses is not None:
+        assert plain.log_loss_error == pytest.approx(losses.std(ddof=1) / np.sqrt(300))

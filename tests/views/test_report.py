@@ -16,9 +16,11 @@ from sklearn.preprocessing import OrdinalEncoder
 
 import alrviz
 from alrviz.cli import main
+from alrviz.estimators.sklearn_models import BoostingClassifier
 from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import split
 from alrviz.studies.effects.redundancy import dependence
+from alrviz.studies.protocols import report_facts as report_module
 from alrviz.studies.protocols.report_facts import report_facts, report_of_run
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import loss_text
@@ -120,9 +122,11 @@ def test_what_a_model_card_says_is_shown_and_what_is_none_is_refused(data, facts
 
 def test_what_matters_most_stands_first_in_its_tables(facts):
     page = report_html(facts)
-    groups, worst = re.findall(r"<th[^>]*>(?:group|row)</th>.*?</tr>", page.split("<section id='fails'>")[1])[::3]
-    heads = re.findall(r"<th[^>]*>([^<]+)</th>", groups)
-    assert heads.index("specificity") < heads.index("log loss"), "what is missed is seen without scrolling"
+    tables = re.findall(r"<th[^>]*>(?:group|row)</th>.*?</tr>", page.split("<section id='fails'>")[1])
+    groups, losses, worst = tables[0], tables[1], tables[-1]
+    assert re.findall(r"<th[^>]*>([^<]+)</th>", groups)[:4] == ["group", "rows", "sensitivity", "false alarms"]
+    assert "log loss" not in groups
+    assert "log loss" in losses, "which is folded"
     shown = facts.effects.importance().sort_values("loss", ascending=False, kind="stable")
     singles = list(shown.index[shown.order == 1])
     assert re.findall(r"<th[^>]*>([^<]+)</th>", worst)[5:] == singles
@@ -196,9 +200,12 @@ def test_columns_that_say_the_same_are_told_and_what_is_lost_without_both(facts)
 
 
 def test_how_far_a_column_is_known_from_another_is_a_share_of_what_is_not_known():
-    codes = np.array([[0, 0, 1, 1] * 6, [0, 1, 2, 3] * 6, [0, 1, 0, 1] * 6, [0] * 24])
+    codes = np.array([[0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 0, 1], [0] * 4]).repeat(600, axis=1)
     known = dependence(codes, range(4)).set_index(["column", "other"]).known
-    assert known.to_dict() == pytest.approx({(0, 1): 1, (1, 0): 0.5, (0, 2): 0, (2, 0): 0, (1, 2): 0.5, (2, 1): 1})
+    expected = {(0, 1): 1, (1, 0): 0.5, (0, 2): 0, (2, 0): 0, (1, 2): 0.5, (2, 1): 1}
+    assert known.to_dict() == pytest.approx(expected, abs=0.001)
+    noise = np.random.default_rng(0).integers(0, 40, (2, 200))
+    assert (dependence(noise, range(2)).known < 0.1).all(), "of five rows a level chance tells much"
     assert dependence(np.array([np.arange(24), np.arange(24) % 2]), range(2)).empty, "each value has a row: by chance"
 
 
@@ -209,7 +216,69 @@ def test_what_no_column_would_give_stands_beside_every_figure(facts):
     table = report_html(facts).split("class shares alone</th>")[1].split("</table>")[0]
     said = re.findall(r"<td>([^<]*)</td></tr>", table)
     assert said[:3] == [percent(alone.error), number(alone.log_loss), percent(alone.balanced_error)]
-    assert said[3:] == [number(alone.brier), number(alone.ece), "0.5", number(alone.average_precision)]
+    ece = percent(alone.ece).removesuffix(" %")
+    assert said[3:] == [number(alone.brier), ece, "0.5", number(alone.average_precision, 3)]
+
+
+def test_groups_are_compared_by_every_column_of_few_values_and_by_the_most_important_others():
+    rng = np.random.default_rng(0)
+    n = 4000
+    frame = pd.DataFrame({f"few{k}": rng.choice(list("abc"), n) for k in range(2)})
+    frame["side"] = np.where(rng.random(n) < 0.2, "left", "right")
+    frame["x"], frame["id"] = rng.normal(size=n), [f"r{k}" for k in range(n)]
+    frame["grade"], frame["letter"] = (rng.choice(values, n) for values in (range(20), list("abcdefghijklmnop")))
+    hard = (frame.side == "left").to_numpy()
+    toward = np.where(hard, 0.3, np.where(frame.few0 == "a", 0.95, 0.02)) * (1 - 0.5 * (frame.few1 == "c"))
+    frame["class"] = np.where(rng.random(n) < toward, "yes", "no")
+    data = alrviz.read_table(frame, target="class").with_kinds(id="categorical")
+    made = report_facts(data, alrviz.LRClassifier(order=2))
+    assert set(made.groups) == {"few0", "few1", "side", "x", "grade", "letter"}, "of ids no group has rows"
+    found = made.evaluation
+    spread = [float((t.rows * (t.error - found.error) ** 2).sum()) for t in made.groups.values()]
+    assert spread == sorted(spread, reverse=True)
+    page = report_html(made)
+    short = read(page.split("<section id='table'>")[0])[1]
+    lines = [(name, line) for name, t in made.groups.items() for line in t.to_dict("records")]
+    gains = [one for one in lines if one[1]["rows"] * one[1]["shares_error"] >= 30]
+    name, line = max(gains, key=lambda one: one[1]["low"] / one[1]["shares_error"])
+    assert (name, line["group"]) == ("side", "left")
+    assert f"It gains least where side is left: {percent(line['error'])} of {line['rows']:,} rows are wrong" in short
+    of = found.as_predicted()
+    known = [one for one in lines if one[1]["rows"] * one[1]["share"] >= 30]
+    name, line = min(known, key=lambda one: one[1]["sensitivity_high"])
+    missed = f"{percent(1 - line['sensitivity'])} of {line['rows'] * line['share']:,.0f} such rows"
+    assert f"It misses yes most where {name} is {line['group']}: {missed}" in short
+    assert f"(of all: {percent(1 - of.sensitivity)})" in short
+    side = made.groups["side"].set_index("group")
+    low, high = sorted([1 - side.specificity["left"], 1 - side.specificity["right"]])
+    table = re.search(r"<td>side</td><td>2</td><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>", page)
+    assert re.findall(r"[\d.]+ %", table[2]) == [percent(low), percent(high)]
+    assert re.findall(r"[\d.]+ %", table[1]) == [percent(rate) for rate in sorted(side.sensitivity)]
+
+
+def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data, monkeypatch):
+    train, test = split(data.y, 0.3, 1)
+    other = BoostingClassifier(random_state=0, n_jobs=1).fit(data.X.iloc[train], data.y[train])
+    beside = alrviz.evaluate(other, data.X.iloc[test], data.y[test]).summary()
+    page = report_html(facts)
+    assert f"Gradient boosting, which nobody can read, is wrong for {percent(beside.error)} of the same" in page
+    cells = r"<td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>[^<]*</td></tr>"
+    lines = re.findall(cells, page.split("gradient boosting</th>")[1])
+    of = facts.evaluation.summary()
+    assert lines[0][1] == f"{percent(of.error)} ({percent(of.error_low)} to {percent(of.error_high)})"
+    assert lines[0][2] == percent(beside.error)
+    assert lines[1][1:] == (f"{number(of.log_loss)} &plusmn; {number(of.log_loss_error)}", number(beside.log_loss))
+    assert lines[5][1] == f"{of.auc:.3f} ({of.auc_low:.3f} to {of.auc_high:.3f})"
+    run = alrviz.Run(data, alrviz.Recipe("lr", order=1, holdout=0.3, seed=1, max_iter=3))
+    run.start()
+    run.join()
+    assert report_of_run(run).reference.summary().log_loss == beside.log_loss
+    monkeypatch.setattr(report_module, "BOOSTED", 10)
+    none = report_facts(data, alrviz.LRClassifier())
+    assert none.reference is None
+    text = read(report_html(none))[1]
+    assert "No gradient boosting stands beside it: 718 rows of 2 classes are too many to be fitted here." in text
+    assert "nobody can read" not in text
 
 
 def test_a_model_without_errors_is_said_to_fail_nowhere():
@@ -217,9 +286,11 @@ def test_a_model_without_errors_is_said_to_fail_nowhere():
     frame = pd.DataFrame({"a": rng.choice(["p", "q"], 600), "year": rng.choice([1952.0, 1957.0, 2007.0], 600)})
     frame["class"] = np.where(frame.a == "p", "x", "y")
     text = read(report_html(report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=1))))[1]
-    assert "It fails most often" not in text
+    assert "It gains least" not in text
+    assert "most where" not in text
     assert "It got none wrong; of these it was least sure" in text
-    assert re.search(r" 1952 \d+ 0\.0 % \(0\.0 % to ", text), "whole numbers in their order, and exact intervals"
+    line = r" 1952 \d+ 100\.0 % 0\.0 % 0\.0 % \(0\.0 % to "
+    assert re.search(line, text), "whole numbers in their order, and exact intervals"
     assert text.rindex(" 1952 ") < text.rindex(" 2007 ")
     assert "are worse than the class shares" not in text
 

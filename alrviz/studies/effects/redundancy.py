@@ -1,7 +1,9 @@
 """Columns that say the same, or much of the same: what they share is split between their effects.
 
-known(j | i) = 1 - H(j | i) / H(j), Theil's uncertainty coefficient: the part of what is not known of column j that
-column i takes away, by the shares of their levels among the rows; 1 where each level of i goes with one of j.
+known(j | i) = (I - c) / H(j), Theil's uncertainty coefficient: the part of what is not known of column j that column i
+takes away. I is the mutual information of the two, by the shares of their levels among the rows, H entropy, and
+c = (levels of i - 1) (levels of j - 1) / 2N what chance adds to I (Miller and Madow); 1 where each level of i goes with
+one of j.
 """
 
 from collections.abc import Sequence
@@ -37,7 +39,8 @@ def dependence(codes: NDArray[np.unsignedinteger], columns: Sequence[int]) -> pd
             pairs = np.unique(own[j].astype(np.int64) * sizes[i] + own[i], return_counts=True)[1]
             joint = float(entr(pairs / n).sum())
             for one, other in ((j, i), (i, j)):
-                known = 1.0 if len(pairs) == sizes[other] else 1.0 - (joint - entropy[other]) / entropy[one]
+                shared = entropy[one] + entropy[other] - joint - (sizes[one] - 1) * (sizes[other] - 1) / (2 * n)
+                known = 1.0 if len(pairs) == sizes[other] else max(0.0, shared / entropy[one])
                 lines.append((one, other, known))
     return pd.DataFrame(lines, columns=["column", "other", "known"])
 

@@ -3,6 +3,7 @@
 Nothing here is words: `views.report` makes the page of it.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,8 +15,9 @@ from sklearn.base import clone
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.stream.table import Stream
-from alrviz.errors import RecipeError, TableError
+from alrviz.errors import AlrvizError, RecipeError, TableError, UnseenLevelWarning
 from alrviz.estimators.auto import AutoClassifier
+from alrviz.estimators.sklearn_models import BoostingClassifier
 from alrviz.fitting.prepare import split
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -23,9 +25,12 @@ from alrviz.stop import NEVER, StopToken
 from alrviz.studies.effects.interactions import Interactions, interactions
 from alrviz.studies.effects.redundancy import ranking
 from alrviz.studies.protocols.evaluate import evaluate
-from alrviz.studies.statistics.evaluation import Evaluation
+from alrviz.studies.statistics.evaluation import LEVELS, Evaluation
 
 HOLDOUT = 0.25  # of the rows, where nobody says otherwise
+COMPARED, CUT = 16, 6  # columns of few values, and others, whose groups are compared
+GROUP = 30  # rows of a group that something is said of
+BOOSTED = 3_000_000  # training rows x classes beyond which no reference is fitted: 100 trees a class take minutes
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +45,10 @@ class ReportFacts:
         chosen: how order and penalties were chosen, in words; "" where somebody set them.
         losses: a line for each order that was tried, a column for each number of folds (losses of one fold and of all
             are of other rows): the lowest log loss on rows held out of training; NaN where so many did not judge.
+        tried: how many settings of each order were tried.
         whole_rows: of a table that is read in batches, whose sample `dataset` is; None where that is the table.
+        reference: scikit-learn's gradient boosting, of its default settings, fitted to the same rows and judged on the
+            same: what a model that nobody reads reaches. None where it was not fitted, `no_reference` says why.
         holdout, seed: of the split.
         code: Python that makes the same report, of what it calls dataset.
     """
@@ -57,7 +65,49 @@ class ReportFacts:
     seed: int
     code: str
     losses: pd.DataFrame = field(default_factory=pd.DataFrame)
+    tried: "pd.Series[int]" = field(default_factory=lambda: pd.Series(dtype=int))
     whole_rows: int | None = None
+    reference: Evaluation | None = None
+    no_reference: str = ""
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns of the rows that judge, the most important first; others in their order."""
+        columns = list(map(str, self.evaluation.X.columns))
+        if self.effects is None:
+            return columns
+        singles = self.ranking.tuples[self.ranking.order == 1]
+        first = [name for own in singles for name in own if name in columns]
+        return [*first, *(name for name in columns if name not in first)]
+
+    @cached_property
+    def groups(self) -> dict[str, pd.DataFrame]:
+        """`Evaluation.groups` by each column of at most twelve values, of the 16 most important of these, and by the
+        six most important other ones, of those that say the same by one; the columns in whose groups errors differ most
+        come first.
+        """
+        found, many = self.evaluation, {}
+        again = {name for own in self.ranking.get("tuples", ()) for name in own[1:]}  # says what another one says
+        for name in self.columns:
+            own = found.X[name]
+            many[name] = int(own.nunique()) + int(own.isna().any())
+        few = [name for name in self.columns if 1 < many[name] <= LEVELS][:COMPARED]
+        cut = [
+            name
+            for name in self.columns
+            if many[name] > LEVELS
+            and name not in again
+            and (pd.api.types.is_numeric_dtype(found.X[name]) or many[name] <= len(found.y) / GROUP)
+        ][:CUT]
+        tables = {name: found.groups(name) for name in [*few, *cut]}
+        spread = {name: float((t.rows * (t.error - found.error) ** 2).sum()) for name, t in tables.items()}
+        return {name: tables[name] for name in sorted(tables, key=lambda name: -spread[name])}
+
+    @cached_property
+    def not_compared(self) -> list[str]:
+        """Columns of few values whose groups are not compared: there are too many such columns."""
+        few = [name for name in self.columns if 1 < self.evaluation.X[name].nunique() <= LEVELS]
+        return [name for name in few if name not in self.groups]
 
     @cached_property
     def ranking(self) -> pd.DataFrame:
@@ -115,10 +165,16 @@ def report_facts(
     effects, why = _taken_apart(lambda: interactions(fitted, _rows(dataset, train), heldout, stop=stop))
     chosen = str(getattr(fitted, "chosen_", ""))
     tried = getattr(fitted, "alphas_", None)
-    losses = pd.DataFrame()
+    losses, counts = pd.DataFrame(), pd.Series(dtype=int)
     if tried is not None and "order" in tried:
+        counts = tried.groupby("order").size()
         losses = tried.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min")
-    return ReportFacts(dataset, fitted, recipe, found, len(train), effects, why, chosen, holdout, seed, code, losses)
+    stop.check()
+    reference, without = _reference(dataset, train, test, tell)
+    return ReportFacts(
+        dataset, fitted, recipe, found, len(train), effects, why, chosen, holdout, seed, code, losses,
+        tried=counts, reference=reference, no_reference=without,
+    )  # fmt: skip
 
 
 def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None] = lambda _: None) -> ReportFacts:
@@ -135,20 +191,39 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
     tell("taking the model apart")
     effects, why = _taken_apart(lambda: interactions(run, stop=stop))
     dataset, recipe, whole = run.dataset, run.recipe, None
+    reference, without = None, ""
     if isinstance(dataset, Stream):
         assert run.coded is not None
         whole, trained, dataset = dataset.n_rows, run.coded.cache.n_rows("train"), dataset.sample
     else:
         assert dataset is not None
         trained = dataset.n_rows - (len(found.y) if recipe.holdout else 0)
+        rows = split(dataset.y, recipe.holdout, recipe.seed, dataset.splitting)
+        stop.check()
+        if recipe.holdout:
+            reference, without = _reference(dataset, *rows, tell)
     code = (
         f"run = alrviz.Run(dataset, alrviz.Recipe.from_json({recipe.to_json()!r}))\nrun.start()\nrun.join()\n"
         'alrviz.save_report(run, "report.html")'
     )
     return ReportFacts(
         dataset, run.estimator(), recipe, found, trained, effects, why, "", recipe.holdout, recipe.seed, code,
-        whole_rows=whole,
+        whole_rows=whole, reference=reference, no_reference=without,
     )  # fmt: skip
+
+
+def _reference(dataset: Dataset, train: Any, test: Any, tell: Callable[[str], None]) -> tuple[Evaluation | None, str]:
+    """The evaluation of gradient boosting on the rows that judge, or why there is none."""
+    if len(train) * len(dataset.classes) > BOOSTED:
+        return None, f"{len(train):,} rows of {len(dataset.classes):,} classes are too many to be fitted here"
+    tell("fitting gradient boosting beside it")
+    try:
+        model = BoostingClassifier(random_state=0, n_jobs=1).fit(dataset.X.iloc[train], dataset.y[train])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenLevelWarning)
+            return evaluate(model, dataset.X.iloc[test], dataset.y[test], what="held-out rows"), ""
+    except (AlrvizError, MemoryError, ValueError) as error:
+        return None, str(error)
 
 
 def _taken_apart(made: Callable[[], Interactions]) -> tuple[Interactions | None, str]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import entr
+from scipy.special import entr, expit, logit
 from sklearn.metrics import confusion_matrix, confusion_matrix_at_thresholds, roc_auc_score
 
 from alrviz.data.column_encoder import interval_labels
@@ -26,6 +26,7 @@ from alrviz.errors import TableError, nearest
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.statistics.measures import (
     BINS,
+    auc_error,
     average_precision,
     balanced_error,
     binned_reliability,
@@ -113,16 +114,30 @@ class Evaluation:
         saying the most frequent class, balanced_error (mean over classes); brier (of two classes twice scikit-learn's
         `brier_score_loss`), ece; auc and average_precision, of two classes those of `interest`, the rarer one, else the
         mean over the classes that occur, each against the others (NaN of more than 100).
+
+        95 % intervals: error_low, error_high (Wilson's), and of two classes auc_low, auc_high (normal on the scale of
+        log(AUC / (1 - AUC)), by DeLong's standard error; NaN of weighted rows and of more classes). log_loss_error is
+        the standard error of the log loss.
         """
         shares, some = self.shares, np.flatnonzero(self.shares > 0)
         of = [self._place(self.interest)] if len(self.classes) == 2 else some
         ranks = [self.ranking(self.classes[k]) for k in of] if len(some) <= MANY else []
         auc, precision = np.mean(ranks, axis=0) if ranks else (np.nan, np.nan)
+        losses, effective = row_losses(self.log_p, self.y), self.total
+        if self.weight is not None:
+            effective = self.total**2 / float((self.weight**2).sum())  # rows of equal weight that would say as much
+        loss = float(np.average(losses, weights=self.weight))
+        spread = float(np.average((losses - loss) ** 2, weights=self.weight))
+        low, high = wilson(self.error, effective)
+        auc_low, auc_high = np.nan, np.nan
+        if len(self.classes) == 2 and self.weight is None and 0 < auc < 1:
+            half = _Z * auc_error(self.p(), self.y == self._place(None)) / (auc * (1 - auc))
+            auc_low, auc_high = expit(logit(auc) + np.array([-half, half]))
         return pd.Series(
             {
                 "rows": len(self.y),
                 "classes": len(some),
-                "log_loss": float(np.average(row_losses(self.log_p, self.y), weights=self.weight)),
+                "log_loss": loss,
                 "shares_log_loss": float(-(shares[some] * np.log(shares[some])).sum()),
                 "error": self.error,
                 "shares_error": 1.0 - float(shares.max()),
@@ -131,6 +146,11 @@ class Evaluation:
                 "ece": calibration_error(self.log_p, self.y, weight=self.weight),
                 "auc": float(auc),
                 "average_precision": float(precision),
+                "error_low": low,
+                "error_high": high,
+                "auc_low": float(auc_low),
+                "auc_high": float(auc_high),
+                "log_loss_error": float(np.sqrt(spread / max(effective - 1, 1))),
             },
             dtype=object,
         )
@@ -365,7 +385,8 @@ class Evaluation:
         Columns: group, rows (their number), error with its 95 % interval low, high (Wilson's), shares_error (of always
         saying the group's most frequent class), log_loss with its standard_error, shares_log_loss (of giving all its
         rows the group's class shares); and of a class (`label`, None for
-        `interest`) share, predicted (share said to be so), p (mean probability), sensitivity, specificity.
+        `interest`) share, predicted (share said to be so), p (mean probability), sensitivity with its 95 % interval
+        sensitivity_low, sensitivity_high (NaN where no row is of it), specificity.
         """
         names = self._groups(by)
         k, each = self._place(label), np.ones(len(self.y)) if self.weight is None else self.weight
@@ -381,14 +402,17 @@ class Evaluation:
             low, high = wilson(error, effective)
             hits = [float(w @ (mine[rows] & said[rows])), float(w @ ~(mine[rows] | said[rows]))]
             share, shares = float(w @ mine[rows]), np.bincount(self.y[rows], w)
+            found = float(_ratio(hits[0], share))
+            ends = wilson(found, effective * share) if share else (np.nan, np.nan)
             lines.append(
                 {
                     "group": group, "rows": len(rows), "error": error, "low": low, "high": high,
-                    "shares_error": 1.0 - float(shares.max()), "log_loss": loss,
+                    "shares_error": float(shares.sum() - shares.max()), "log_loss": loss,
                     "standard_error": float(np.sqrt(w @ (losses[rows] - loss) ** 2 / max(effective - 1, 1))),
-                    "shares_log_loss": float(entr(shares).sum()),
+                    "shares_log_loss": max(0.0, float(entr(shares).sum())),
                     "share": share, "predicted": float(w @ said[rows]), "p": float(w @ p[rows]),
-                    "sensitivity": float(_ratio(hits[0], share)), "specificity": float(_ratio(hits[1], 1 - share)),
+                    "sensitivity": found, "sensitivity_low": ends[0], "sensitivity_high": ends[1],
+                    "specificity": float(_ratio(hits[1], 1 - share)),
                 }
             )  # fmt: skip
         return pd.DataFrame(lines)

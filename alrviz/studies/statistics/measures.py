@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from sklearn.metrics import average_precision_score
 
 from alrviz.passes.aligned_buffers import Floats
@@ -83,6 +84,23 @@ def average_precision_loss(log_p: Floats, y: NDArray[np.integer], weight: Floats
 def average_precision(score: Floats, mine: NDArray[np.bool_], weight: Floats | None = None) -> float:
     """Return scikit-learn's average precision of scores (N,) for the rows that are of a class, one at least."""
     return float(average_precision_score(mine, np.nan_to_num(score), sample_weight=weight))
+
+
+def auc_error(score: Floats, mine: NDArray[np.bool_]) -> float:
+    """Return the standard error of the AUC of scores (N,) for the rows that are of a class; NaN of less than two rows
+    of it, or of others.
+
+    By the placements of E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988): of each row of the class the share
+    of the others below it, of each other one the share of the class above; ties count half. The variance is the sum of
+    those of the two means.
+    """
+    m, n = int(mine.sum()), int((~mine).sum())
+    if min(m, n) < 2:
+        return float("nan")
+    ranks = rankdata(score)
+    above = (ranks[mine] - rankdata(score[mine])) / n
+    below = 1 - (ranks[~mine] - rankdata(score[~mine])) / m
+    return float(np.sqrt(above.var(ddof=1) / m + below.var(ddof=1) / n))
 
 
 def row_losses(log_p: Floats, y: NDArray[np.integer]) -> Floats:

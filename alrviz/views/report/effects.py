@@ -16,7 +16,7 @@ from alrviz.studies.statistics.evaluation import percent
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.report.judged import figure_html
 
-EFFECTS = 4  # main effects drawn at once; further ones are folded, up to so many
+EFFECTS = 6  # main effects drawn at once; further ones are folded, up to so many
 FOLDED = 60
 PAIRS = 2
 CELLS = 1_600  # of a heat map

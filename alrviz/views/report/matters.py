@@ -24,6 +24,7 @@ LISTED = 15  # columns and tuples in the table
 OVERLAPS = 0.4  # of what is not known of a column, another takes away so much: they are said to overlap
 SAME, LINKS = 6, 4  # groups of columns that overlap; links told of each
 ADDED = 8  # parts of a row's sum, of which the others are one
+_ALL_SINGLE = "Main effects carry 100% of the score. "  # of a model without pairs: nothing is said of them
 CLOSE = 0.4  # log-odds of the row that is added up, as near as there is one: 60 % of two classes
 
 
@@ -58,7 +59,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
         "column; shares add up to 100 %. It may rank columns differently: points far from 0 on few rows make a large "
         "share, but the log loss of those few rows alone; and where columns overlap, one's points may undo another's, "
         f"so that its share is small though its points are not.{below}</p>{_orders(effects)}"
-        f"<p>{safe(effects.sentence(), 1_200)}</p></details>"
+        f"<p>{safe(effects.sentence().removeprefix(_ALL_SINGLE), 1_200)}</p></details>"
         f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}; 0 is the mean of "
         "the rows that were learned from. 0.7 points double the odds, -0.7 halve them; what other columns say is "
         "not in it. Numbers of rows stand in brackets; what is pale rests on few rows, and is less certain.</p>"
@@ -125,7 +126,7 @@ def _same(facts: ReportFacts) -> str:
             elif known == 1.0:
                 words.append(f"{one} is known from {other}")
             else:
-                words.append(f"{other} takes away {percent(known)} of what is not known of {one}")
+                words.append(f"who knows {other} is {percent(known)} less uncertain of {one}")
         every = {2: "both"}.get(len(names), f"all {len(names)}")
         said.append(
             f"{', '.join(words)}: without {every}, log loss rises by {loss_text(effects.cost_without(*names)[0])}"

@@ -26,18 +26,18 @@ from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
+from alrviz.views.report.groups import hardest_group, most_missed, where_it_fails
 from alrviz.views.report.judged import (
     calibration_sentence,
-    compared_groups,
     how_calibrated,
     how_good,
     missed,
     never_predicted,
     no_better,
-    where_it_fails,
-    worst_group,
+    reference_in_words,
 )
 from alrviz.views.report.matters import overlaps, what_matters
+from alrviz.views.studies.evaluation import points
 
 # What a model card says that no table tells: who publishes it fills them in.
 CARD = {
@@ -45,12 +45,16 @@ CARD = {
     "licence": "Licence", "data_source": "Where the rows come from", "ethics": "Ethical considerations",
     "caveats": "Further caveats",
 }  # fmt: skip
+_ERRORS = (
+    "<p class='quiet'>Where &plusmn; stands, it is one standard error: the value of endlessly many rows lies within "
+    "twice as much in about 95 of 100 cases.</p>"
+)
 COLUMNS = 60  # in the table of columns
 _STYLE = """
 :root { color-scheme: light; --alrviz-line: #d5d5da; --alrviz-quiet: #5c5c66; }
 body { font: 16px/1.5 Roboto, 'Segoe UI', Helvetica, Arial, sans-serif; color: #1d1d24; background: #fff; margin: 0;
   font-variant-numeric: tabular-nums; }
-main { max-width: 1060px; margin: 0 auto; padding: 24px 20px 60px; box-sizing: border-box; }
+main { max-width: 1240px; margin: 0 auto; padding: 24px 20px 60px; box-sizing: border-box; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3em; } h2 { font-size: 1.25rem; margin: 2em 0 .4em;
   border-top: 1px solid var(--alrviz-line); padding-top: 1em; } h3 { font-size: 1rem; margin: 1.2em 0 .3em; }
 p, ul { max-width: 46em; } .quiet { color: var(--alrviz-quiet); }
@@ -71,8 +75,8 @@ th:first-child, td:first-child { text-align: left; }
 .scroll th:first-child, .scroll td:first-child { position: sticky; left: 0; background: #fff; z-index: 1; }
 figure { margin: 0; }
 figcaption { color: var(--alrviz-quiet); font-size: .92rem; max-width: 34em; }
-.pictures { display: flex; flex-wrap: wrap; gap: 18px 26px; margin: 10px 0; } .pictures figure { flex: 1 1 440px; }
-.pictures > * { min-width: min(440px, 100%); max-width: 100%; }
+.pictures { display: flex; flex-wrap: wrap; gap: 18px 26px; margin: 10px 0; } .pictures figure { flex: 1 1 380px; }
+.pictures > * { min-width: min(380px, 100%); max-width: 100%; }
 pre { background: #f4f4f6; padding: 12px; border-radius: 6px; overflow-x: auto; font-size: .86rem;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 details > summary { cursor: pointer; color: #2f4f9e; padding: .4em 0; }
@@ -132,20 +136,22 @@ def _summary(facts: ReportFacts) -> str:
         f"The model predicts <b>{safe(data.target, 60)}</b> ({_classes_in_words(data)}) from {data.X.shape[1]} columns "
         f"of a table of {facts.whole_rows or data.n_rows:,} rows. It learned from {facts.rows_trained:,} of them and "
         f"was then tried on {len(found.y):,} {tried}.",
-        f"Of these, <b>{percent(of.error)} are predicted wrongly</b>. Whoever always says "
+        f"Of these, <b>{percent(of.error)} are predicted wrongly</b> (95 % interval: {percent(of.error_low)} to "
+        f"{percent(of.error_high)}). Whoever always says "
         f"&ldquo;{safe(found.classes[int(found.shares.argmax())], 60)}&rdquo;, the most frequent class, is wrong for "
-        f"{percent(of.shares_error)}.",
+        f"{percent(of.shares_error)}.{reference_in_words(facts)}",
         missed(found),
         *(f"<b>Beware</b>: {safe(note, 600)}" for note in data.notes if note.endswith(BEFOREHAND)),
         never_predicted(found),
         no_better(found),
         calibration_sentence(found),
         "" if facts.effects is None else _top(facts),
-        worst_group(facts),
+        hardest_group(facts),
+        most_missed(facts),
         "" if held else
         "<b>No rows were held out</b>: the figures are of rows that the model has learned from, and too good.",
     ]  # fmt: skip
-    return "<div class='box'><ul>" + "".join(f"<li>{line}</li>" for line in lines if line) + "</ul></div>"
+    return "<div class='box'><ul>" + "".join(f"<li>{line}</li>" for line in lines if line) + "</ul></div>" + _ERRORS
 
 
 def _classes_in_words(data: Any) -> str:
@@ -248,7 +254,7 @@ def _model(facts: ReportFacts) -> str:
         f"{', and every combination of levels,' if order > 1 else ''} has a number of points for each class; the "
         "points of a row are added up, and the sums are turned into probabilities. So it can be read completely: "
         "nothing is hidden in layers. Points were found by "
-        f"{_learned_by(recipe)}.{size}</p>{_chosen(facts)}"
+        f"{_learned_by(facts, recipe)}.{size}</p>{_chosen(facts)}"
     )
 
 
@@ -262,10 +268,18 @@ def _looks(order: int) -> str:
     return f"single columns and {'pairs of' if order == 2 else f'combinations of up to {order}'} columns"
 
 
-def _learned_by(recipe: Recipe) -> str:
+def _learned_by(facts: ReportFacts, recipe: Recipe) -> str:
     """How points were found, and what the word means that a stranger may not know."""
     said = recipe.definition.learned_by(recipe.params)
-    return f"{said}: they are kept small where rows are few" if said.endswith(", regularised") else said
+    if not said.endswith(", regularised"):
+        return said
+    encoder = getattr(facts.model, "encoder_", None)
+    smooth = isinstance(encoder, Encoder) and any(column.smooth for column in encoder.columns_)
+    near = ", and intervals next to each other are pulled together" if smooth else ""
+    return (
+        f"{said}: large points cost a penalty{near}. A value of few rows can have large points all the same, where "
+        f"nearly all of these rows{', or of those of its neighbours,' if smooth else ''} are of one class"
+    )
 
 
 def _settled(facts: ReportFacts) -> Recipe | None:
@@ -294,14 +308,30 @@ def _chosen(facts: ReportFacts) -> str:
         ]
         for order, *losses in facts.losses[sorted(facts.losses, reverse=True)].itertuples()
     ]
+    best = "; the table has the best of each line" if len(lines) > 1 else ""
+    few = ""
+    if facts.losses.shape[1] == 1 and taken in facts.losses.index and facts.losses.iloc[:, 0].idxmin() != taken:
+        gap = float(facts.losses.loc[taken].iloc[0] - facts.losses.iloc[:, 0].min())
+        few = f" Here the lowest is {loss_text(gap)} lower, less than a standard error: the simpler one was taken."
     heads = ["the model looks at", "log loss on rows held out of training", "on those of the first fold alone"]
     table = html_table(heads[: 1 + facts.losses.shape[1]], lines) if len(lines) > 1 else ""
     return (
-        "<p><b>Why this one:</b> several models were tried on rows held out of the training rows. The one with the "
-        "lowest <i>log loss</i> was taken, or a simpler one that is as good as far as the rows can tell. Log loss is "
-        "the mean of -log(probability given to what happened): it punishes being sure and wrong.</p>"
+        f"<p><b>Why this one:</b> {_tried(facts)} were tried on rows held out of the training rows{best}. The one with "
+        "the lowest <i>log loss</i> was taken, or a simpler one that is as good as far as the rows can tell."
+        f"{few} Log loss is the mean of -log(probability given to what happened): it punishes being sure and wrong.</p>"
         f"{table}"
     )
+
+
+def _tried(facts: ReportFacts) -> str:
+    """How many models were fitted, and how they differ."""
+    if facts.tried.empty:
+        return "several models"
+    counts = [
+        f"{many:,} that look at {f'{tuples_text(int(order))} too' if order > 1 else 'single columns'}"
+        for order, many in facts.tried.items()
+    ]
+    return f"{facts.tried.sum():,} models ({', '.join(counts)}; penalties of different strength)"
 
 
 def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
@@ -326,8 +356,9 @@ def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
         "Judged on": judged,
-        "Figures": f"error {percent(of.error)}, log loss {loss_text(of.log_loss)} nats{auc}, ECE {percent(of.ece)}",
-        "Groups compared": ", ".join(safe(name, 40) for name, _ in compared_groups(facts)),
+        "Figures": f"error {percent(of.error)}, log loss {loss_text(of.log_loss)} nats{auc}, calibration error "
+        f"(ECE) {points(of.ece)} percentage points",
+        "Groups compared": ", ".join(safe(name, 40) for name in facts.groups),
     }
     said = {
         words: safe(card[key], 2000) if key in card else "<span class='quiet'>not stated</span>"
@@ -357,14 +388,21 @@ def _again(facts: ReportFacts) -> str:
     if facts.recipe is not None and recipe is not None:
         order = " (n: how many columns are looked at together)" if " n=" in recipe.name else ""
         lines["Model"] = f"{safe(recipe.name, 300)}{order}"
-        lines["Recipe"] = f"<code>{safe(facts.recipe.to_json(), 2000)}</code>"
+        held = facts.recipe.replace(holdout=facts.holdout, seed=facts.seed)
+        lines["Recipe"] = (
+            f"<code>{safe(held.to_json(), 2000)}</code> (n_bins: where columns are cut into intervals of equal width, "
+            "or of as many rows each)"
+        )
     if facts.chosen:
         lines["How it was chosen"] = safe(facts.chosen, 1500)
     outcome = getattr(model, "outcome_", None)
     if outcome is not None:
         lines["The fit"] = f"{safe(outcome, 300)} (F: log loss of all training rows, and the penalty)"
     table = html_table(["", ""], ([words, f"<td class='t'>{text}</td>"] for words, text in lines.items()))
-    return f"{table}<pre>{safe_code(code)}</pre>"
+    return (
+        f"<p>In Python, with the file at hand:</p><pre>{safe_code(code)}</pre><details><summary>Versions, digest of "
+        f"the data, and the settings in the program&rsquo;s own words</summary>{table}</details>"
+    )
 
 
 def safe_code(code: str) -> str:

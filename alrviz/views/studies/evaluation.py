@@ -21,6 +21,7 @@ from alrviz.pictures.evaluation import CURVES
 from alrviz.pictures.level_axis import short
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.studies.statistics.evaluation import Evaluation, percent
+from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.collapsible import Collapsible, Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
@@ -329,7 +330,10 @@ class EvaluationView(NotebookViewer):
         found = self._decided or self.evaluation
         if found is None:
             return ""
-        groups = f"<h2>Groups</h2>{groups_html(self._groups(), self.label)}" if self.by else ""
+        groups = ""
+        if self.by:
+            table = self._groups()
+            groups = f"<h2>Groups</h2>{groups_html(table, self.label)}{group_losses_html(table, self.label)}"
         return f"{summary_html(found)}<h2>Classes</h2>{classes_html(found)}{groups}"
 
     def csv(self, what: str) -> str:
@@ -370,24 +374,46 @@ def _counts(of: pd.Series) -> str:
     return f"{found:,.0f} of {found + missed:,.0f} found, {alarms:,.0f} false alarms"
 
 
-def summary_html(found: Evaluation) -> str:
+def false_alarms(specificity: Any) -> Any:
+    """Return 1 - specificity, without what rounding leaves of 0."""
+    return np.round(1 - specificity, 12) + 0.0
+
+
+def points(share: float) -> str:
+    """Return a share as percentage points, without their name."""
+    return percent(share).removesuffix(" %")
+
+
+def summary_html(found: Evaluation, beside: Evaluation | None = None, name: str = "") -> str:
     """The figures of all classes together, beside those of a model that looks at no column: it gives all rows the class
-    shares, ranks none above another, and always predicts the most frequent class.
+    shares, ranks none above another, and always predicts the most frequent class. beside: another model on the same
+    rows, called `name`.
     """
     of, shares = found.summary(), found.shares
     occurring = shares[shares > 0]
     precision = shares[found.classes.index(found.interest)] if len(found.classes) == 2 else occurring.mean()
     whose = f"of {safe(found.interest, 30)}" if len(found.classes) == 2 else "mean over classes"
+    error = f" ({percent(of.error_low)} to {percent(of.error_high)})"
+    auc = "" if np.isnan(of.auc_low) else f" ({number(of.auc_low, 3)} to {number(of.auc_high, 3)})"
+    alone = [
+        percent(of.shares_error), number(of.shares_log_loss), percent(1 - 1 / len(occurring)),
+        number(1 - (shares**2).sum()), points(0.0), "0.5", number(precision, 3),
+    ]  # fmt: skip
+    more = {"error": error, "auc": auc, "log_loss": f" &plusmn; {number(of.log_loss_error)}"}
+    ranked = partial(number, digits=3)
+    lines: dict[str, tuple[str, Callable[[float], str]]] = {
+        "error": ("error (95 % interval)", percent), "log_loss": ("log loss (nats)", number),
+        "balanced_error": ("error, mean over classes", percent), "brier": ("Brier score, summed over classes", number),
+        "ece": ("calibration error (ECE), percentage points", points), "auc": (f"AUC, {whose}", ranked),
+        "average_precision": (f"average precision, {whose}", ranked),
+    }  # fmt: skip
+    other = None if beside is None else beside.summary()
     rows = [
-        ["error", percent(of.error), percent(of.shares_error)],
-        ["log loss (nats)", number(of.log_loss), number(of.shares_log_loss)],
-        ["error, mean over classes", percent(of.balanced_error), percent(1 - 1 / len(occurring))],
-        ["Brier score, summed over classes", number(of.brier), number(1 - (shares**2).sum())],
-        ["calibration error (ECE)", number(of.ece), number(0.0)],
-        [f"AUC, {whose}", number(of.auc), "0.5"],
-        [f"average precision, {whose}", number(of.average_precision), number(precision)],
+        [words, told(of[key]) + more.get(key, ""), *([] if other is None else [told(other[key])]), shown]
+        for (key, (words, told)), shown in zip(lines.items(), alone, strict=True)
     ]
-    return html_table(["", "this model", "class shares alone"], rows)
+    heads = ["", "this model", *([] if other is None else [safe(name, 60)]), "class shares alone"]
+    return html_table(heads, rows)
 
 
 def classes_html(found: Evaluation) -> str:
@@ -404,19 +430,32 @@ def classes_html(found: Evaluation) -> str:
 
 
 def groups_html(table: pd.DataFrame, label: str) -> str:
-    """A line for each group, a table of `Evaluation.groups`."""
+    """A line for each group, a table of `Evaluation.groups`: what is missed, false alarms, errors."""
     rows, mine = [], safe(label, 24)
     for line in table.to_dict("records"):
         error = f"{percent(line['error'])} ({percent(line['low'])} to {percent(line['high'])})"
-        loss = f"{number(line['log_loss'], 3)} &plusmn; {number(line['standard_error'], 3)}"
-        shares = [_share(line[name]) for name in ("sensitivity", "specificity", "share", "predicted", "p")]
-        losses = loss, number(line["shares_log_loss"], 3)
-        first = [safe(line["group"], 60), f"{line['rows']:,}", error, percent(line["shares_error"])]
-        rows.append([*first, *shares, *losses])
+        found = _share(line["sensitivity"]), _share(false_alarms(line["specificity"]))
+        first = [safe(line["group"], 60), f"{line['rows']:,}", *found, error, percent(line["shares_error"])]
+        rows.append([*first, _share(line["share"]), _share(line["predicted"])])
     heads = [
-        "group", "rows", "error (95 % interval)", "baseline error", "sensitivity", "specificity", f"are {mine}",
-        f"predicted {mine}", f"mean p of {mine}", "log loss", "baseline log loss",
+        "group", "rows", "sensitivity", "false alarms", "error (95 % interval)", "baseline error", f"are {mine}",
+        f"predicted {mine}",
     ]  # fmt: skip
+    return html_table(heads, rows)
+
+
+def group_losses_html(table: pd.DataFrame, label: str) -> str:
+    """A line for each group, a table of `Evaluation.groups`: its probabilities."""
+    rows = [
+        [
+            safe(line["group"], 60), _share(line["share"]), _share(line["p"]),
+            f"{loss_text(line['log_loss'])} &plusmn; {loss_text(line['standard_error'])}",
+            loss_text(line["shares_log_loss"]),
+        ]
+        for line in table.to_dict("records")
+    ]  # fmt: skip
+    mine = safe(label, 24)
+    heads = ["group", f"are {mine}", f"mean probability of {mine}", "log loss", "baseline log loss"]
     return html_table(heads, rows)
 
 
@@ -435,10 +474,19 @@ def worst_html(found: Evaluation, most: int = WORST) -> str:
     """The rows whose class was held least likely."""
     table = found.worst(most)
     columns = list(table.columns[5:])[:30]
+    left = [not pd.api.types.is_numeric_dtype(table[column]) for column in columns]
     rows = [
-        [safe(name, 20), safe(line["class"], 40), safe(line["predicted"], 40), number(line["p"], 4),
-         number(line["p_predicted"], 3), *(safe(value_text(line[column]), 30) for column in columns)]
+        [safe(name, 20), *(_text("td", line[of]) for of in ("class", "predicted")), percent(line["p"]),
+         percent(line["p_predicted"]),
+         *(_text("td", value_text(line[column])) if text else safe(value_text(line[column]), 30)
+           for column, text in zip(columns, left, strict=True))]
         for name, line in zip(table.index, table.to_dict("records"), strict=True)
     ]  # fmt: skip
-    heads = ["row", "class", "predicted", "p of its class", "p of the predicted", *(safe(name, 30) for name in columns)]
+    named = (_text("th", name) if text else safe(name, 30) for name, text in zip(columns, left, strict=True))
+    heads = ["row", _text("th", "class"), _text("th", "predicted"), "p of its class", "p of the predicted", *named]
     return html_table(heads, rows)
+
+
+def _text(tag: str, words: Any) -> str:
+    """A cell of text, which begins on the left."""
+    return f"<{tag} style='text-align:left'>{safe(words, 40)}</{tag}>"
