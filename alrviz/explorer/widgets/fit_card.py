@@ -42,7 +42,7 @@ class FitCard:
         )
         self.dataset: Dataset | None = None
         self.recipe: Recipe | None = None
-        self._autorun = self._for_table = False  # the press that waits came before its table
+        self._autorun = False
 
     @property
     def outdated(self) -> bool:
@@ -63,7 +63,7 @@ class FitCard:
         self._autorun = start and not fits
         self.player.mark(race is not None and not fits, expected=self._autorun)
         if self.pricing.ask(dataset, (recipe,)):
-            if not self._for_table:
+            if not self.player.player.for_table:
                 self.player.player.give_up()
         elif self.pricing.known:
             self._start_if_cheap()
@@ -75,7 +75,6 @@ class FitCard:
         self.player.press_stop()
 
     def _priced(self) -> None:
-        self._for_table = False
         if self.player.player.waits:
             self._autorun = False
             self.player.press_again()
@@ -94,7 +93,7 @@ class FitCard:
     def _new(self) -> "ManagedRace | None":
         """The run that Run starts; None where there is none. Where it is not priced yet, the press is repeated then."""
         dataset, recipe = self.dataset, self.recipe
-        self._for_table = dataset is None
+        self.player.player.for_table = dataset is None
         if dataset is None or recipe is None:
             return None
         return self.pricing.start(dataset, (recipe,), self.session.adopt_fit)

@@ -365,7 +365,7 @@ class StudyPage:
             view.tell("<span class='quiet'>Being priced …</span>")
         self._learn()
         self.tasks.start(
-            "study", lambda stop: work(stop, self.tell), self._learned, self._failed,
+            "study", lambda stop: work(stop, self.tell), self.take_up, self._failed,
             lambda: say(self.time, f"<span class='quiet'>{safe(self._doing, 120)} …</span>"),
         )  # fmt: skip
 
@@ -386,7 +386,7 @@ class StudyPage:
             self.study_view.tell_none()
         self.tasks.failed("study", error)
 
-    def _learned(self, known: Any) -> None:
+    def take_up(self, known: Any) -> None:
         """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
         self.known = known
         remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in known.remarks]
@@ -427,7 +427,7 @@ class StudyPage:
     def _answered(self) -> None:
         """Show what the question of a lesson has kept back."""
         if self.known is not None and self.study_view.study is None and not self.session.asking:
-            self._learned(self.known)
+            self.take_up(self.known)
 
     def _looked(self) -> None:
         self._touched = time.monotonic()

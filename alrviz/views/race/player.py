@@ -47,6 +47,7 @@ class Player:
         self.resting = False  # whether Pause holds the showing of a race that has ended
         self._on_screen: tuple[int, int] | None = None  # what the screen showed as Stop was pressed, told ahead of it
         self._unmet: Callable[[], None] | None = None
+        self.for_table = False  # whether the press that waits came before its table
         self._unasked = -math.inf  # when a race last began by itself
 
     # -- which race ---------------------------------------------------------------------------------------------------
@@ -205,7 +206,7 @@ class Player:
         return self._unmet is not None
 
     def _fresh(self, press: Callable[[], None]) -> RaceLike | None:
-        self._unmet = press
+        self._unmet, self.for_table = press, False
         fresh = self._again()
         if fresh is None and self._again == self._same_again:
             self._unmet = None  # nobody will make one later

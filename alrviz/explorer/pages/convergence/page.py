@@ -83,7 +83,6 @@ class ConvergencePage:
         self.tasks = PageTasks(session)
         self._found = session.entry is not None  # a race was there on arrival: its settings are shown
         self._autorun = not self._found and not session.kept and not session.lost
-        self._for_table = False  # whether the press that waits came before its table
         self._attended: Entry | None = None  # the registry's entry of the race on this screen
         self._missed = False  # whether another table came while another page was shown
 
@@ -351,11 +350,11 @@ class ConvergencePage:
     def _ask_price(self) -> None:
         """Price what is set; a press that waits for the price of something else is given up, not one for the table."""
         dataset = self.session.raced
-        if dataset is not None and self.pricing.ask(dataset, self.racers) and not self._for_table:
+        priced_anew = dataset is not None and self.pricing.ask(dataset, self.racers)
+        if priced_anew and not self.race_view.player.for_table:
             self.race_view.give_up()
 
     def _price_arrived(self) -> None:
-        self._for_table = False
         self.chooser.tell()
         if self.race_view.player.waits:
             self._autorun = False
@@ -378,7 +377,7 @@ class ConvergencePage:
         Where the price is not known yet, the press is repeated when it arrives.
         """
         session, dataset = self.session, self.session.raced
-        self._for_table = dataset is None
+        self.race_view.player.for_table = dataset is None
         if dataset is None:
             return None
         race = self.pricing.start(dataset, self.racers, self._adopt)

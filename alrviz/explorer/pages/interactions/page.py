@@ -182,6 +182,7 @@ class InteractionsPage(StudyPage):
             "Your own model: open a file", self.said,
             pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
         )  # fmt: skip
+        self.study_view.param.watch(lambda event: self._shown(event.new), "given")
         self.below.insert(self.below.objects.index(self.card) + 1, self.file)
 
     def ask(self) -> None:
@@ -238,7 +239,6 @@ class InteractionsPage(StudyPage):
             say(self.said, f"<p>Shown is the model of <b>{of}</b>, {found.encoded.n_rows:,} rows.</p>")
             about = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
             self.study_view.show_model(found, about)
-            self.back.visible = True
             self._learn()
 
         def failed(error: Exception) -> None:
@@ -253,22 +253,21 @@ class InteractionsPage(StudyPage):
         text = for_page(error) if known else f"{type(error).__name__}: {error}"
         say(self.said, f"<p class='bad'>The model cannot be taken apart: {safe(text, 600)}</p>")
 
-    def learned(self) -> None:
+    def _shown(self, given: Interactions | None) -> None:
         """Where the recipe's study has taken the place of a file's model, that leaves the memory."""
-        if self.back.visible and not self.study_view.given:
-            self.back.visible = False
+        self.back.visible = given is not None
+        if given is None:
             _release(self._shown_room)
             self._shown_room = None
             say(self.said, rich(FILE_ABOUT))
 
     def _leave_file(self) -> None:
         if self.known is not None:  # else it follows when that is known
-            self._learned(self.known)
+            self.take_up(self.known)
 
     def pump(self) -> bool:
         """Take over what threads have finished, and what comes of a file; returns whether there may be more."""
         coming = self._arrival is not None and self._arrival.poll()
-        self.learned()
         return super().pump() or coming
 
     def close(self) -> None:
