@@ -16,6 +16,7 @@ from alrviz.reproduce.svg import line, page, text
 
 WIDTH, LABEL, VALUES, ROW, HEAD, GAP = 1080, 230, 118, 16, 46, 14
 ACROSS = 2  # panels side by side
+LETTER = 6.3  # pixels of a letter of a label
 AGREES, COMPATIBLE, DIFFERS, ALONE, PAPER = "#009e73", "#56b4e9", "#d55e00", "#0072b2", "#8a6d00"
 _COLOURS = {judge.AGREES: AGREES, judge.COMPATIBLE: COMPATIBLE, judge.DIFFERS: DIFFERS}
 HEIGHT, MARGIN = 420, 70  # of the picture of lines
@@ -62,6 +63,12 @@ def _legend(x: float, y: float) -> list[str]:
     return [*parts, _diamond(x + 5, y - 4), text("paper", x + 14, y, kind="quiet")]
 
 
+def _fitting(words: str, width: float) -> str:
+    """Words that are too long for so many pixels lose their end: what they begin with tells them apart."""
+    most = int(width / LETTER)
+    return words if len(words) <= most else f"{words[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def _panel(
     table: pd.DataFrame,
     name: str,
@@ -80,7 +87,8 @@ def _panel(
         parts += [line((at, at), (top + 36, bottom)), text(_tick(tick), at, top + 32, kind="quiet", anchor="middle")]
     for k, row in enumerate(table.to_dict("records")):
         y = top + HEAD + ROW * k + ROW / 2
-        parts.append(text(labels.get(row["method"], row["method"]), left + label - 10, y + 4, anchor="end"))
+        words = _fitting(labels.get(row["method"], row["method"]), label - 10)
+        parts.append(text(words, left + label - 10, y + 4, anchor="end"))
         parts += _marks(row, y, place, log)
         parts.append(text(_numbers(row), left + width - VALUES + 12, y + 4, kind="quiet"))
     return parts

@@ -82,3 +82,11 @@ def test_lines_end_where_the_numbers_do():
 
 def test_words_are_escaped():
     assert "a &lt; b" in page([text("a < b", 0, 0)], 10, 10)
+
+
+def test_a_label_that_is_too_long_keeps_its_beginning():
+    _, words, root = marks(drawing.dots(table(method=["one", "two: " + "x" * 90, "three", "four"]), "title", {}))
+    (long,) = (t for t in root.iter(f"{SPACE}text") if t.text.startswith("two: x"))
+    assert long.text.endswith("x\N{HORIZONTAL ELLIPSIS}")
+    assert float(long.get("x")) - drawing.LETTER * len(long.text) >= 0
+    assert "three" in words
