@@ -1,18 +1,16 @@
 """Figures that a finding tells: of a line of an item's table, or of two methods over the sets whose means are kept."""
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.reproduce.compare import HALF_DIGIT, WOULD
-from alrviz.reproduce.judge import AGREES, COMPATIBLE, DIFFERS, SURE, UNDECIDED, VERDICTS, alike, judge_mean
-from alrviz.reproduce.pairs import Pair, found, width_of
-from alrviz.studies.statistics.significance import sign_test
+from alrviz.reproduce.judge import AGREES, COMPATIBLE, DIFFERS, ENOUGH, SURE, UNDECIDED, alike
+from alrviz.reproduce.pairs import Pair, digits_of, found, width_of
+from alrviz.studies.statistics.significance import geometric_mean_ratio, sign_test, win_draw_loss
 
 _RECORD = re.compile(r"(\d+)/(\d+)/(\d+), p (< \.001|[.\d]+), mean ratio ([\d.e+-]+|nan|inf)")
 EARLIER = "of an earlier run"  # so a line's reason begins whose fits are lost: it is in no finding
@@ -30,9 +28,9 @@ class Figures:
     in words. ratio, median: of first over second, geometric mean and median; interval: `median_interval` of the ratios.
     ours: as the table has it; value, sd, printed: of a line with one number that number, its deviation over splits and
     the paper's. verdict: the item's, "" without one. counts: of a table its lines by verdict. raw: p as a number,
-    None without a test; alone: p before Holm's.
-    near: sets on which the two are within a twentieth; near_left: of those the ones on which something is left of
-    the training loss, at least NOTHING_LEFT of one of them, of `left` such. correlation: of rows and ratio, by rank.
+    None without a test; alone: p before Holm's. middles: medians of first and second. about: the line's methods.
+    near: sets on which the two are within a twentieth. left: the figures of the sets on which something is left of the
+    training loss, at least NOTHING_LEFT of one of the two. correlation: of rows and ratio, by rank.
     """
 
     wins: int = 0
@@ -48,12 +46,12 @@ class Figures:
     counts: Mapping[str, int] = field(default_factory=dict)
     raw: float | None = None
     alone: float | None = None
-    inverse: str = "nan"
     median: str = "nan"
     interval: str = ""
+    middles: str = ""
+    about: str = ""
     near: int = 0
-    left: int = 0
-    near_left: int = 0
+    left: "Figures | None" = None
     correlation: str = ""
 
     @property
@@ -72,6 +70,16 @@ class Figures:
         return f"median {self.median}" + (f", 95 % interval {self.interval}" if self.interval else "")
 
     @property
+    def number(self) -> str:
+        """`ours`, a number, to three digits: "97.8", ".442"."""
+        return f"{float(self.ours):.3g}".removeprefix("0")
+
+    @property
+    def testable(self) -> bool:
+        """Whether it has a test that could come out beyond chance."""
+        return self.raw is not None and (bool(self.correlation) or self.wins + self.losses >= ENOUGH)
+
+    @property
     def decided(self) -> int:
         """Lines of the table whose verdict says something."""
         return sum(self.counts.get(word, 0) for word in (AGREES, COMPATIBLE, DIFFERS))
@@ -84,19 +92,24 @@ class Figures:
 
 @dataclass(frozen=True)
 class Lines:
-    """A line of an item's table; without a quantity the whole table is counted."""
+    """A line of an item's table; without a method any of its set.
+
+    drawn: it is of draws of one generator, of which there can be as many as one likes: without a test.
+    """
 
     item: str
-    quantity: str = ""
+    quantity: str
     method: str = ""
     on: str = ""
+    drawn: bool = False
 
     def found(self, tables: Tables) -> pd.DataFrame:
-        """Return the first line that fits, or the whole table; empty where there is none, or its fits are lost."""
+        """Return the first line that fits; empty where there is none, or its fits are lost."""
         table = tables.get(self.item)
-        if table is None or not self.quantity:
-            return pd.DataFrame() if table is None else table
-        fits = (table["quantity"] == self.quantity) & (table["method"] == self.method)
+        if table is None:
+            return pd.DataFrame()
+        fits = table["quantity"] == self.quantity
+        fits &= (table["method"] == self.method) | (not self.method)
         fits &= ~table["reason"].astype(str).str.contains(EARLIER)
         return table[fits & (table["set"] == self.on) if self.on else fits].head(1)
 
@@ -106,26 +119,19 @@ class Lines:
         if not len(lines) or not lines["ours"].astype(str).str.strip().any():
             return None
         first = lines.iloc[0]
-        counts = {word: int((lines["verdict"] == word).sum()) for word in VERDICTS}
-        if len(lines) > 1:
-            return Figures(ours="-", verdict=DIFFERS if _mostly(counts) else AGREES, counts=counts)
-        told = Figures(ours=str(first["ours"]), verdict=str(first["verdict"]), counts=counts)
+        told = Figures(ours=str(first["ours"]), verdict=str(first["verdict"]), about=str(first["method"]))
         record = _RECORD.match(told.ours)
         if not record:
             return replace(told, value=_short(first["ours"]), sd=_short(first["sd"]), printed=str(first["paper"]))
         wins, draws, losses, ratio = *map(int, record.groups()[:3]), float(record[5])
-        return replace(told, wins=wins, draws=draws, losses=losses, ratio=f"{ratio:.2f}", inverse=f"{1 / ratio:.1f}",
-                       raw=sign_test(wins, losses))  # fmt: skip
+        p = None if self.drawn else sign_test(wins, losses)
+        return replace(told, wins=wins, draws=draws, losses=losses, ratio=f"{ratio:.2f}", raw=p)
 
 
 def _short(cell: object) -> str:
     """A number to four decimals; "" of another text."""
     number = pd.to_numeric(str(cell), errors="coerce")
     return "" if pd.isna(number) else f"{number:.4f}"
-
-
-def _mostly(counts: Mapping[str, int]) -> bool:
-    return 2 * counts[DIFFERS] > counts[AGREES] + counts[COMPATIBLE] + counts[DIFFERS]
 
 
 @dataclass(frozen=True)
@@ -164,30 +170,34 @@ class Over:
         what = found(Pair(self.measure, self.a, self.b), rows)
         if not what.sets:
             return None
-        a, b = what.a, what.b
-        near = alike(a, b, width_of(self.measure))
         left = _left(rows[rows["method"].isin((self.a, self.b))], what.sets)
-        positive = (a > 0) & (b > 0)
-        ratios = a[positive] / b[positive]
-        of = rows.groupby("set")["rows"].max().reindex(what.sets)
-        told = Figures(
-            what.wins.wins, what.wins.draws, what.wins.losses, ratio=f"{what.ratio:.2f}", ours=str(what.wins),
-            inverse=f"{1 / what.ratio:.1f}", median=f"{np.median(ratios):.2f}", interval=median_interval(ratios),
-            raw=what.wins.p, near=near, left=int(left.sum()), near_left=alike(a[left], b[left], width_of(self.measure)),
-        )  # fmt: skip
+        told = replace(self._compared(what.a, what.b), left=self._compared(what.a[left], what.b[left]))
         if self.expect == "part":
             return replace(told, raw=None)
         if self.expect == "like":
-            share = near / len(a)
+            share = told.near / told.sets
             return replace(told, raw=None, verdict=AGREES if share >= ALIKE else DIFFERS if share < 0.5 else UNDECIDED)
         if self.expect == "falls":
             from scipy.stats import spearmanr
 
             width = 0.5e-4  # half a draw, for the zeros
-            rho, p = map(float, spearmanr(of, (a + width) / (b + width)))
+            of = rows.groupby("set")["rows"].max().reindex(what.sets)
+            rho, p = map(float, spearmanr(of, (what.a + width) / (what.b + width)))
             said = UNDECIDED if p > SURE else AGREES if rho < 0 else DIFFERS
             return replace(told, raw=p, verdict=said, correlation=f"{rho:.2f}")
         return told
+
+    def _compared(self, a: Floats, b: Floats) -> Figures:
+        """Return the figures of the values of both on some sets (D,)."""
+        wins = win_draw_loss(a, b, digits_of(self.measure))
+        positive = (a > 0) & (b > 0)
+        ratios = a[positive] / b[positive]
+        return Figures(
+            wins.wins, wins.draws, wins.losses, ratio=f"{geometric_mean_ratio(a, b):.2f}", ours=str(wins), raw=wins.p,
+            median=f"{np.median(ratios):.2f}" if len(ratios) else "nan", interval=median_interval(ratios),
+            middles=f"{np.median(a):.2g} and {np.median(b):.2g}" if len(a) else "",
+            near=alike(a, b, width_of(self.measure)),
+        )  # fmt: skip
 
 
 def _left(rows: pd.DataFrame, sets: Sequence[str]) -> np.ndarray:
@@ -217,114 +227,3 @@ def _quotient(rows: pd.DataFrame, name: str, measure: str) -> pd.DataFrame:
     above, below = (wide[method] if method in wide else np.nan * wide.sum(axis=1) for method in name.split(" / "))
     values = (above / below).rename(measure).reset_index()
     return values.assign(method=name, rows=rows.groupby("set")["rows"].max().reindex(values["set"]).to_numpy())
-
-
-@dataclass(frozen=True)
-class Best:
-    """On how many sets of the items' tables one of `methods` has the highest figure, ours and the paper's."""
-
-    items: tuple[str, ...]
-    methods: tuple[str, ...]
-
-    @property
-    def item(self) -> str:
-        """The first of the items."""
-        return self.items[0]
-
-    def figures(self, tables: Tables) -> Figures | None:
-        """Return ours in `wins` of `sets`, the paper's in `ours`; it differs where ours are fewer."""
-        if any(item not in tables for item in self.items):
-            return None
-        table = pd.concat([tables[item] for item in self.items], ignore_index=True)
-        table = table.assign(**{name: pd.to_numeric(table[name], errors="coerce") for name in ("ours", "paper")})
-        printed = table[table["paper"].notna()]  # the methods that the paper has too
-        firsts = {}
-        for column in ("ours", "paper"):
-            best = printed.loc[printed.groupby("set")[column].idxmax().dropna(), "method"]
-            firsts[column] = int(best.isin(self.methods).sum())
-        n = printed["set"].nunique()
-        said = DIFFERS if firsts["ours"] < firsts["paper"] else AGREES
-        return Figures(firsts["ours"], 0, n - firsts["ours"], ours=str(firsts["paper"]), verdict=said)
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Made problems of which an item has draws, "problem (0)", "problem (1)" and so on: in `wins` every draw agrees."""
-
-    item: str
-    quantity: str
-
-    def figures(self, tables: Tables) -> Figures | None:
-        """Return its figures; None where it has none yet; `near` is the fewest draws of a problem."""
-        own = tables.get(self.item, pd.DataFrame(columns=["quantity"]))
-        own = own[own["quantity"] == self.quantity]
-        if not len(own):
-            return None
-        problem = own["set"].str.replace(r" \(\d+\)$", "", regex=True)
-        agree = (own["verdict"] == AGREES).groupby(problem).all()
-        wins, fewest = int(agree.sum()), int(own.groupby(problem)["set"].nunique().min())
-        said = AGREES if agree.all() else DIFFERS if not agree.any() else UNDECIDED
-        return Figures(wins, 0, len(agree) - wins, ours=str(wins), verdict=said, near=fewest)
-
-
-@dataclass(frozen=True)
-class Brought:
-    """Lines of the items' tables that differ from what is printed: in `wins` one of the ways of `tried` brings the
-    printed figure, in `losses` none; in `near` one would with as many splits as the lines themselves have. ours: in how
-    many ways of how many a figure was tried.
-    """
-
-    items: tuple[str, ...]
-    tried: str = "dlr-5.1"
-
-    @property
-    def item(self) -> str:
-        """Where the ways are told."""
-        return self.tried
-
-    def figures(self, tables: Tables) -> Figures | None:
-        """Return its figures; None where a table is not there yet."""
-        if any(item not in tables for item in (*self.items, self.tried)):
-            return None
-        ways = _ways(tables[self.tried])
-        table = pd.concat([tables[item] for item in self.items], ignore_index=True)
-        own = table[table["verdict"] == DIFFERS]
-        tried = own[[*_LINE, "splits"]].merge(ways, on=_LINE, suffixes=("_of_line", ""))
-        if not len(tried):
-            return None
-        sure = [_would_agree(row) for row in tried.to_dict("records")]
-        by_line = tried.assign(brings=tried["reason"] == WOULD, sure=sure).groupby(_LINE)
-        brought, near = int(by_line["brings"].any().sum()), int(by_line["sure"].any().sum())
-        each = by_line["way"].nunique()
-        told = f"{each.min()} to {each.max()} of {ways['way'].nunique()}"
-        return Figures(brought, 0, len(own) - brought, near=near, ours=told, verdict=UNDECIDED)
-
-
-_LINE = ["set", "method", "quantity"]
-
-
-def _ways(table: pd.DataFrame) -> pd.DataFrame:
-    """The lines of a table of methods set up otherwise, the way beside the method: "lr, with C = 1" in two columns."""
-    split = table["method"].str.partition(", ")
-    return table.assign(method=split[0], way=split[2])
-
-
-def ways_told(table: pd.DataFrame, tried: str = Brought.tried) -> dict[tuple[str, ...], str]:
-    """Return by set, method and quantity which other ways of a table would bring the printed figure, in words."""
-    told = {}
-    for line, own in _ways(table).groupby(_LINE, sort=False) if len(table) else ():
-        agree = own.loc[own["reason"] == WOULD, "way"]
-        splits = pd.to_numeric(own["splits"]).max()
-        told[line] = f"{len(agree) or 'none'} of {len(own)} other ways {WOULD} on {splits:.0f} splits ({tried})"
-        told[line] += f": {' / '.join(agree)}" if len(agree) else ""
-    return told
-
-
-def _would_agree(way: Mapping[Hashable, Any]) -> bool:
-    """Whether a way's figure would bring the printed one, had it as many splits as the line that differs."""
-    paper, ours, sd, splits = (pd.to_numeric(way[name]) for name in ("paper", "ours", "sd", "splits_of_line"))
-    said = judge_mean(paper, ours, sd, int(splits), HALF_DIGIT[way["quantity"]])
-    return said in (AGREES, COMPATIBLE)
-
-
-Line = Lines | Over | Best | Drawn | Brought

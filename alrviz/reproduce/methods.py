@@ -104,12 +104,12 @@ def _so(peer: str, settings: Mapping[str, Any]) -> Any:
     return make_peer(peer).set_params(**settings)
 
 
-def _leveled(alpha: float) -> Pipeline:
-    return Pipeline([("columns", numbers_of()), ("model", _silverman(alpha))])
-
-
 def _by_algorithm_1(alpha: float) -> DLRClassifier:
     return DLRClassifier(bandwidth="paper", alpha=alpha, random_state=0, n_jobs=1)
+
+
+def _leveled(alpha: float, made: Callable[[float], DLRClassifier] = _silverman) -> Pipeline:
+    return Pipeline([("columns", numbers_of()), ("model", made(alpha))])
 
 
 def _tried() -> Iterator[tuple[str, str, Callable[[], Any], bool]]:
@@ -122,6 +122,7 @@ def _tried() -> Iterator[tuple[str, str, Callable[[], Any], bool]]:
         yield "dlr", f"a column a level, alpha {alpha:g}", partial(_leveled, alpha), False
     for alpha in (1.0, 10.0):
         yield "dlr-h", f"with alpha {alpha:g}", partial(_by_algorithm_1, alpha), False
+    yield "dlr-h", "a column a level", partial(_leveled, 0.0, _by_algorithm_1), False
     yield "dlr", "a column a level", partial(_leveled, 0.0), False
     yield "dlr", "a column a level, AUC of its classes", partial(_leveled, 0.0), True
 

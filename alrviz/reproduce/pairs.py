@@ -97,7 +97,7 @@ def found(pair: Pair, figures: pd.DataFrame) -> Found:
     )
     values = values.reindex(columns=[pair.a, pair.b]).dropna().droplevel("rounds")
     a, b = values[pair.a].to_numpy(float), values[pair.b].to_numpy(float)
-    digits = None if pair.measure in _COUNTED else DIGITS
+    digits = digits_of(pair.measure)
     wins, ratio = win_draw_loss(a, pair.factor * b, digits), geometric_mean_ratio(a, b)
     return Found(list(values.index), a, b, wins, ratio, _sizes(values, own, digits))
 
@@ -154,6 +154,11 @@ def verdict(pair: Pair, what: Found) -> str:
 def width_of(measure: str) -> float:
     """Return half of the width within which two figures of a measure are equal."""
     return 0.0 if measure in _COUNTED else DRAW
+
+
+def digits_of(measure: str) -> int | None:
+    """Return to how many digits two figures of a measure are rounded before they are equal; None of counted ones."""
+    return None if measure in _COUNTED else DIGITS
 
 
 def pair_lines(

@@ -13,10 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from alrviz.reproduce.finding_lines import EARLIER, SETS, Brought, Figures, Line, ways_told
-from alrviz.reproduce.findings import FINDINGS, Finding, Group, figures_of, figures_table, link_of, page_of
+from alrviz.reproduce.finding_lines import EARLIER, SETS, Figures
+from alrviz.reproduce.findings import FINDINGS, Finding, Group, Line, figures_of, figures_table, link_of, page_of
 from alrviz.reproduce.item import Item, verdicts
-from alrviz.reproduce.judge import DIFFERS, VERDICTS
+from alrviz.reproduce.judge import DIFFERS, NOT_RUN, VERDICTS
+from alrviz.reproduce.printed_figures import Brought, ways_told
 from alrviz.reproduce.racers import LOW_ORDERS, RACERS, THIRD_ORDER
 from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS
 from alrviz.reproduce.still_missing import FOLDS, Seconds, still_missing
@@ -143,15 +144,15 @@ def front(found: Sequence[Reproduced], folder: Path, note: str = "") -> str:
         if sentence := finding.told(figures, folder.name):
             told[finding.group(figures)].append(f"- {sentence}")
     told[Group.FALLS] += _also_differ(found, folder.name)
-    tests = sum(one.raw is not None for one in figures.values())
-    lines = ["# The papers' tables, figures and claims, reproduced", ""] + ([note, ""] if note else [])
+    tests = sum(one.raw is not None for one in figures.values())  # of the family
+    lines = ["# The papers' tables, figures and claims: what was reproduced", ""] + ([note, ""] if note else [])
     pages = [paper for paper in _SOURCES if any(page_of(one.item.name) == paper for one in found)]
     links = "; ".join(f"[{_SOURCES[paper]}]({folder.name}/{paper}.md)" for paper in pages)
     lines += [
         *([f"**A page each:** {links}.", ""] if pages else []),
         _WORDS,
         "",
-        *_what_was_run(_sets_kept(folder), sample),
+        *_what_was_run(_sets_kept(folder), found, sample),
         _JUDGED.format(tests=tests, items=f"{folder.name}/{ITEMS}", figures=f"{folder.name}/{FIGURES}"),
     ]
     if answers := [f"- {answer}" for finding in _findings(sample) if (answer := finding.answer(figures))]:
@@ -179,19 +180,24 @@ def _sets_kept(folder: Path) -> pd.DataFrame:
     return rows if {"rows", "rounds", "error"} <= set(rows) else pd.DataFrame()
 
 
-def _what_was_run(rows: pd.DataFrame, sample: bool = False) -> Iterator[str]:
+def _what_was_run(rows: pd.DataFrame, found: Sequence[Reproduced], sample: bool = False) -> Iterator[str]:
     """On which sets the figures of order 2 are, and, but for a sample, what has not been run."""
     if not len(rows):
         return
-    own = rows[(rows["method"] == "alr2 paper") & rows["error"].notna()]
-    little, big = (own[own["group"] == group] for group in ("little", "big"))
+    (_, at_1), (little, big), (at_3, _) = (
+        [own[own["group"] == group] for group in ("little", "big")]
+        for order in (1, 2, 3)
+        for own in [rows[(rows["method"] == f"alr{order} paper") & rows["error"].notna()]]
+    )
     sizes = little["rows"]
     which = "tables that come with the package" if sample else f"of {len(LITTLE_SETS)} sets that the papers call little"
     held = f"{_listed(big['set'])} {'has' if len(big) == 1 else 'have'}" if len(big) else "none has"
     so_few = f", {_rounds(big)}: so few decide" if len(big) else ": there is"
     big_ones = (
         f" **Of the {len(BIG_SETS)} big sets {held} been fitted at order 2**{so_few} nothing of what [ALR] says of big "
-        "data."
+        f"data. There are {len(little) + len(at_1)} sets at n = 1, with {len(at_1)} big ones, at n = 2 "
+        f"{len(little) + len(big)}; [ALR]'s records are of 76, 8 of them big. **Not run:** order 3 on "
+        f"{len(LITTLE_SETS) - len(at_3)} of the little sets and all big ones, {_not_run(found)}."
     )
     yield (
         f"**What was run:** orders 1 and 2 on {len(little)} {which}, {sizes.min():,.0f} to {sizes.max():,.0f} rows, "
@@ -199,6 +205,16 @@ def _what_was_run(rows: pd.DataFrame, sample: bool = False) -> Iterator[str]:
         f"{'' if sample else big_ones}"
     )
     yield ""
+
+
+def _not_run(found: Sequence[Reproduced]) -> str:
+    """How many of each paper's lines were not run, of papers of which some were not."""
+    parts = []
+    for paper, source in _SOURCES.items():
+        counts = [one.counts for one in found if page_of(one.item.name) == paper and paper != "claims"]
+        if missing := sum(one[NOT_RUN] for one in counts):
+            parts.append(f"{missing} of {sum(sum(one.values()) for one in counts)} of {source.split()[0]}")
+    return f"lines: {_listed(parts)}" if parts else "no line"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -365,23 +381,28 @@ _NOT_RUN = """## What else was not run
   and SQL of a model among them, and the tables that a fit begins with counted of the rows that have their columns.
   With naive Bayes a missing column drops out; the rest is not written."""
 
-_WORDS = """**The methods:** *LR* of order n is logistic regression with a weight for each combination of levels of n
-columns and each class (numbers are cut into intervals first). *ALR* multiplies each weight by the logarithm of that
-combination's share within the class: the same functions in other coordinates; at n = 1 it is *WANBIA-C*. *AnJE* has
-those logarithms alone, nothing is trained: naive Bayes at n = 1. *A1DE* averages models in which one column in turn
-is a parent of all others; it counts too. *sALR* keeps the tuples of columns that are most informative of the class,
-*hsALR* looks for them from smaller tuples up. *DLR* is logistic regression on a feature a column, the logarithm of the
-ratio of the classes' kernel densities; *DLR-h* learns the bandwidths too. *ELR* fits the tables of a Bayesian network
-to the class; cross-tuning stops it where held-out folds say. None has a penalty, as in the papers' tables."""
+_WORDS = """**The methods**, none with a penalty, as in the papers' tables:
 
-_JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over sets (Spearman's correlation: t),
-corrected by Holm for the {tests} tests of the findings, which were not fixed before figures were seen; a claim stands
-where it is still at most .05. Sets share sources and a fit serves many lines, so that tests are not independent, which
-Holm's correction allows. "The same" in a finding is a count of sets, never a p above .05.
-Ratios and means of ratios are geometric; W-D-L counts sets on which the first is lower, equal to four decimals, higher.
-Medians of ratios have the 95 % interval of the sign test. Methods are as printed, from zero, without a penalty.
-[All items, what was not run]({items}); [all comparisons of the findings, with p before and after
-correction]({figures})."""
+- *LR* of order n: logistic regression with a weight for each combination of levels of n columns and each class; numbers
+  are cut into intervals first.
+- *ALR*: the same functions, each weight multiplied by the logarithm of that combination's share within the class; at
+  n = 1 it is *WANBIA-C*.
+- *AnJE*: those logarithms alone, naive Bayes at n = 1; *A1DE*: a mean of models in which one column in turn is a parent
+  of all others. Both only count.
+- *sALR* keeps the combinations of columns that tell most of the class, *hsALR* looks for them from smaller ones up.
+- *DLR*: logistic regression on logarithms of ratios of kernel densities, one a column; *DLR-h* learns the bandwidths.
+- *ELR*: tables of a Bayesian network fitted to the class; cross-tuning stops where held-out folds say.
+
+LR and ALR start at weights of 0; L-BFGS-B ends where a step lowers the loss by less than 2.2e-9 of itself, where it is
+0 to six digits and all training rows are right, or after 10,000 iterations."""
+
+_JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over sets (Spearman's correlation: t), by
+Holm for the {tests} tests that decide a finding or are told in one and could come out. Findings were chosen after
+figures were seen, sets share sources: p describes, it bounds no rate of errors. A claim *stands* where each deciding p
+is at most .05, *does not* where each is so against it; it is *undecided* where so only before correction or on too few
+sets, *tested and null* where not even then. Counts of printed figures and of draws have no p. Items' verdicts are a
+line each, uncorrected. Ratios and their means are geometric; W-D-L: the first is lower, equal to four decimals, higher.
+[All items, what was not run]({items}); [all comparisons of the findings]({figures})."""
 
 _MEASURED = """Every figure is taken from the tables beside the pages, which `alrviz reproduce --data DIR --report
 docs/reproduction.md` measures (ctrl-C or a crash loses nothing: the same command goes on; a set and method that have

@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 
 from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.finding_lines import EARLIER, SETS, Best, Brought, Lines, Over
+from alrviz.reproduce.finding_lines import EARLIER, SETS, Lines, Over
 from alrviz.reproduce.findings import FINDINGS, Finding, Group, figures_of, figures_table
 from alrviz.reproduce.items import ITEMS, SAMPLE
 from alrviz.reproduce.judge import VERDICTS
 from alrviz.reproduce.limits import limit_row
 from alrviz.reproduce.pairs import Pair, pair_lines
+from alrviz.reproduce.printed_figures import Away, Brought, Printed, Versus
 from alrviz.reproduce.racers import LOW_ORDERS, RACERS
 from alrviz.reproduce.report import front, items_page, kept, write_report
 from alrviz.reproduce.sets import LITTLE_SETS
@@ -158,6 +159,8 @@ def test_what_was_run_is_told_by_the_rows(tmp_path):
 
     assert "in 2 or 5 x 2-fold cross-validation" in told()
     assert "Of the 5 big sets none has been fitted at order 2**: there is nothing of" in told()
+    assert "There are 2 sets at n = 1, with 0 big ones, at n = 2 4; " in told(x=1, y=2)
+    assert "**Not run:** order 3 on 69 of the little sets and all big ones, no line." in told()
     assert "Of the 5 big sets x has been fitted at order 2**, 3 x 2-fold: so few decide" in told(x=3)
     assert "Of the 5 big sets x, y and z have been fitted at order 2**, 1 or 2 x 2-fold: so few" in told(x=1, y=2, z=1)
 
@@ -190,8 +193,9 @@ def test_a_page_of_the_sample_tells_no_seconds(tmp_path):
 def test_a_saving_that_does_not_grow_beyond_chance_is_undecided():
     one = next(one for one in FINDINGS if "saving in iterations grows" in one.says)
     lr = {"lr1_paper": [100.0] * 9, "lr2_paper": [100.0] * 9, "alr1_paper": [50.0] * 9}
-    for alr2, heading in (([60.0] * 6 + [40.0] * 3, Group.OPEN), ([40.0] * 9, Group.STANDS), ([60.0] * 9, Group.FALLS)):
+    for alr2, heading in (([60.0] * 6 + [40.0] * 3, Group.NULL), ([40.0] * 9, Group.STANDS), ([60.0] * 9, Group.FALLS)):
         tables = kept_sets("n_iter", **{name.replace("_", " "): x for name, x in {**lr, "alr2_paper": alr2}.items()})
+        tables["c5"] = table({"quantity": one.lines[1].quantity, "method": one.lines[1].method, "ours": "1.7"})
         assert group(one, tables) is heading
 
 
@@ -239,7 +243,7 @@ def test_a_finding_takes_its_figures_from_the_tables_and_stands_where_the_verdic
 
 @pytest.mark.parametrize(
     ("ours", "heading"),
-    [("9/1/0", Group.NEW), ("5/1/4", Group.FITS), ("0/1/9", Group.FALLS), ("4/1/5", Group.OPEN), ("2/0/0", Group.OPEN)],
+    [("9/1/0", Group.NEW), ("5/1/4", Group.NULL), ("0/1/9", Group.FALLS), ("4/1/5", Group.NULL), ("2/0/0", Group.OPEN)],
 )
 def test_a_line_without_a_verdict_is_decided_by_its_own_record(ours, heading):
     one = Finding("it is less", (Lines("c6", "error", "a vs b"),), Group.NEW)
@@ -262,10 +266,38 @@ def test_a_claim_among_many_stands_where_it_would_after_holm():
     assert (many[0].told(both, "")[:6], many[0].group(both)) == ("p .043", Group.STANDS)
     three = figures_of([*many, Finding("", (Over("c6", "error", "x", "y"),))], tables | kept_sets(x=[1] * 9, y=[2] * 9))
     assert three[many[0].lines[0]].p == ".043", "the smallest p is corrected by all, the others by those above it"
+    assert three[Over("c6", "error", "x", "y")].p == ".012"
     third = Finding("", (Lines("c6", "error", "b", "all sets"),))
     tables["c6"] = tables["c6"].assign(set="all sets")
     more = figures_of([*many, third], tables)
     assert (more[many[0].lines[0]].p, many[0].group(more)) == (".064, .021 before correction", Group.FITS)
+
+
+def test_the_family_is_of_tests_that_are_told_or_decide_and_could_come_out():
+    """Four sets cannot be beyond chance; of draws there are as many as one likes; two are in the table alone."""
+    lines = [{"method": m, "ours": "9/0/1, p .5, mean ratio 1"} for m in "abcde"]
+    lines[1] |= {"ours": "4/0/0, p .125, mean ratio 1", "verdict": "undecided"}
+    a, b, c, d = (Lines("c6", "error", m) for m in "abcd")
+    drawn = Lines("c6", "error", "e", drawn=True)
+    findings = [Finding("p {1.p}", (a, c, d)), Finding("", (b,)), Finding("p {0.p}", (drawn,))]
+    figures = figures_of(findings, {"c6": table(*lines)})
+    assert [line for line, own in figures.items() if own.raw is not None] == [a, c]
+    assert (figures[a].p, figures[d].p, figures[d].alone) == (".043", "untested", figures[a].alone)
+    assert (findings[1].group(figures), figures[drawn].p) == (Group.OPEN, "untested")
+    rows = figures_table(figures).set_index("methods")
+    assert rows["p_holm"].notna().tolist() == [True, True, False, False, False]
+
+
+def test_what_could_not_be_told_from_chance_even_before_correction_is_null():
+    tables = {"c6": table({"method": "a", "ours": "7/0/3, p .3, mean ratio 1", "verdict": "compatible"})}
+    one = Finding("", (Lines("c6", "error", "a"),))
+    assert group(one, tables) is Group.NULL
+    tables["c6"] = tables["c6"].assign(ours="2/0/9, p .07, mean ratio 1", verdict="undecided")
+    assert group(one, tables) is Group.NULL
+    tables["c6"] = tables["c6"].assign(ours="9/0/1, p .02, mean ratio 1", verdict="agrees")
+    more = [Finding("", (Over("c6", "error", f"m{k}", "one"),)) for k in range(9)]
+    others = kept_sets(one=[1.0] * 8, **{f"m{k}": [0.5, 1.5] * 4 for k in range(9)})
+    assert one.group(figures_of([one, *more], tables | others)) is Group.FITS
 
 
 def test_of_kept_sets_a_finding_tells_parts_and_the_spread_of_ratios():
@@ -280,7 +312,8 @@ def test_of_kept_sets_a_finding_tells_parts_and_the_spread_of_ratios():
     assert list(figures_table({})) == list(compared), "a page without findings has the names of the columns"
     all_sets, some = compared.to_dict("records")
     assert (all_sets["sets"], some["sets"]) == ("all sets", "150 rows and more and under 400 rows")
-    assert (all_sets["lower"], all_sets["p"], all_sets["p_holm"]) == (5, pytest.approx(14 / 64), pytest.approx(28 / 64))
+    assert (all_sets["lower"], all_sets["p"], all_sets["p_holm"]) == (5, pytest.approx(14 / 64), pytest.approx(14 / 64))
+    assert pd.isna(some["p_holm"]), "two sets have no test"
 
 
 @pytest.mark.parametrize(
@@ -306,20 +339,34 @@ def test_two_are_alike_where_they_are_near_on_nearly_all_sets(a, heading):
 def test_what_size_decides_is_told_by_the_rank_correlation_of_rows_and_ratio():
     tables = kept_sets(falls=[2.0 - 0.1 * k for k in range(20)], one=[1.0] * 20, neither=[1.0, 2.0] * 10)
     for first, second, heading in (
-        ("falls", "one", Group.STANDS), ("one", "falls", Group.FALLS), ("neither", "one", Group.OPEN),
+        ("falls", "one", Group.STANDS), ("one", "falls", Group.FALLS), ("neither", "one", Group.NULL),
     ):  # fmt: skip
         assert group(Finding("", (Over("c6", "error", first, second, "falls"),)), tables) is heading
 
 
-def test_who_is_best_is_counted_beside_the_paper():
+def test_a_printed_figure_of_two_candidates_counts_once():
+    """wdbc and breast-cancer-wisconsin may both be the printed set: one that agrees is enough, the nearer stands."""
+    about = {"quantity": "accuracy"}
     lines = [
-        {"set": f"s{k}", "method": m, "paper": paper, "ours": ours, "verdict": "agrees"}
-        for k in range(3)
-        for m, paper, ours in (("dlr", 90.0, 80.0), ("lr", 80.0, 90.0 if k else 70.0), ("svm", "", 99.0))
+        about | {"set": "wdbc", "method": "dlr", "paper": 90.0, "ours": 70.0, "verdict": "differs"},
+        about | {"set": "wdbc", "method": "lr", "paper": 80.0, "ours": 60.0, "verdict": "differs"},
+        about | {"set": "breast-cancer-wisconsin", "method": "dlr", "paper": 90.0, "ours": 89.0, "verdict": "agrees"},
+        about | {"set": "breast-cancer-wisconsin", "method": "lr", "paper": 80.0, "ours": 95.0, "verdict": "differs"},
+        about | {"set": "pima", "method": "dlr", "paper": 90.0, "ours": 80.0, "verdict": "differs"},
+        about | {"set": "pima", "method": "lr", "paper": 70.0, "ours": 79.0, "verdict": "differs"},
+        about | {"set": "pima", "method": "svm", "paper": "", "ours": 99.0, "verdict": ""},
     ]
-    one = Finding("{0.wins} of {0.sets}, {0.ours}", (Best(("dlr-t1",), ("dlr",)),))
-    assert told(one, {"dlr-t1": table(*lines)}).startswith("1 of 3, 3 ")
-    assert group(one, {"dlr-t1": table(*lines)}) is Group.FALLS
+    tables = {"dlr-t1": table(*lines)}
+    once = Finding("{0.differs} of {0.decided}, {0.ours}, {0.near}", (Printed(("dlr-t1",)),))
+    assert told(once, tables).startswith("3 of 4, 9.5, 1 ")
+    assert group(once, tables) is Group.FALLS
+    agree = [line | {"verdict": "agrees"} if line["set"] == "wdbc" else line for line in lines]
+    assert group(once, {"dlr-t1": table(*agree)}) is Group.STANDS, "two of four"
+    away = Finding("{0.wins} of {0.sets}, {0.ours}; {1.ours}", (Away(("dlr-t1",), "dlr"), Away(("dlr-t1",), "lr")))
+    assert told(away, tables).startswith("2 of 2, -5.5; +12.0 ")
+    versus = Finding("{0.ours}, {0.record}", (Versus(("dlr-t1",), "lr", "dlr"),))
+    assert told(versus, tables).startswith("2/0/0, 1/0/1 ")
+    assert told(Finding("", (Away(("dlr-t1",), "svm"),)), tables) == told(once, {}) == ""
 
 
 def test_a_printed_figure_that_differs_is_brought_by_a_way_that_was_tried(tmp_path):
@@ -341,6 +388,12 @@ def test_a_printed_figure_that_differs_is_brought_by_a_way_that_was_tried(tmp_pa
     tables = {"dlr-t1": table(*differs, agrees), "dlr-5.1": table(*ways)}
     one = Finding("{0.wins} of {0.sets} in {0.ours}, sure {0.near}", (Brought(("dlr-t1",)),))
     assert told(one, tables).startswith("2 of 4 in 1 to 2 of 3, sure 1 ")
+    again = [line | {"set": {"a": "wdbc", "b": "breast-cancer-wisconsin"}[line["set"]]} for line in (*differs, *ways)]
+    n = len(differs)
+    twice = {"dlr-t1": table(*again[:n]), "dlr-5.1": table(*again[n:])}
+    assert told(one, twice).startswith("2 of 2 in 1 to 2 of 3, sure 1 "), "two candidates of one printed set"
+    agrees_once = {"dlr-t1": table(*again[: n - 1], again[n - 1] | {"verdict": "agrees"}), "dlr-5.1": twice["dlr-5.1"]}
+    assert told(one, agrees_once).startswith("1 of 1 ")
     assert told(one, {"dlr-t1": table(*differs)}) == ""
     _, page, _ = pages(tmp_path, dlr_t1=table(*differs), dlr_5_1=tables["dlr-5.1"])
     assert "| differs | 2 of 2 other ways would agree on 10 splits (dlr-5.1): with alpha 1 / with alpha 9 |" in page
@@ -367,10 +420,12 @@ def test_of_methods_that_are_alike_a_finding_tells_where_something_is_left_of_th
     tables = kept_sets("rmse", a=[1.0, 1.0, 1.0, 1.0], b=[1.0, 1.2, 1.0, 1.2])
     left = {"s0": 0.5, "s1": 0.0009, "s2": 0.0, "s3": 0.001}
     tables[SETS] = tables[SETS].assign(train_log_loss=tables[SETS]["set"].map(left))
-    one = Finding("{0.near} of {0.sets}, {0.near_left} of {0.left}", (Over("c6", "rmse", "a", "b", "like"),))
+    one = Finding("{0.near} of {0.sets}, {0.left.near} of {0.left.sets}", (Over("c6", "rmse", "a", "b", "like"),))
     assert told(one, tables).startswith("2 of 4, 1 of 2 ")
     (row,) = figures_table(figures_of([one], tables)).to_dict("records")
     assert (row["training_loss_left"], row["within_a_twentieth_of_those"]) == (2, 1)
+    less = Finding("{0.record} {0.left.record} {0.left.ratio}", (Over("c6", "rmse", "a", "b"),))
+    assert told(less, tables).startswith("2/2/0 1/1/0 0.91 ")
 
 
 def test_a_page_leaves_out_what_stands_beside_without_a_figure(tmp_path):
@@ -388,17 +443,11 @@ def test_a_finding_tells_a_number_beside_the_printed_one():
     assert told(one, {"alr-7.3": table(lines[0])}) == ""
 
 
-def test_a_finding_counts_a_table():
-    one = Finding("{0.differs} of {0.decided}", (Lines("dlr-t1"),))
-    lines = [{"ours": "1", "verdict": verdict} for verdict in ("differs", "differs", "agrees", "undecided", "")]
-    assert told(one, {"dlr-t1": table(*lines)}).startswith("2 of 3 ")
-    assert group(one, {"dlr-t1": table(*lines)}) is Group.FALLS
-
-
 def test_findings_are_about_lines_that_the_items_have():
     figures = pd.DataFrame({"set": [], "method": []})
     lines = [line for finding in FINDINGS for line in finding.lines]
-    for line in (one for one in lines if isinstance(one, Lines) and one.quantity and one.item != "c15"):
+    measured = ("c5", "c15", "c21", "dlr-t4", "dlr-5.1")  # whose lines are of what was fitted
+    for line in (one for one in lines if isinstance(one, Lines) and one.item not in measured):
         assert len(line.found({line.item: ITEMS[line.item].table(figures)})) == 1, line
     assert {line.item for line in lines} <= set(ITEMS)
 
