@@ -196,12 +196,12 @@ def _what_was_run(rows: pd.DataFrame, found: Sequence[Reproduced], sample: bool 
     big_ones = (
         f" **Of the {len(BIG_SETS)} big sets {held} been fitted at order 2**{so_few} nothing of what [ALR] says of big "
         f"data. There are {len(little) + len(at_1)} sets at n = 1, with {len(at_1)} big ones, at n = 2 "
-        f"{len(little) + len(big)}; [ALR]'s records are of 76, 8 of them big. **Not run:** order 3 on "
-        f"{len(LITTLE_SETS) - len(at_3)} of the little sets and all big ones, {_not_run(found)}."
+        f"{len(little) + len(big)}; [ALR]'s records are of 76, 8 of them big. **Not run:** order 3 over sets "
+        f"({len(LITTLE_SETS) - len(at_3)} little ones and all big ones), {_not_run(found)}."
     )
     yield (
         f"**What was run:** orders 1 and 2 on {len(little)} {which}, {sizes.min():,.0f} to {sizes.max():,.0f} rows, "
-        f"{(sizes < 1000).sum()} of them under 1,000, in {_rounds(little)} cross-validation (the papers: 5 or 20 x 2)."
+        f"{(sizes < 1000).sum()} of them under 1,000, {_rounds(little)} (the papers: 5 or 20 x 2)."
         f"{'' if sample else big_ones}"
     )
     yield ""
@@ -381,11 +381,10 @@ _NOT_RUN = """## What else was not run
   and SQL of a model among them, and the tables that a fit begins with counted of the rows that have their columns.
   With naive Bayes a missing column drops out; the rest is not written."""
 
-_WORDS = """**The methods**, none with a penalty, as in the papers' tables:
+_WORDS = """**The methods**, without a penalty:
 
-- *LR* of order n: logistic regression with a weight for each combination of levels of n columns and each class; numbers
-  are cut into intervals first.
-- *ALR*: the same functions, each weight multiplied by the logarithm of that combination's share within the class; at
+- *LR* of order n: logistic regression, a weight for each combination of levels of n columns and each class; numbers are
+  cut into intervals. *ALR* multiplies each weight by the logarithm of that combination's share within the class; at
   n = 1 it is *WANBIA-C*.
 - *AnJE*: those logarithms alone, naive Bayes at n = 1; *A1DE*: a mean of models in which one column in turn is a parent
   of all others. Both only count.
@@ -393,15 +392,15 @@ _WORDS = """**The methods**, none with a penalty, as in the papers' tables:
 - *DLR*: logistic regression on logarithms of ratios of kernel densities, one a column; *DLR-h* learns the bandwidths.
 - *ELR*: tables of a Bayesian network fitted to the class; cross-tuning stops where held-out folds say.
 
-LR and ALR start at weights of 0; L-BFGS-B ends where a step lowers the loss by less than 2.2e-9 of itself, where it is
-0 to six digits and all training rows are right, or after 10,000 iterations."""
+LR and ALR start at 0; L-BFGS-B ends where a step lowers the loss by under 2.2e-9 of itself, where it is 0 to six digits
+and all training rows are right, or after 10,000 iterations."""
 
 _JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over sets (Spearman's correlation: t), by
 Holm for the {tests} tests that decide a finding or are told in one and could come out. Findings were chosen after
 figures were seen, sets share sources: p describes, it bounds no rate of errors. A claim *stands* where each deciding p
 is at most .05, *does not* where each is so against it; it is *undecided* where so only before correction or on too few
-sets, *tested and null* where not even then. Counts of printed figures and of draws have no p. Items' verdicts are a
-line each, uncorrected. Ratios and their means are geometric; W-D-L: the first is lower, equal to four decimals, higher.
+sets, *tested and null* where not even then. Printed figures and draws have no p; items' verdicts, a line each, are
+uncorrected. Ratios and their means are geometric; W-D-L: the first is lower, equal to four decimals, higher.
 [All items, what was not run]({items}); [all comparisons of the findings]({figures})."""
 
 _MEASURED = """Every figure is taken from the tables beside the pages, which `alrviz reproduce --data DIR --report

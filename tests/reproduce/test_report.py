@@ -157,10 +157,10 @@ def test_what_was_run_is_told_by_the_rows(tmp_path):
         pd.DataFrame(rows).to_csv(tmp_path / "fits" / "sets.csv")
         return front([], tmp_path)
 
-    assert "in 2 or 5 x 2-fold cross-validation" in told()
+    assert ", 2 or 5 x 2-fold (the papers" in told()
     assert "Of the 5 big sets none has been fitted at order 2**: there is nothing of" in told()
     assert "There are 2 sets at n = 1, with 0 big ones, at n = 2 4; " in told(x=1, y=2)
-    assert "**Not run:** order 3 on 69 of the little sets and all big ones, no line." in told()
+    assert "**Not run:** order 3 over sets (69 little ones and all big ones), no line." in told()
     assert "Of the 5 big sets x has been fitted at order 2**, 3 x 2-fold: so few decide" in told(x=3)
     assert "Of the 5 big sets x, y and z have been fitted at order 2**, 1 or 2 x 2-fold: so few" in told(x=1, y=2, z=1)
 

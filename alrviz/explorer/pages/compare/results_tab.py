@@ -31,7 +31,7 @@ for each fit: a column *set* (or *data*), a column *method* (or *name*), and fig
 *accuracy*, *error*, *log_loss*, *rmse*, *brier*, *ece*, *bias*, *variance*, *train_seconds*, *classify_seconds*.
 
 The CSVs that Compare saves are such files. So are those of the papers' sets, reproduced: *sets.csv* of the page
-"The papers' tables, figures and claims, reproduced" in the documentation (docs/reproduction/fits).
+"The papers' tables, figures and claims: what was reproduced" in the documentation (docs/reproduction/fits).
 """
 
 
