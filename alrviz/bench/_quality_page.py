@@ -395,6 +395,9 @@ not ranked above, for not every method has been tried.
 
 {by_set(means, set(losses.index.get_level_values("set")))}
 
+On the first fold of letter-recognition `AutoClassifier` loses 0.1548, above the means of both boostings, and takes 175
+processor seconds for it: five folds of that set, kddcup99-10pct and covtype-sample are still to be measured.
+
 ### Not fitted
 
 {refusals(means)}
