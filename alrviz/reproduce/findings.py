@@ -301,7 +301,7 @@ FINDINGS = (
     _by_size(),
     Finding(
         "**Random forests err less often** than ALR of order 2: on {0.losses} of {0.sets} sets, more often on {0.wins} "
-        "(p {0.p}; printed 26/3/47). Forests have uncut numbers, a part of it: {1.about}",
+        "(p {0.p}; printed 26/3/47, ALR's lower first). Forests have uncut numbers: {1.about}",
         (
             _pair("alr-t4", "error", ALR2, "rf", "little sets"),
             Lines("c21", "p of alr2's wins and losses against the forest on cut columns"),

@@ -397,9 +397,10 @@ and all training rows are right, or after 10,000 iterations."""
 
 _JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over sets (Spearman's correlation: t), by
 Holm for the {tests} tests that decide a finding or are told in one and could come out. Findings were chosen after
-figures were seen, sets share sources: p describes, it bounds no rate of errors. A claim *stands* where each deciding p
-is at most .05, *does not* where each is so against it; it is *undecided* where so only before correction or on too few
-sets, *tested and null* where not even then. Printed figures and draws have no p; items' verdicts, a line each, are
+figures were seen, sets share sources: p describes, it bounds no rate of errors, and a heading may hang on a p near .05.
+A claim *stands* where each deciding p is at most .05, *does not* where each is so against it; it is *undecided* where
+so only before correction or on too few sets, *tested and null* where not even then.
+Printed figures and draws have no p; items' verdicts, a line each, are
 uncorrected. Ratios and their means are geometric; W-D-L: the first is lower, equal to four decimals, higher.
 [All items, what was not run]({items}); [all comparisons of the findings]({figures})."""
 

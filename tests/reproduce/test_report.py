@@ -256,6 +256,9 @@ def test_a_finding_of_two_sets_stands_where_both_say_so():
         both = [{"method": m, "verdict": v, "ours": "1"} for m, v in (("a", "agrees"), ("b", second))]
         assert group(Finding("", lines, deciding=2), {"c15": table(*both)}) is heading
         assert group(Finding("", lines), {"c15": table(*both)}) is Group.STANDS
+    for first, heading in (("differs", Group.FALLS), ("undecided", Group.OPEN), ("agrees", Group.OPEN)):
+        both = [{"method": m, "verdict": v, "ours": "1"} for m, v in (("a", first), ("b", "differs"))]
+        assert group(Finding("", lines, deciding=2), {"c15": table(*both)}) is heading
 
 
 def test_a_claim_among_many_stands_where_it_would_after_holm():
