@@ -201,7 +201,8 @@ def _by_size() -> Finding:
     )
     return Finding(
         "**The larger the set, the further ahead the trained model** of naive Bayes or AnJE, but for log loss at "
-        f"n = 2, where on all little sets its calibration is worse ({{{len(lines)}.record}}). {LARGE} rows are no cut "
+        f"n = 2, where on all little sets its calibration is worse ({{{len(lines)}.record}}, c19 "
+        f"{{{len(lines)}.verdict}}). {LARGE} rows are no cut "
         "fixed beforehand; the rank correlation needs none",
         (*lines, _pair("c19", "ece", ALR2, ANJE2, "little sets")),
         deciding=_DECIDING_SIZES,
@@ -322,8 +323,8 @@ FINDINGS = (
         "points in the mean), for dlr-h on {2.wins} ({2.ours}), above for lr on {3.losses} ({3.ours}). In print lr is "
         "below, level with, above dlr-h on {4.ours}, in ours on {4.record}: either our DLR is weaker than theirs or "
         "our rivals stronger. On tic-tac-toe a column a level brings dlr from {5.number} to {6.number} %, dlr-h to "
-        "{7.number} (98.1 printed): there we may read the coding wrongly. Other ways ({8.ours} were tried on a tenth "
-        "of the splits) bring {8.wins} of {8.sets} accuracies and AUCs that differ, {8.near} with the errors of all. "
+        "{7.number} ({5.printed} printed): there we may read the coding wrongly. Other ways ({8.ours} were tried "
+        "on a tenth of the splits) bring {8.wins} of {8.sets} accuracies and AUCs that differ, {8.near} with the errors of all. "
         "*Differs*: by over two standard errors of a difference of means over 100 splits each, which overlap; spreads "
         "of ours are not kept",
         (
