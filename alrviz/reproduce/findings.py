@@ -324,7 +324,8 @@ FINDINGS = (
         "below, level with, above dlr-h on {4.ours}, in ours on {4.record}: either our DLR is weaker than theirs or "
         "our rivals stronger. On tic-tac-toe a column a level brings dlr from {5.number} to {6.number} %, dlr-h to "
         "{7.number} ({5.printed} printed): there we may read the coding wrongly. Other ways ({8.ours} were tried "
-        "on a tenth of the splits) bring {8.wins} of {8.sets} accuracies and AUCs that differ, {8.near} with the errors of all. "
+        "on a tenth of the splits) bring {8.wins} of {8.sets} accuracies and AUCs that differ, {8.near} with "
+        "the errors of all. "
         "*Differs*: by over two standard errors of a difference of means over 100 splits each, which overlap; spreads "
         "of ours are not kept",
         (
