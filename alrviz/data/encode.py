@@ -316,7 +316,7 @@ def numbers_text(encoder: Encoder) -> str:
         return "numbers are not cut, each is looked at as it is"
     if not any(column.cuts is not None and len(column.cuts) for column in numeric):
         return "no column of numbers could be cut into intervals that tell of the class: the model leaves them out"
-    return "numbers are cut into intervals when the model is fitted: (2.5, 5] is more than 2.5, and at most 5"
+    return "numbers are cut into intervals when the model is fitted"
 
 
 LOST_ADVICE = 'discretize="quantile" keeps all of them'

@@ -35,7 +35,8 @@ BARS = 32  # levels that have a bar each; of more a line is drawn
 DOTS = 150  # levels on a line that have a dot each
 PANELS = 6  # levels of a third column that have a heat map each
 BAR_CUT = 26  # letters of a bar's name
-_FAINT, _SURE = 0.25, 50  # opacity of what hardly any row says; rows from which on a reader may be sure of it
+_FAINT = 0.25  # opacity of what hardly any row says
+SURE = 50  # rows from which on a point is drawn in full colour
 _TIPS = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
 _WRITTEN = 60  # cells whose numbers are written in them, at most
 
@@ -47,7 +48,7 @@ def order_colour(order: int) -> str:
 
 def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how opaque what so many rows say is drawn."""
-    found: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / _SURE)
+    found: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / SURE)
     return found
 
 

@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,10 +24,11 @@ from alrviz.studies.effects.redundancy import dependence
 from alrviz.studies.protocols import report_facts as report_module
 from alrviz.studies.protocols.report_facts import report_facts, report_of_run
 from alrviz.studies.statistics.evaluation import Evaluation, percent
-from alrviz.studies.statistics.measures import loss_text
+from alrviz.studies.statistics.measures import loss_text, row_losses
 from alrviz.views.race.words import number
-from alrviz.views.report.effects import column_points
-from alrviz.views.report.judged import calibration_sentence
+from alrviz.views.report.effects import column_points, in_words
+from alrviz.views.report.groups import hardest_group, most_divided, most_missed
+from alrviz.views.report.judged import calibration_sentence, reference_in_words, worst_calibrated
 from alrviz.views.report.page import report_html
 
 
@@ -150,7 +152,7 @@ def test_what_every_value_says_can_be_read_and_added_up():
     for name in data.X:
         assert page.count(f"aria-label='Effect of {name}'") + page.count(f'aria-label="Effect of {name}"') == 1
     folded = re.search(r"<details><summary>How (\d+) more columns act</summary>(.*?)<h3>One row", page)
-    assert int(folded[1]) == folded[2].count("<figure>") == data.X.shape[1] - 4
+    assert int(folded[1]) == folded[2].count("<figure>") == data.X.shape[1] - 6
     k = list(made.effects.classes).index("negative")
     for figure in page.split("<figure>")[1:]:
         if name := re.search("aria-label=.Effect of (\\w+)", figure):
@@ -163,7 +165,9 @@ def test_what_every_value_says_can_be_read_and_added_up():
     table = re.search(r"One row, added up</h3>(.*?)</table>", page)[1]
     points = [float(one) for one in re.findall(r"<td>(?:<b>)?([-+][\d.]+)", table)]
     assert sum(points[:-1]) == pytest.approx(points[-1], abs=1e-9), "as they are shown"
-    at = int(re.search(r"Row (\d+), one of the held-out rows, is a close call", table)[1])
+    told = re.search(r"Row (\d+), one of the held-out rows, is (a close call|the closest there is): the", table)
+    at = int(told[1])
+    assert (told[2] == "a close call") == (abs(points[-1]) <= 1)
     gap = made.model.predict_log_proba(made.evaluation.X) @ np.where(np.arange(2) == k, 1, -1)
     assert abs(gap[list(made.evaluation.X.index).index(at)] - 0.4) == np.abs(gap - 0.4).min(), "toward the rarer class"
     assert points[-1] == pytest.approx(gap[np.abs(gap - 0.4).argmin()], abs=0.011)
@@ -199,6 +203,20 @@ def test_columns_that_say_the_same_are_told_and_what_is_lost_without_both(facts)
     assert "columns overlap. What" not in read(report_html(facts))[1]
 
 
+def test_a_pair_of_columns_that_say_the_same_is_drawn_as_their_sum():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.choice(["p", "q"], (1500, 2)), columns=["a", "c"])
+    frame["a2"], frame["c2"] = frame.a.str.upper(), frame.c.str.upper()
+    frame["class"] = np.where((frame.a == frame.c) ^ (rng.random(1500) < 0.1), "yes", "no")
+    made = report_facts(alrviz.read_table(frame, target="class"), alrviz.LRClassifier(order=2))
+    effects = made.effects
+    drawn = re.search(r'<svg[^>]*aria-label="Effect of \(a[^"]*\) &amp; \(c[^"]*\)".*?</svg>', report_html(made))[0]
+    tuples = next(own for own in made.ranking[made.ranking.order == 2].tuples if len(own) == 4)
+    parts = effects.pure.of_rows(effects.encoded.codes, [effects.number_of(name) for name in tuples]).sum(axis=1)
+    k = list(effects.classes).index(made.evaluation.interest)
+    assert f"{2 * parts[:, k].max():.2f}" in drawn
+
+
 def test_how_far_a_column_is_known_from_another_is_a_share_of_what_is_not_known():
     codes = np.array([[0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 0, 1], [0] * 4]).repeat(600, axis=1)
     known = dependence(codes, range(4)).set_index(["column", "other"]).known
@@ -207,6 +225,10 @@ def test_how_far_a_column_is_known_from_another_is_a_share_of_what_is_not_known(
     noise = np.random.default_rng(0).integers(0, 40, (2, 200))
     assert (dependence(noise, range(2)).known < 0.1).all(), "of five rows a level chance tells much"
     assert dependence(np.array([np.arange(24), np.arange(24) % 2]), range(2)).empty, "each value has a row: by chance"
+    assert dependence(np.array([np.arange(24)] * 2), range(2)).known.tolist() == [1, 1], "the same codes: no chance"
+    weights = np.random.default_rng(1).integers(0, 3, 200)
+    twice = dependence(noise.repeat(weights, axis=1), range(2)).known
+    assert dependence(noise, range(2), weights.astype(float)).known.tolist() == pytest.approx(twice.tolist())
 
 
 def test_what_no_column_would_give_stands_beside_every_figure(facts):
@@ -240,20 +262,26 @@ def test_groups_are_compared_by_every_column_of_few_values_and_by_the_most_impor
     short = read(page.split("<section id='table'>")[0])[1]
     lines = [(name, line) for name, t in made.groups.items() for line in t.to_dict("records")]
     gains = [one for one in lines if one[1]["rows"] * one[1]["shares_error"] >= 30]
-    name, line = max(gains, key=lambda one: one[1]["low"] / one[1]["shares_error"])
+    name, line = max(gains, key=lambda one: one[1]["error"] / one[1]["shares_error"])
     assert (name, line["group"]) == ("side", "left")
     assert f"It gains least where side is left: {percent(line['error'])} of {line['rows']:,} rows are wrong" in short
     of = found.as_predicted()
     known = [one for one in lines if one[1]["rows"] * one[1]["share"] >= 30]
-    name, line = min(known, key=lambda one: one[1]["sensitivity_high"])
+    name, line = min(known, key=lambda one: one[1]["sensitivity"])
     missed = f"{percent(1 - line['sensitivity'])} of {line['rows'] * line['share']:,.0f} such rows"
     assert f"It misses yes most where {name} is {line['group']}: {missed}" in short
     assert f"(of all: {percent(1 - of.sensitivity)})" in short
     side = made.groups["side"].set_index("group")
     low, high = sorted([1 - side.specificity["left"], 1 - side.specificity["right"]])
     table = re.search(r"<td>side</td><td>2</td><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>", page)
-    assert re.findall(r"[\d.]+ %", table[2]) == [percent(low), percent(high)]
-    assert re.findall(r"[\d.]+ %", table[1]) == [percent(rate) for rate in sorted(side.sensitivity)]
+    sensitivity, alarms = (re.findall(r"[\d.]+&nbsp;%", cell) for cell in table.groups())
+    assert alarms == [percent(rate).replace(" ", "&nbsp;") for rate in (low, high)]
+    assert sensitivity == [percent(rate).replace(" ", "&nbsp;") for rate in sorted(side.sensitivity)]
+    found = side.loc[["left", "right"]].sort_values("sensitivity")
+    ends = [f"{percent(x.sensitivity)} of the {x['share'] * x.rows:,.0f} where it is {g}" for g, x in found.iterrows()]
+    assert ("groups differ most by side : of the rows that are yes it finds " + ", and ".join(ends) in short) == (
+        found.sensitivity_high.iloc[0] < found.sensitivity_low.iloc[1]
+    )
 
 
 def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data, monkeypatch):
@@ -279,6 +307,14 @@ def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data,
     text = read(report_html(none))[1]
     assert "No gradient boosting stands beside it: 718 rows of 2 classes are too many to be fitted here." in text
     assert "nobody can read" not in text
+    found, reference = facts.evaluation, facts.reference
+    over = row_losses(found.log_p, found.y) - row_losses(reference.log_p, reference.y)
+    error = over.std() / np.sqrt(len(over))
+    chance = "no more" if abs(over.mean()) <= 2 * error else "more"
+    verdict = f"{loss_text(abs(over.mean()))} &plusmn; {loss_text(error)} nats, {chance} than chance gives"
+    assert f"its log loss is {'lower' if over.mean() > 0 else 'higher'} by {verdict}" in page
+    same = reference_in_words(replace(facts, evaluation=reference))
+    assert "by 0.000 &plusmn; 0.000 nats, no more than chance" in same
 
 
 def test_a_model_without_errors_is_said_to_fail_nowhere():
@@ -319,8 +355,8 @@ def test_a_line_of_many_points_says_in_words_what_it_comes_to():
     text = read(page)[1]
     points = column_points(made, 0, ["x"], "a").set_index("levels")
     top = points[points.rows >= 50].effect.idxmax()
-    assert "The higher, the more toward a. Most toward a: " in text
-    assert f"Most toward a: {top} ({points.effect[top]:+.2f}, {points.rows[top]:,.0f} rows)" in text
+    assert "The higher, the more toward a. Of values with 50 rows or more, most toward a: " in text
+    assert f"most toward a: {top} ({points.effect[top]:+.2f}, {points.rows[top]:,.0f} rows)" in text
     share = percent(points.rows["0"] / points.rows.sum())
     assert f">0 ({share} of rows)<" in page
     assert f">missing ({percent(points.rows['missing'] / points.rows.sum())})<" in page
@@ -328,6 +364,42 @@ def test_a_line_of_many_points_says_in_words_what_it_comes_to():
     assert f"{few} of {len(points)} values have fewer than 50 rows (pale): less certain" in text
     assert f"All {len(points)} points" in text
     assert "The higher" not in report_html(report_facts(alrviz.load_demo("monks-1"), alrviz.LRClassifier()))
+
+
+def test_values_that_jump_up_and_down_are_not_called_an_effect():
+    rows, effect = np.full(12, 9.0), np.tile([-3.0, 3.0], 6)
+    table = pd.DataFrame({"levels": [f"v{k}" for k in range(12)], "rows": rows, "effect": effect, "missing": False})
+    said = in_words(table, True, "a")
+    assert "It jumps up and down: 10 of 12 values stand more than 1 above or below both" in said
+    assert "half of them have 9 rows or fewer" in said
+    assert "12 of 12 values have fewer than 50 rows (pale)" in said, "also where all have"
+    assert "jumps" not in in_words(table, False, "a"), "names have no neighbours"
+    assert "jumps" not in in_words(table.assign(effect=np.sort(effect)), True, "a")
+
+
+def test_the_group_of_a_headline_is_the_worst_of_those_it_counts():
+    rng = np.random.default_rng(0)
+    many = {"easy": 3000, "large": 2000, "small": 150, "tiny": 40}
+    name, place = np.repeat(list(many), list(many.values())), np.concatenate([np.arange(n) / n for n in many.values()])
+    y = (np.arange(len(name)) % 3 == 0).astype(int)
+    missed = place < pd.Series({"easy": 0.1, "large": 0.66, "small": 0.74, "tiny": 1.0})[name].to_numpy()
+    said = np.where((y == 1) & ~missed, 0.9, 0.1)
+    X = pd.DataFrame({"job": name, "row": np.arange(len(y))})
+    found = Evaluation(("no", "yes"), np.log(np.column_stack([1 - said, said])), y, X)
+    facts = SimpleNamespace(evaluation=found, groups={"job": found.groups("job")})
+    bounds = facts.groups["job"].set_index("group")
+    assert bounds.sensitivity_high["large"] < bounds.sensitivity_high["small"], "by the interval another one is worst"
+    assert "where <b>job</b> is small: " in most_missed(facts)
+    assert "where <b>job</b> is small: " in hardest_group(facts)
+    assert "groups differ most by <b>job</b>" in most_divided(facts)
+    assert f"{percent(bounds.sensitivity['easy'])} of the 1,000 where it is easy" in most_divided(facts)
+    line = bounds.loc["large"]
+    assert f"is large: the mean probability of yes is {percent(line.p)}, and {percent(line['share'])} of 2,000" in (
+        worst_calibrated(facts)
+    )
+    p = rng.uniform(0.1, 0.9, len(y))
+    right = replace(found, log_p=np.log(np.column_stack([1 - p, p])), y=(rng.random(len(y)) < p).astype(int))
+    assert not worst_calibrated(SimpleNamespace(evaluation=right, groups={"job": right.groups("job")}))
 
 
 def test_an_interval_that_holds_one_number_is_called_by_it():
@@ -431,7 +503,7 @@ def test_what_chance_gives_is_not_said_to_be_found():
 @pytest.mark.parametrize(("rows", "wrong", "words"), [
     (40, False, "There are too few rows to tell whether its probabilities can be trusted"),
     (40, True, "Its probabilities are not to be trusted"),
-    (4000, False, "Its probabilities can be taken at their word"),
+    (4000, False, "Its probabilities can be taken at their word on average"),
 ])  # fmt: skip
 @pytest.mark.parametrize("unit", [None, 1e-4])
 def test_what_few_rows_cannot_tell_is_not_called_trust(rows, wrong, words, unit):
@@ -442,9 +514,9 @@ def test_what_few_rows_cannot_tell_is_not_called_trust(rows, wrong, words, unit)
     log_p = np.log(np.column_stack([1 - said, said]))
     sentence = calibration_sentence(Evaluation(("a", "b"), log_p, y, pd.DataFrame(index=range(rows)), weight))
     assert sentence.startswith(words)
-    assert ("so no fault is visible" in sentence) == (rows == 4000)
-    assert re.search(r"off by [\d.]+ percentage points on average", sentence)
-    assert re.search(r"exactly right would show about [\d.]+ percentage points, by chance alone", sentence)
+    assert ("so on average no fault is visible" in sentence) == (rows == 4000)
+    assert re.search(r"off by [\d.]+ percentage points", sentence)
+    assert re.search(r"exactly right would seem to be off by about [\d.]+ percentage points, by chance alone", sentence)
     assert ("too sure of itself" in sentence) == wrong
 
 

@@ -3,11 +3,11 @@
 known(j | i) = (I - c) / H(j), Theil's uncertainty coefficient: the part of what is not known of column j that column i
 takes away. I is the mutual information of the two, by the shares of their levels among the rows, H entropy, and
 c = (levels of i - 1) (levels of j - 1) / 2N what chance adds to I (Miller and Madow); 1 where each level of i goes with
-one of j.
+one of j. A row of weight 2 counts as two.
 """
 
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -20,24 +20,34 @@ from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import join_of
 
 MOST = 60  # columns that are compared with each other
-TOLD = 3  # rows that a level has on average, at least: of fewer each goes with one level of any column, by chance
+ROWS_A_LEVEL = (
+    3  # rows that a level has on average, at least: of fewer each goes with one level of any column, by chance
+)
 
 
-def dependence(codes: NDArray[np.unsignedinteger], columns: Sequence[int]) -> pd.DataFrame:
+def dependence(
+    codes: NDArray[np.unsignedinteger], columns: Sequence[int], weights: NDArray[np.float64] | None = None
+) -> pd.DataFrame:
     """Return a line for each two of some columns of codes (a, N): column, other, and `known`, the part of what is not
-    known of the column that the other takes away.
+    known of the column that the other takes away. weights: of the rows (N,), None for equal ones.
 
-    Columns of one level, and those of less than three rows a level, are left out.
+    Columns of one level, and those of less than three rows a level, are left out; of the latter those alone are told
+    whose codes are the same, which is no chance.
     """
+    if weights is not None:
+        codes, weights = codes[:, weights > 0], weights[weights > 0]
     own = {j: np.unique(codes[j], return_inverse=True)[1].ravel() for j in columns}
     sizes = {j: int(code.max(initial=-1)) + 1 for j, code in own.items()}
-    n, lines = codes.shape[1], []
-    kept = [j for j in columns if 1 < sizes[j] <= n / TOLD]
-    entropy = {j: float(entr(np.bincount(own[j]) / n).sum()) for j in kept}
-    for j, i in permutations(kept, 2):
-        if j < i:  # both directions follow from the rows of each pair of levels
-            pairs = np.unique(own[j].astype(np.int64) * sizes[i] + own[i], return_counts=True)[1]
-            joint = float(entr(pairs / n).sum())
+    n, lines = float(codes.shape[1] if weights is None else weights.sum()), []
+    share = (np.ones(codes.shape[1]) if weights is None else weights) / n
+    several = [j for j in columns if sizes[j] > 1]
+    entropy = {j: float(entr(np.bincount(own[j], share)).sum()) for j in several}
+    for j, i in combinations(several, 2):
+        if np.array_equal(own[j], own[i]):
+            lines += [(j, i, 1.0), (i, j, 1.0)]
+        elif max(sizes[j], sizes[i]) <= n / ROWS_A_LEVEL:  # both directions follow from the rows of each pair of levels
+            pairs, which = np.unique(own[j].astype(np.int64) * sizes[i] + own[i], return_inverse=True)
+            joint = float(entr(np.bincount(which.ravel(), share)).sum())
             for one, other in ((j, i), (i, j)):
                 shared = entropy[one] + entropy[other] - joint - (sizes[one] - 1) * (sizes[other] - 1) / (2 * n)
                 known = 1.0 if len(pairs) == sizes[other] else max(0.0, shared / entropy[one])
@@ -60,7 +70,7 @@ def ranking(effects: Interactions) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     table = effects.importance().sort_values("loss", ascending=False, kind="stable")
     singles = [effects.columns.index(str(name)) for name in table.index[table.order == 1]]
-    known = dependence(effects.encoded.codes, singles[:MOST])
+    known = dependence(effects.encoded.codes, singles[:MOST], effects.encoded.weights)
     sure = known[known.known == 1.0]
     both = sure.merge(sure, left_on=["column", "other"], right_on=["other", "column"])
     same = groups_of(both.rename(columns={"column_x": "column", "other_x": "other"}), len(effects.columns))

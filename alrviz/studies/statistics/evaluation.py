@@ -385,8 +385,9 @@ class Evaluation:
         Columns: group, rows (their number), error with its 95 % interval low, high (Wilson's), shares_error (of always
         saying the group's most frequent class), log_loss with its standard_error, shares_log_loss (of giving all its
         rows the group's class shares); and of a class (`label`, None for
-        `interest`) share, predicted (share said to be so), p (mean probability), sensitivity with its 95 % interval
-        sensitivity_low, sensitivity_high (NaN where no row is of it), specificity.
+        `interest`) share, predicted (share said to be so), p (mean probability), p_error (standard error of share - p
+        if all probabilities were right), sensitivity with its 95 % interval sensitivity_low, sensitivity_high (NaN
+        where no row is of it), specificity.
         """
         names = self._groups(by)
         k, each = self._place(label), np.ones(len(self.y)) if self.weight is None else self.weight
@@ -411,6 +412,7 @@ class Evaluation:
                     "standard_error": float(np.sqrt(w @ (losses[rows] - loss) ** 2 / max(effective - 1, 1))),
                     "shares_log_loss": max(0.0, float(entr(shares).sum())),
                     "share": share, "predicted": float(w @ said[rows]), "p": float(w @ p[rows]),
+                    "p_error": float(np.sqrt(w**2 @ (p[rows] * (1 - p[rows])))),
                     "sensitivity": found, "sensitivity_low": ends[0], "sensitivity_high": ends[1],
                     "specificity": float(_ratio(hits[1], 1 - share)),
                 }

@@ -1,12 +1,14 @@
 """How the values of a report's columns act on a class: a picture, a sentence and a table of all points for each."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from alrviz.data.reading import number_text
 from alrviz.pictures import interactions as drawn
+from alrviz.pictures.interactions import SURE
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
 from alrviz.studies.effects.interactions import Interactions
@@ -21,8 +23,8 @@ FOLDED = 60
 PAIRS = 2
 CELLS = 1_600  # of a heat map
 POINTS = 300  # lines of the table of all points
-SURE = 50  # rows from which on a value is named as the one that says most, and drawn in full colour
 LITTLE = 0.05  # log-odds; a column that never says more hardly acts
+JUMP, JUMPS = 1.0, 3  # log-odds by which a value stands out from its neighbours; so many such are told
 FOLLOWS = 0.9  # rank correlation of values in their order with their points, beyond which points rise or fall
 MARKED = 0.25  # of the rows; one value of so many has a mark of its own on a line
 
@@ -73,7 +75,7 @@ def _column(facts: ReportFacts, tuples: Sequence[str], label: str) -> str:
     left_out = f" The {len(bars)} most frequent of {len(table):,} values are drawn." if len(bars) < len(table) else ""
     return figure_html(
         picture, f"Effect of {name}", in_words(table, ordered, label) + left_out + (_OF_A_LINE if line else ""),
-        height=high, below=_all_points(table),
+        height=high, below=_all_points(table if ordered else table.sort_values("effect", ascending=False)),
     )  # fmt: skip
 
 
@@ -121,8 +123,8 @@ def _names(facts: ReportFacts, column: int, labels: Sequence[str]) -> tuple[list
     return names, single
 
 
-def _mark(level: pd.Series, table: pd.DataFrame) -> str:
-    """What stands beside a value of a line: most rows have it, or it is none."""
+def _mark(level: Any, table: pd.DataFrame) -> str:
+    """What stands beside a value on a line, a row of the table: its share where many rows have it, or it is missing."""
     share = level.rows / table.rows.sum()
     if level.missing:
         return f"missing ({percent(share)})"
@@ -138,7 +140,8 @@ def in_words(table: pd.DataFrame, ordered: bool, label: str) -> str:
         said = f"It hardly acts: no value says more than {named.effect.abs().max():.2f} for or against {label}."
     else:
         top, bottom = (named.loc[of] for of in (named.effect.idxmax(), named.effect.idxmin()))
-        said = f"Most toward {label}: {_value(top)}; most away from it: {_value(bottom)}."
+        of = f"Of values with {SURE} rows or more, most" if few and few < len(table) - 1 else "Most"
+        said = f"{of} toward {label}: {_value(top)}; most away from it: {_value(bottom)}."
         in_order = named[~named.missing]
         trend = in_order.effect.corr(pd.Series(np.arange(len(in_order)), in_order.index), method="spearman")
         if ordered and len(in_order) > 2 and abs(trend) >= FOLLOWS:
@@ -147,9 +150,25 @@ def in_words(table: pd.DataFrame, ordered: bool, label: str) -> str:
     share = float(most.rows / table.rows.sum())
     if share > 0.5:
         said += f" Most rows ({percent(share)}) have {_value(most, False)}."
-    if few and few < len(table):
+    if few:
         said += f" {few:,} of {len(table):,} values have fewer than {SURE} rows (pale): less certain."
-    return said
+    return said + (_jumps(table) if ordered else "")
+
+
+def _jumps(table: pd.DataFrame) -> str:
+    """A warning where values stand out from both neighbours, up and down: no trend joins them."""
+    line = table[~table.missing]
+    step = np.diff(line.effect)
+    away = np.minimum(np.abs(step[:-1]), np.abs(step[1:])) * (step[:-1] * step[1:] < 0)
+    out = line.iloc[1:-1][away > JUMP]
+    if len(out) < JUMPS:
+        return ""
+    return (
+        f" It jumps up and down: {len(out):,} of {len(line):,} values stand more than {JUMP:g} above or below both "
+        f"their neighbours, by up to {away.max():.1f} (<b>{safe(line.levels.iloc[1 + int(away.argmax())], 40)}</b>); "
+        f"half of them have {out.rows.median():,.0f} rows or fewer. Such points are what the model has learned of "
+        "these single values: do not read them as an effect of more or less."
+    )
 
 
 def _value(level: pd.Series, count: bool = True) -> str:
@@ -173,29 +192,30 @@ def _all_points(table: pd.DataFrame) -> str:
 def _pairs(effects: Interactions, table: pd.DataFrame, label: str) -> Iterable[str]:
     pairs, found = table[table.order == 2], 0
     for name, tuples in pairs.tuples[beyond_chance(pairs)].items():
-        members = effects.pure.space.members[effects.number_of(tuples[0])]
+        numbers = [effects.number_of(own) for own in tuples]  # several where columns say the same: they are added
+        members = [int(j) for j in effects.pure.space.members[numbers[0]]]
         levels = [effects.labels(j) for j in members]
-        if found == PAIRS or len(tuples) > 1 or len(levels[0]) * len(levels[1]) > CELLS:
+        if found == PAIRS or len(levels[0]) * len(levels[1]) > CELLS:
             continue
         found += 1
-        picture = _pair(effects, tuples[0], [int(j) for j in members], levels, label)
+        picture = _pair(effects, numbers, members, levels, label)
         caption = f"{safe(name, 80)}: blue toward {safe(label, 40)}, orange away from it; struck out: no such row"
         high = 120 + 18 * max(map(len, levels))
         yield figure_html(picture, f"Effect of {name}", caption, height=min(max(high, 300), 800))
 
 
 def _pair(
-    effects: Interactions, name: str, members: Sequence[int], levels: Sequence[Sequence[str]], label: str
+    effects: Interactions, numbers: Sequence[int], members: Sequence[int], levels: Sequence[Sequence[str]], label: str
 ) -> Picture:
-    t = effects.number_of(name)
-    pure = effects.pure
-    cells = pure.cells_of(t)
-    codes = pure.space.codes_of(pure.index.seen[cells])
+    codes, many = effects.encoded.codes, len(effects.classes)
     k = list(map(str, effects.classes)).index(label)
-    many = len(effects.classes)
-    values, rows = (np.zeros((len(levels[0]), len(levels[1]))) for _ in range(2))
-    values[codes[:, 0], codes[:, 1]] = pure.f[cells][:, k] * (many / max(many - 1, 1))
-    rows[codes[:, 0], codes[:, 1]] = pure.rows[cells]
+    shape = (len(levels[0]), len(levels[1]))
+    each = np.ravel_multi_index(tuple(codes[j].astype(np.int64) for j in members), shape)
+    cells, one = np.unique(each, return_index=True)  # a row of each cell
+    parts = effects.pure.of_rows(codes[:, one], numbers)
+    values, rows = np.zeros(shape), np.zeros(shape)
+    rows.flat[:] = np.bincount(each, effects.encoded.weights, rows.size)
+    values.flat[cells] = parts[:, :, k].sum(axis=1) * (many / max(many - 1, 1))
     used = [np.flatnonzero(rows.sum(axis=1 - side) > 0) for side in (0, 1)]
     first, second = ([levels[side][at] for at in used[side].tolist()] for side in (0, 1))
     columns = (effects.columns[members[0]], effects.columns[members[1]])

@@ -9,12 +9,13 @@ from alrviz.pictures import evaluation as drawn
 from alrviz.studies.protocols.report_facts import GROUP, ReportFacts
 from alrviz.studies.statistics.evaluation import LEVELS, percent
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.report.judged import figure_html
+from alrviz.views.report.judged import figure_html, group_text
 from alrviz.views.studies.evaluation import false_alarms, group_losses_html, groups_html, worst_html
 
 OPEN = 3  # columns whose groups are shown at once; others are folded
 WORST = 10  # rows
 NAMED = 20  # columns that are not compared
+SIDES = 5  # values of a column between whose groups a gap is told in a sentence
 _NONE = "It got none wrong; of these it was least sure."
 _LOOK = "Worth a look: they may be errors of the table, or cases that these columns cannot explain."
 
@@ -23,7 +24,8 @@ _LOOK = "Worth a look: they may be errors of the table, or cases that these colu
 
 
 def hardest_group(facts: ReportFacts) -> str:
-    """Return the group whose errors come nearest to those of its own baseline, beyond chance; "" where there is none.
+    """Return the group in which the smallest part of its own baseline's errors is avoided, of those in which it is
+    smaller than in all rows beyond chance; "" where there is none.
 
     A group may have many errors because its rows are hard to tell: what counts is what the model gains there.
     """
@@ -32,18 +34,23 @@ def hardest_group(facts: ReportFacts) -> str:
         return ""
     overall, worst = of.error / of.shares_error, None
     for column, table in facts.groups.items():
-        for line in table[(table.rows * table.shares_error >= GROUP) & (table.rows >= GROUP)].to_dict("records"):
-            least = line["low"] / line["shares_error"]
-            if least > overall and (worst is None or least > worst[0]):
-                worst = (least, column, line)
+        for line in table[table.rows * table.shares_error >= GROUP].to_dict("records"):
+            left = line["error"] / line["shares_error"]
+            if line["low"] / line["shares_error"] > overall and (worst is None or left > worst[0]):
+                worst = (left, column, line)
     if worst is None:
         return ""
-    _, column, line = worst
+    left, column, line = worst
     return (
-        f"It gains least where <b>{safe(column, 40)}</b> is {_named(line['group'])}: {percent(line['error'])} of "
+        f"It gains least where <b>{safe(column, 40)}</b> is {group_text(line['group'])}: {percent(line['error'])} of "
         f"{line['rows']:,} rows are wrong, and always saying the most frequent class there would be wrong for "
-        f"{percent(line['shares_error'])}."
+        f"{percent(line['shares_error'])}. So {_avoided(left)} (of all rows: {percent(1 - overall)}). This counts "
+        f"groups in which that answer makes {GROUP} errors or more, and what is beyond chance."
     )
+
+
+def _avoided(left: float) -> str:
+    return f"{percent(1 - left)} of these errors are avoided" if left < 1 else "none of these errors are avoided"
 
 
 def most_missed(facts: ReportFacts) -> str:
@@ -55,23 +62,50 @@ def most_missed(facts: ReportFacts) -> str:
     worst = None
     for column, table in facts.groups.items():
         for line in table[table.rows * table.share >= GROUP].to_dict("records"):
-            if line["sensitivity_high"] < min(of.sensitivity, 1.0 if worst is None else worst[1]["sensitivity_high"]):
+            beyond = line["sensitivity_high"] < of.sensitivity
+            if beyond and (worst is None or line["sensitivity"] < worst[1]["sensitivity"]):
                 worst = column, line
     if worst is None:
         return ""
     column, line = worst
     return (
-        f"It misses {label} most where <b>{safe(column, 40)}</b> is {_named(line['group'])}: "
+        f"It misses {label} most where <b>{safe(column, 40)}</b> is {group_text(line['group'])}: "
         f"{percent(1 - line['sensitivity'])} of {line['share'] * line['rows']:,.0f} such rows (of all: "
-        f"{percent(1 - of.sensitivity)})."
+        f"{percent(1 - of.sensitivity)}). This counts groups with {GROUP} such rows or more, and what is beyond chance."
     )
 
 
-def _named(group: str) -> str:
-    """A group within a sentence: an interval in words."""
-    for sign, words in (("<= ", "at most "), ("> ", "more than ")):
-        group = words + group.removeprefix(sign) if group.startswith(sign) else group
-    return safe(group, 40)
+def most_divided(facts: ReportFacts) -> str:
+    """Return the column of two to five values between whose groups the share of found rows differs most, where that is
+    beyond chance; "" if there is none, or more than two classes.
+
+    Such columns are often about who somebody is; which of them are is not known here.
+    """
+    found = facts.evaluation
+    if len(found.classes) != 2:
+        return ""
+    label, widest = safe(found.interest, 40), None
+    for column, table in facts.groups.items():
+        if found.X[column].nunique() > SIDES:
+            continue
+        own = table[table.rows * table.share >= GROUP]
+        if len(own) < 2:
+            continue
+        low, high = (own.loc[at] for at in (own.sensitivity.idxmin(), own.sensitivity.idxmax()))
+        gap = high.sensitivity - low.sensitivity
+        if low.sensitivity_high < high.sensitivity_low and (widest is None or gap > widest[0]):
+            widest = gap, column, low, high
+    if widest is None:
+        return ""
+    _, column, low, high = widest
+    sides = [
+        f"{percent(one.sensitivity)} of the {one.share * one.rows:,.0f} where it is {group_text(one.group)}"
+        for one in (low, high)
+    ]
+    return (
+        f"Among columns with two to five values, groups differ most by <b>{safe(column, 40)}</b>: of the rows "
+        f"that are {label} it finds {sides[0]}, and {sides[1]}."
+    )
 
 
 # -- the section -------------------------------------------------------------------------------------------------------
@@ -93,11 +127,13 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
         else ""
     )
     parts = [
-        f"<p>{hardest_group(facts)} {most_missed(facts)}</p><p>Rows are grouped by every column of at most {LEVELS} "
-        "values, whatever it is about, and by the most important others (numbers cut into four groups of about "
-        f"as many rows, of texts the {LEVELS} most frequent).{without} {asked}the <i>baseline</i> is always saying the "
-        "group's own most frequent class: some groups are harder than others. Intervals of 95 % are "
-        f"Wilson's. The lowest and the highest group of each column ({GROUP} rows at least):</p>{_overview(facts, two)}"
+        f"<p>{hardest_group(facts)} {most_missed(facts)} {most_divided(facts)}</p>"
+        f"<p>Rows are grouped by every column of at most {LEVELS} values, whatever it is about, and by the most "
+        "important others (numbers cut into four groups of about as many rows, of texts the "
+        f"{LEVELS} most frequent).{without} {asked}the <i>baseline</i> is always saying the group's own most frequent "
+        "class: some groups are harder than others. Intervals of 95 % are Wilson's; the dashed line of a picture is "
+        "the figure of all rows. The lowest and the highest group of each column "
+        f"({GROUP} rows at least):</p>{_overview(facts, two)}"
     ]
     shown = [_by_column(facts, name, table, two) for name, table in facts.groups.items()]
     parts += shown[:OPEN]
@@ -140,7 +176,7 @@ def _overview(facts: ReportFacts, two: bool) -> str:
 
 def _ends(table: pd.DataFrame, of: str) -> str:
     low, high = table.loc[table[of].idxmin()], table.loc[table[of].idxmax()]
-    said = [f"{safe(line.group, 24)}: {percent(line[of])}" for line in (low, high)]
+    said = [f"{safe(line.group, 24)}: {percent(line[of]).replace(' ', '&nbsp;')}" for line in (low, high)]
     return f"<td class='t'>{'<br>'.join(said) if low.group != high.group else said[0]}</td>"
 
 

@@ -1,12 +1,13 @@
 """How good a report's model is, and whether its probabilities can be trusted: figures of the rows that judge."""
 
 import numpy as np
+from scipy.stats import norm
 
 from alrviz.errors import AlrvizError
 from alrviz.pictures import evaluation as drawn
 from alrviz.pictures.picture import Picture
 from alrviz.pictures.still_svg import still_svg
-from alrviz.studies.protocols.report_facts import ReportFacts
+from alrviz.studies.protocols.report_facts import GROUP, ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import loss_text, row_losses
 from alrviz.views.core.style import html_table, safe
@@ -16,7 +17,11 @@ from alrviz.views.studies.evaluation import classes_html, points, summary_html
 REFERENCE = "gradient boosting"  # what stands beside the model
 NAMED = 4  # classes that are never predicted
 # By calibration error, beyond what chance gives. Where that is more than UNSURE, rows tell twice as much alone.
-TRUSTED = {0.02: "can be taken at their word", 0.06: "are roughly right", np.inf: "are not to be trusted"}
+TRUSTED = {
+    0.02: "can be taken at their word on average",
+    0.06: "are roughly right on average",
+    np.inf: "are not to be trusted",
+}
 UNSURE = 0.05
 RARE, FEW = 0.01, 100  # a probability that is said to be small; rows of which so few are worth a sentence
 
@@ -35,8 +40,20 @@ def reference_in_words(facts: ReportFacts) -> str:
         return ""
     return (
         f" {REFERENCE[:1].upper()}{REFERENCE[1:]}, which nobody can read, is wrong for "
-        f"{percent(facts.reference.error)} of the same rows."
+        f"{percent(facts.reference.error)} of the same rows; {_against(facts.evaluation, facts.reference)}"
     )
+
+
+def _against(found: Evaluation, other: Evaluation) -> str:
+    """Whether the log loss of a model differs from that of another one on the same rows, row by row."""
+    weight = np.ones(len(found.y)) if found.weight is None else found.weight
+    over = (row_losses(found.log_p, found.y) - row_losses(other.log_p, other.y))[weight > 0]
+    w = weight[weight > 0] / weight.sum()
+    mean = float(w @ over)
+    error = float(np.sqrt(w @ (over - mean) ** 2 * (w @ w)))
+    figures = f"{loss_text(abs(mean))} &plusmn; {loss_text(error)} nats"
+    chance = "no more" if abs(mean) <= 2 * error else "more"
+    return f"its log loss is {'lower' if mean > 0 else 'higher'} by {figures}, {chance} than chance gives (2 &plusmn;)."
 
 
 def gain(found: Evaluation) -> float:
@@ -89,10 +106,37 @@ def calibration_sentence(found: Evaluation) -> str:
     if chance > UNSURE and ece < 2 * chance:
         said = "There are too few rows to tell whether its probabilities can be trusted"
     return (
-        f"{said}: they are off by {_points(ece)} on average{lean}. Of so many rows a model whose probabilities are "
-        f"exactly right would show about {_points(chance)}, by chance alone"
-        f"{'; so no fault is visible' if ece <= chance else ''}."
+        f"{said}: they are off by {_points(ece)}{lean}. On so many rows even probabilities that are exactly right "
+        f"would seem to be off by about {_points(chance)}, by chance alone"
+        f"{'; so on average no fault is visible' if ece <= chance else ''}."
     )
+
+
+def worst_calibrated(facts: ReportFacts) -> str:
+    """Return the group whose mean probability is farthest from what happened, in standard errors, where that is more
+    than chance gives of so many groups (Bonferroni, 5 %); "" where there is none.
+    """
+    worst, many = None, sum(map(len, facts.groups.values()))
+    for column, table in facts.groups.items():
+        for line in table[table.rows >= GROUP].to_dict("records"):
+            off = abs(line["p"] - line["share"]) / line["p_error"] if line["p_error"] else 0.0
+            if worst is None or off > worst[0]:
+                worst = off, column, line
+    if worst is None or worst[0] <= norm.isf(0.025 / many):
+        return ""
+    _, column, line = worst
+    return (
+        f"Farthest off, beyond what chance gives of {many:,} groups, is where <b>{safe(column, 40)}</b> is "
+        f"{group_text(line['group'])}: the mean probability of {safe(facts.evaluation.interest, 40)} is "
+        f"{percent(line['p'])}, and {percent(line['share'])} of {line['rows']:,} rows are."
+    )
+
+
+def group_text(group: str) -> str:
+    """Return a group as a sentence names it: an interval in words."""
+    for sign, words in (("<= ", "at most "), ("> ", "more than ")):
+        group = words + group.removeprefix(sign) if group.startswith(sign) else group
+    return safe(group, 40)
 
 
 def _points(share: float) -> str:
@@ -141,8 +185,8 @@ def how_good(facts: ReportFacts) -> str:
         f"<h3>Classes</h3>{classes_html(found)}<h3>Choosing another threshold for {label}</h3>"
         f"<p>{label} is predicted where its probability reaches a threshold. A lower one finds more of its rows "
         "(sensitivity) and raises more false alarms (lower specificity). PPV is the share of alarms that are right, "
-        f"NPV, of the rows not predicted {label}, the share that are not. Thresholds but 0.5 and the one of costs are "
-        "chosen on these very rows: on new ones their figures come out a little different.</p>"
+        f"NPV, of the rows not predicted {label}, the share that are not. All thresholds except 0.5 and the one by "
+        "costs were chosen on these same rows, so that on new rows their figures will differ a little.</p>"
         f"{_matched(found)}"
     )
 
@@ -187,10 +231,11 @@ def how_calibrated(facts: ReportFacts) -> str:
         drawn.calibration(found), "Reliability curve of the class predicted",
         "The same for the class that is predicted, whichever that is. Below the diagonal the model is too sure.",
     )  # fmt: skip
+    half = "; of two classes half of it is often given" if len(found.classes) == 2 else ""
     return (
-        f"<p>{calibration_sentence(found)}{_extremes(found)} The Brier score, the mean squared distance between "
-        f"probabilities and what happened, summed over the classes, is {number(found.summary().brier, 3)}"
-        f"{'; of two classes half of it is often given' if len(found.classes) == 2 else ''}.</p>"
+        f"<p>{calibration_sentence(found)} {worst_calibrated(facts)}{_extremes(found)} The Brier score, the mean "
+        "squared distance between probabilities and what happened, summed over the classes, is "
+        f"{number(found.summary().brier, 3)}{half}.</p>"
         f"<div class='pictures'>{one}{two}</div>"
     )
 

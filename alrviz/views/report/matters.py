@@ -26,6 +26,7 @@ SAME, LINKS = 6, 4  # groups of columns that overlap; links told of each
 ADDED = 8  # parts of a row's sum, of which the others are one
 _ALL_SINGLE = "Main effects carry 100% of the score. "  # of a model without pairs: nothing is said of them
 CLOSE = 0.4  # log-odds of the row that is added up, as near as there is one: 60 % of two classes
+NEAR = 1.0  # log-odds within which it is called a close call: 73 % of two classes
 
 
 def what_matters(facts: ReportFacts, rows: bool) -> str:
@@ -37,7 +38,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     if label not in known:  # a class that came later than all rows that were learned from
         label = known[int(np.bincount(effects.encoded.y).argmax())]
     table, several = facts.ranking, int(effects.pure.sizes.max()) > 1
-    bars = effects_drawn.ranked(table, by="loss", along="log loss without it: nats more")
+    bars = effects_drawn.ranked(table, by="loss", along="rise of log loss without it (nats)")
     pure = (
         " What two columns say together counts only as far as it goes beyond what each says by itself."
         if several
@@ -87,7 +88,7 @@ def _listed(table: pd.DataFrame) -> str:
     heads = ["column, or columns together", "columns"] if several else ["column"]
     more = len(table) - LISTED
     left = f"<p class='quiet'>and {more:,} more, each of which costs less</p>" if more > 0 else ""
-    return html_table([*heads, "log loss without it: nats more", "share of the score"], rows) + left
+    return html_table([*heads, "rise of log loss without it (nats)", "share of the score"], rows) + left
 
 
 def overlaps(facts: ReportFacts) -> list[tuple[list[str], pd.DataFrame]]:
@@ -126,11 +127,12 @@ def _same(facts: ReportFacts) -> str:
             elif known == 1.0:
                 words.append(f"{one} is known from {other}")
             else:
-                words.append(f"who knows {other} is {percent(known)} less uncertain of {one}")
+                words.append(f"{other} tells {percent(known)} of what there is to know of {one}")
         every = {2: "both"}.get(len(names), f"all {len(names)}")
-        said.append(
-            f"{', '.join(words)}: without {every}, log loss rises by {loss_text(effects.cost_without(*names)[0])}"
-        )
+        ranked = facts.ranking.loss[[set(own) == set(names) for own in facts.ranking.tuples]]
+        cost = float(effects.cost_without(*names)[0] if ranked.empty else ranked.iloc[0])
+        how = "rises" if cost > 0 else "changes"
+        said.append(f"{', '.join(words)}: without {every}, log loss {how} by {loss_text(cost)} nats")
     more = f"<li>and {len(found) - SAME:,} more groups</li>" if len(found) > SAME else ""
     lines = "".join(f"<li>{one}</li>" for one in said)
     return (
@@ -143,13 +145,13 @@ def _same(facts: ReportFacts) -> str:
 
 
 def _one_row(facts: ReportFacts, label: str) -> str:
-    """How the points of a row are added up: of those that were judged one that is a close call, not a tie."""
+    """How the points of a row are added up: of those that were judged one that is close, not a tie."""
     effects, found = facts.effects, facts.evaluation
     assert effects is not None
     others = [k for k, own in enumerate(found.classes) if own != label and own in map(str, effects.classes)]
     mine, best = found.log_p[:, found.classes.index(label)], found.log_p[:, others]
     k = int(np.abs(mine - best.max(axis=1) - CLOSE).argmin())
-    x = found.X.iloc[[k]]
+    x, close = found.X.iloc[[k]], abs(mine[k] - best[k].max()) <= NEAR
     row = effects.row(x, of=label, against=found.classes[others[int(best[k].argmax())]])
     of, against = (f"<b>{safe(one, 40)}</b>" for one in (row.of, row.against))
     lines = facts.ranking.tuples.map(lambda own: float(row.frame.log_odds[own].sum()))
@@ -164,12 +166,14 @@ def _one_row(facts: ReportFacts, label: str) -> str:
     table.append(["<b>sum</b>", f"<b>{sum(parts):+.2f}</b>"])
     two = len(effects.classes) == 2
     how = " as in the pictures above" if two else f", against {against} (above: against the mean of the others)"
+    how += ", rounded so that they add up"
     return (
-        f"<h3>One row, added up</h3><p>Row {found.X.index[k]}, one of the {found.what}, is a close call: the "
-        f"probability of {of} is {percent(row.probabilities[row.of])}, that of {against} "
-        f"{percent(row.probabilities[row.against])}. Its class is <b>{safe(found.classes[found.y[k]], 40)}</b>. These "
-        f"are its points toward {of}{how}; a sum above 0 means that "
-        f" {of} is the more probable of the two.</p>{html_table(['', 'points'], table)}"
+        f"<h3>One row, added up</h3><p>Row {found.X.index[k]}, one of the {found.what}, is "
+        f"{'a close call' if close else 'the closest there is'}: the probability of {of} is "
+        f"{percent(row.probabilities[row.of])}, that of {against} {percent(row.probabilities[row.against])}. Its class "
+        f"is <b>{safe(found.classes[found.y[k]], 40)}</b>. These are its points toward {of}{how}; the intercept is the "
+        "score of a row whose points are all 0, not the share of the class. A sum above 0 means that "
+        f"{of} is the more probable of the two.</p>{html_table(['', 'points'], table)}"
     )
 
 

@@ -26,7 +26,7 @@ from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
-from alrviz.views.report.groups import hardest_group, most_missed, where_it_fails
+from alrviz.views.report.groups import hardest_group, most_divided, most_missed, where_it_fails
 from alrviz.views.report.judged import (
     calibration_sentence,
     how_calibrated,
@@ -35,6 +35,7 @@ from alrviz.views.report.judged import (
     never_predicted,
     no_better,
     reference_in_words,
+    worst_calibrated,
 )
 from alrviz.views.report.matters import overlaps, what_matters
 from alrviz.views.studies.evaluation import points
@@ -46,8 +47,8 @@ CARD = {
     "caveats": "Further caveats",
 }  # fmt: skip
 _ERRORS = (
-    "<p class='quiet'>Where &plusmn; stands, it is one standard error: the value of endlessly many rows lies within "
-    "twice as much in about 95 of 100 cases.</p>"
+    "<p class='quiet'>The number after &plusmn; is one standard error: in about 95 of 100 cases the true value is less "
+    "than two of them away.</p>"
 )
 COLUMNS = 60  # in the table of columns
 _STYLE = """
@@ -144,10 +145,11 @@ def _summary(facts: ReportFacts) -> str:
         *(f"<b>Beware</b>: {safe(note, 600)}" for note in data.notes if note.endswith(BEFOREHAND)),
         never_predicted(found),
         no_better(found),
-        calibration_sentence(found),
+        f"{calibration_sentence(found)} {worst_calibrated(facts)}",
         "" if facts.effects is None else _top(facts),
         hardest_group(facts),
         most_missed(facts),
+        most_divided(facts),
         "" if held else
         "<b>No rows were held out</b>: the figures are of rows that the model has learned from, and too good.",
     ]  # fmt: skip
