@@ -159,6 +159,7 @@ def test_what_every_value_says_can_be_read_and_added_up():
             points = made.effects.effects(name[1])
             own = points[points["class"] == "negative"].set_index("levels")
             lines = re.findall(r"<tr><td>(\w)</td><td>(\d+)</td><td>([-+.\d]+)", figure)
+            assert [float(x) for *_, x in lines] == sorted((float(x) for *_, x in lines), reverse=True), "as drawn"
             assert {level: (float(n), float(x)) for level, n, x in lines} == {
                 level: (n, pytest.approx(2 * x, abs=0.006)) for level, n, x in own[["rows", "pure"]].itertuples()
             }
@@ -172,6 +173,7 @@ def test_what_every_value_says_can_be_read_and_added_up():
     assert abs(gap[list(made.evaluation.X.index).index(at)] - 0.4) == np.abs(gap - 0.4).min(), "toward the rarer class"
     assert points[-1] == pytest.approx(gap[np.abs(gap - 0.4).argmin()], abs=0.011)
     assert f"Its class is <b>{data.y[at]}</b>" in table
+    assert "Those toward positive are the same with the sign changed" in page
     assert "added up" not in report_html(made, rows=False).split("<h3>How columns act")[1]
 
 
@@ -374,7 +376,7 @@ def test_values_that_jump_up_and_down_are_not_called_an_effect():
     assert "half of them have 9 rows or fewer" in said
     assert "12 of 12 values have fewer than 50 rows (pale)" in said, "also where all have"
     assert "jumps" not in in_words(table, False, "a"), "names have no neighbours"
-    assert "jumps" not in in_words(table.assign(effect=np.sort(effect)), True, "a")
+    assert "jumps" not in in_words(table.assign(effect=np.arange(12) * 2.0), True, "a"), "steps of one way are a trend"
 
 
 def test_the_group_of_a_headline_is_the_worst_of_those_it_counts():

@@ -37,6 +37,11 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     known = [str(own) for own in effects.classes]
     if label not in known:  # a class that came later than all rows that were learned from
         label = known[int(np.bincount(effects.encoded.y).argmax())]
+    mirrored = "".join(
+        f" Those toward {safe(one, 40)} are the same with the sign changed."
+        for one in known
+        if one != label and len(known) == 2
+    )
     table, several = facts.ranking, int(effects.pure.sizes.max()) > 1
     bars = effects_drawn.ranked(table, by="loss", along="rise of log loss without it (nats)")
     pure = (
@@ -63,7 +68,8 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
         f"<p>{safe(effects.sentence().removeprefix(_ALL_SINGLE), 1_200)}</p></details>"
         f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}; 0 is the mean of "
         "the rows that were learned from. 0.7 points double the odds, -0.7 halve them; what other columns say is "
-        "not in it. Numbers of rows stand in brackets; what is pale rests on few rows, and is less certain.</p>"
+        "not in it. Numbers of rows stand in brackets; what is pale rests on few rows, and is less certain."
+        f"{mirrored}</p>"
         f"{effects_html(facts, label)}{_one_row(facts, label) if rows else ''}"
     )
 
