@@ -314,7 +314,7 @@ def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data,
     error = over.std() / np.sqrt(len(over))
     chance = "no more" if abs(over.mean()) <= 2 * error else "more"
     verdict = f"{loss_text(abs(over.mean()))} &plusmn; {loss_text(error)} nats, {chance} than chance gives"
-    assert f"its log loss is {'lower' if over.mean() > 0 else 'higher'} by {verdict}" in page
+    assert f"the log loss of this model is {'higher' if over.mean() > 0 else 'lower'} by {verdict}" in page
     same = reference_in_words(replace(facts, evaluation=reference))
     assert "by 0.000 &plusmn; 0.000 nats, no more than chance" in same
 

@@ -53,7 +53,8 @@ def _against(found: Evaluation, other: Evaluation) -> str:
     error = float(np.sqrt(w @ (over - mean) ** 2 * (w @ w)))
     figures = f"{loss_text(abs(mean))} &plusmn; {loss_text(error)} nats"
     chance = "no more" if abs(mean) <= 2 * error else "more"
-    return f"its log loss is {'lower' if mean > 0 else 'higher'} by {figures}, {chance} than chance gives (2 &plusmn;)."
+    how = "higher" if mean > 0 else "lower"
+    return f"beside it the log loss of this model is {how} by {figures}, {chance} than chance gives."
 
 
 def gain(found: Evaluation) -> float:
