@@ -59,7 +59,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
         f"{loss_text(gain(facts.evaluation))} below that of the class shares alone. An effect is what goes together in "
         "this table; it is not said that one thing causes the other.</p>"
         f"<div class='pictures'>{figure_html(bars, 'Importance of columns', height=380)}"
-        f"<div>{_listed(table)}</div></div>{_same(facts)}"
+        f"<div>{_listed(table, gain(facts.evaluation))}</div></div>{_same(facts)}"
         "<details><summary>What the share of the score is, and what the model lacks</summary>"
         "<p>The share of the score says how much of the differences between rows' points (their variance) comes from a "
         "column; shares add up to 100 %. It may rank columns differently: points far from 0 on few rows make a large "
@@ -84,17 +84,20 @@ def _orders(effects: Interactions) -> str:
     )
 
 
-def _listed(table: pd.DataFrame) -> str:
+def _listed(table: pd.DataFrame, whole: float) -> str:
+    """The ranking. whole: the nats by which the model is better than the class shares."""
     several = bool((table.order > 1).any())
     rows = [
         [safe(name, 80), *([f"{line['order']}"] if several else []),
-         f"{number(line['loss'], 4)} &plusmn; {number(line['loss_error'], 4)}", percent(line["share"])]
+         f"{number(line['loss'], 4)} &plusmn; {number(line['loss_error'], 4)}",
+         *([percent(line["loss"] / whole)] if whole > 0 else []), percent(line["share"])]
         for name, line in zip(table.index[:LISTED], table.head(LISTED).to_dict("records"), strict=True)
     ]  # fmt: skip
     heads = ["column, or columns together", "columns"] if several else ["column"]
+    heads += ["rise of log loss without it (nats)", *(["of what the model gains"] if whole > 0 else [])]
     more = len(table) - LISTED
     left = f"<p class='quiet'>and {more:,} more, each of which costs less</p>" if more > 0 else ""
-    return html_table([*heads, "rise of log loss without it (nats)", "share of the score"], rows) + left
+    return html_table([*heads, "share of the score"], rows) + left
 
 
 def overlaps(facts: ReportFacts) -> list[tuple[list[str], pd.DataFrame]]:
@@ -167,7 +170,7 @@ def _one_row(facts: ReportFacts, label: str) -> str:
     if more := len(lines) - ADDED if len(lines) > ADDED else 0:
         values.append(float(lines[ADDED:].sum()))
         words.append(f"{more:,} other{'s' if more > 1 else ''}")
-    parts = rounded(values)
+    parts = rounded(values, -1 if more else 0)
     table = [[name, f"{value:+.2f}"] for name, value in zip(words, parts, strict=True)]
     table.append(["<b>sum</b>", f"<b>{sum(parts):+.2f}</b>"])
     two = len(effects.classes) == 2
@@ -191,14 +194,12 @@ def _said_of(x: pd.DataFrame, name: str, facts: ReportFacts, row: RowExplanation
     return f"{safe(name, 60)} = {safe(' / '.join(values), 60)}"
 
 
-def rounded(values: Sequence[float], digits: int = 2) -> list[float]:
-    """Return numbers rounded so that they add up to their sum, rounded: each is up or down to the next.
+def rounded(values: Sequence[float], rest: int) -> list[float]:
+    """Return numbers of two decimals that add up to their sum, rounded; number `rest` has what rounding leaves.
 
-    >>> rounded([0.004, 0.004, 0.004])
-    [0.01, 0.0, 0.0]
+    >>> rounded([0.004, 0.004, 0.004], -1)
+    [0.0, 0.0, 0.01]
     """
-    units = np.asarray(values) * 10**digits
-    low = np.floor(units)
-    up = np.argsort(low - units, kind="stable")[: int(round(units.sum()) - low.sum())]
-    low[up] += 1
-    return [float(one) for one in (low / 10**digits).round(digits)]
+    found = np.round(values, 2)
+    found[rest] += round(float(np.sum(values)), 2) - found.sum()
+    return [float(one) for one in found.round(2) + 0.0]
