@@ -55,7 +55,7 @@ def test_a_class_asks_counts_shows_and_goes_on_after_its_server_was_killed(
     phone.evaluate(axe)
     for ground in ("light", "dark"):
         phone.emulate_media(color_scheme=ground)
-        assert phone.evaluate("document.documentElement.dataset.theme") == ground
+        phone.wait_for_function("ground => document.documentElement.dataset.theme === ground", arg=ground)
         assert phone.evaluate(FOUND, {}) == []
     assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

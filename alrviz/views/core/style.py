@@ -48,7 +48,7 @@ WORDS_IN_ONE_LINE = {
     "& .MuiToggleButton-root": {**_WORDS, "whiteSpace": "nowrap", "px": {"xs": "4px", "sm": "7px"}},
 }
 
-WIDE = 6  # columns of a table
+WIDE = 2  # columns of a table; of more it may be wider than a phone
 FADED = "0.45"  # opacity of what belongs to settings that are no longer there
 
 
