@@ -12,6 +12,7 @@ from alrviz.explorer.lessons import library
 from alrviz.explorer.lessons.answers import COLUMNS, MEASURES
 from alrviz.explorer.lessons.reader import LARGEST_FILE, PARTS, read_lesson
 from alrviz.explorer.lessons.writer import lesson_yaml
+from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
 from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell import markdown
 from alrviz.explorer.shell.markdown import markdown_html
@@ -259,7 +260,8 @@ def test_the_documentations_samples_are_questions_and_it_lists_tables_and_settin
     assert [slug for slug in CUTS if slug and f"`{slug}`" not in cuts] == []
 
 
-def test_the_documentations_lesson_is_one_and_the_command_says_what_is_wrong(tmp_path, capsys):
+def test_the_documentations_lesson_is_one_and_the_command_says_what_is_wrong(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv(LOCAL_SWITCH, "")  # the command sets it for its process, which is that of other tests here
     docs = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
     text = docs.partition("```yaml\n")[2].partition("```")[0]
     assert read(text).questions[0].id == "pairs"
