@@ -43,6 +43,7 @@ from alrviz.reproduce.reasons import reason_of
 from alrviz.reproduce.selected_items import SELECTED
 from alrviz.reproduce.sets import (
     BIG_SETS,
+    CLINICAL_SETS,
     HELD_BACK_SETS,
     LITTLE_SETS,
     MIXED_SETS,
@@ -223,8 +224,6 @@ RACE_STUDIES: dict[str, tuple[tuple[Races, ...], tuple[Races, ...]]] = {
 
 # Zipf's columns and even ones, ten tables each.
 SCALED_TABLES = tuple(planted(1, 5_000, seed, even) for seed in range(10) for even in (False, True))
-# [DLR]'s tables, all of two classes, each once.
-CLINICAL_SETS = (*NUMERIC_SETS, *(one for one in MIXED_SETS if one.name != "monks-3-test"))
 QUICK_SPLITS, SPLITS = 2, 100
 ROUNDS, QUICK_ROUNDS = 5, 2
 Study = Callable[[Settings], Progress]

@@ -92,6 +92,8 @@ MIXED_SETS = (
     BenchmarkSet("monks-3-test", "monk problem", ("monks-3-test",), f"{_UCI}/70"),
     BenchmarkSet("spectf", "SPECFT heart data", ("spectf",), f"{_UCI}/96"),
 )
+# [DLR]'s tables, all of two classes, each once.
+CLINICAL_SETS = (*NUMERIC_SETS, *(one for one in MIXED_SETS if one.name != "monks-3-test"))
 
 _WHOLE_HEPATITIS = BenchmarkSet("hepatitis-whole", "hepatitis", ("hepatitis",), f"{_UCI}/46", whole=True)
 # On which methods were tried otherwise; of hepatitis also the 80 rows without a gap.

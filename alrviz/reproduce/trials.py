@@ -31,7 +31,7 @@ from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
 from alrviz.reproduce.limits import limit_lines, limit_row
 from alrviz.reproduce.racers import RACERS, chosen
 from alrviz.reproduce.races import ABSOLUTE, RELATIVE, fitted_as_printed
-from alrviz.reproduce.sets import LITTLE_SETS, MIXED_SETS, NUMERIC_SETS
+from alrviz.reproduce.sets import CLINICAL_SETS, LITTLE_SETS, MIXED_SETS, NUMERIC_SETS
 from alrviz.reproduce.settings import Settings
 from alrviz.reproduce.splits import TEST_SHARE, measured
 from alrviz.reproduce.tables import planted
@@ -175,7 +175,6 @@ def hands(rows: int, penalty: bool) -> list[Row]:
 # -- selected tuples ---------------------------------------------------------------------------------------------------
 
 _BY_NAME = {one.name: one for one in (*LITTLE_SETS, *NUMERIC_SETS, *MIXED_SETS)}
-CLINICAL = tuple(one.name for one in (*NUMERIC_SETS, *MIXED_SETS) if one.name != "monks-3-test")
 WIDE = ("house-votes-84", "mushroom", "kr-vs-kp", "chess")
 
 
@@ -380,7 +379,7 @@ def _trials(quick: bool) -> Iterator[tuple[str, Callable[..., list[Row]], tuple[
         yield f"accuracy after four outer steps, {mode}", going_on, (mode, 2 if quick else 10), ()
     yield "one sample of four Gaussians", one_sample, (5 if quick else 100,), ()
     yield "dlr of few columns", few_columns, (), ("spectf",)
-    yield "dlr-h held back", ranked, (2 if quick else 10,), CLINICAL
+    yield "dlr-h held back", ranked, (2 if quick else 10,), tuple(one.name for one in CLINICAL_SETS)
     yield "hsalr of many columns", grown, (), WIDE
     yield "seconds of training and classifying, the shortest", again, (), ("nursery", "magic", "sign", "pendigits")
     yield "many rows", many_rows, (1, 100, 20) if quick else (2, 5_000, 1_000), ()
