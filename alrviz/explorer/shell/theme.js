@@ -158,18 +158,24 @@
     say();
   };
   title();
-  // The page's frame is there, in place of OPENING, and as light or dark as this browser: at a first visit the server
-  // cannot know, and what it drew turns over some tenths of a second, each component by itself.
-  const turned = (bar) => {
-    const paper = getComputedStyle(document.documentElement).getPropertyValue("--alrviz-paper").trim();
-    const [red, green, blue] = [1, 3, 5].map((k) => parseInt(paper.slice(k, k + 2), 16));
-    return getComputedStyle(bar).backgroundColor === `rgb(${red}, ${green}, ${blue})`;
+  // The page is there, in place of OPENING, and every control as light or dark as this browser: at a first visit the
+  // server cannot know, and what it drew turns over, each component by itself, as soon as the machine comes to it.
+  const CONTROLS = "button, .MuiInputBase-root, .MuiAppBar-root";
+  const value = (el, name) => getComputedStyle(el).getPropertyValue(name).trim();
+  const turned = () => {
+    const ink = value(document.documentElement, "--alrviz-text");
+    for (const el of deep(document)) {
+      if (!el.matches(CONTROLS)) continue;
+      const own = value(el, "--mui-palette-text-primary");  // empty: of no component, and follows the page
+      if ((own && own !== ink) || el.getAnimations().length) return false;
+    }
+    return true;
   };
-  let waits = 60;
+  let waits = 200;
   const drawn = () => {
     const bar = first(".MuiAppBar-root");
-    if (!bar || (waits > 0 && !turned(bar))) { waits -= bar ? 1 : 0; setTimeout(drawn, 50); return; }
-    setTimeout(() => { document.documentElement.dataset.drawn = ""; }, waits < 60 ? 500 : 0);
+    if (bar && (turned() || !waits--)) document.documentElement.dataset.drawn = "";
+    else setTimeout(drawn, 50);
   };
   drawn();
   const find = (root) => {
