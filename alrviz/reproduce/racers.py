@@ -32,9 +32,14 @@ def pulled(name: str, strength: float) -> str:
     return f"{name} alpha {strength:g}"
 
 
-def _pulled(family: str, center: int, strength: float) -> Recipe:
+def _pulled(family: str, center: int, strength: float | str) -> Recipe:
     start = "one" if center else "zero"
     return _paper(family, 1, alpha=strength, penalty="w", center=center, start=start)
+
+
+def chosen_pull(name: str) -> str:
+    """Return the name of a racer of `PULLED` whose strength is chosen by cross-validation of its training rows."""
+    return f"{name}, alpha chosen"
 
 
 def _tables_fitted(structure: str, tuned: bool) -> Recipe:
@@ -92,6 +97,7 @@ RACERS: Mapping[str, Recipe] = MappingProxyType(
             for name, (family, center) in PULLED.items()
             for strength in STRENGTHS
         },
+        **{chosen_pull(name): _pulled(family, center, "cv") for name, (family, center) in PULLED.items()},
         "nb": Recipe("anje", order=1),
         "tan": Recipe("tan"),
         **{f"elr {structure}": _tables_fitted(structure, True) for structure in ("nb", "tan")},
@@ -108,7 +114,7 @@ _CHOSEN = tuple(name for name in RACERS if name.endswith("cv"))
 VALIDATED = (*(f"{family}{order} paper" for order in (2, 3) for family in ("lr", "alr")), *_CHOSEN)
 VALIDATED_2 = tuple(name for name in VALIDATED if "2" in name)
 _OTHER_FITS = tuple(name for name in RACERS if any(word in name for word in _VARIANTS))
-_PAPER_ONES = ("lr1 paper", "alr1 paper", "anje1 paper")
+FIRST_ORDER = ("lr1 paper", "alr1 paper", "anje1 paper")
 _OTHERS = ("alpha", "elr", "nb", "tan", "skip")
 # By order: what [sALR] sets beside one another; with the lowest, what has no tuples to choose.
 TUPLES_CHOSEN: Mapping[int, tuple[str, ...]] = {
@@ -123,8 +129,9 @@ MAIN = tuple(
 )
 # Beside the fits that they are compared with.
 VARIANTS = ("lr1 paper", "alr1 paper", "alr2 paper", "alr3 paper", *_OTHER_FITS)
-PULLS = (*(pulled(name, strength) for name in PULLED for strength in STRENGTHS), *_PAPER_ONES)
+PULLS = (*(pulled(name, strength) for name in PULLED for strength in STRENGTHS), *FIRST_ORDER)
 TABLES_FITTED = ("nb", "tan", *(name for name in RACERS if name.startswith("elr")))
+NESTED = (*FIRST_ORDER, *map(chosen_pull, PULLED))
 WITH_GAPS = tuple(f"{family} paper{way}" for family in ("alr1", "anje1") for way in ("", " skip"))
 # Of MAIN: what the papers fitted, without order 3 and with it alone; our defaults.
 PAPERS = tuple(name for name in MAIN if name.endswith("paper") or name in ("a1de", "a2de", "rf"))
