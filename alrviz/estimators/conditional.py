@@ -27,8 +27,8 @@ class ELRClassifier(NetworkReading, RunClassifier):
 
     So tables stay distributions. w starts at the counted tables and follows conjugate gradients; how many iterations is
     chosen on folds of the training rows, for the likelihood has local optima, and its best tables are often not those
-    that predict best. On the structure of naive Bayes, where a missing value is left out, the optimum is that of
-    logistic regression.
+    that predict best. On the structure of naive Bayes the optimum is that of logistic regression. Missing values are
+    summed out along the structure, or are a level.
 
     {parameters}
 
@@ -43,6 +43,7 @@ class ELRClassifier(NetworkReading, RunClassifier):
 
     structure: Any = "nb"
     cross_tuning: bool = True
+    sum_missing: bool | str = "auto"
     smoothing: float = 1.0
     discretize: str | None = "mdl"
     n_bins: int = 10

@@ -24,6 +24,7 @@ def _saved(model: Any) -> SavedModel:
         "cards": model._network.cards.tolist(),
         "weights": model.weights_[-1].tolist() if isinstance(model, conditional.ELRClassifier) else None,
         "rmse": None if rmse is None else rmse.tolist(),
+        "summed": model._network.summed,
     }
     return SavedModel(about, _tables(model))
 
@@ -47,6 +48,10 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     children = [own[-1] for own in chosen]
     if len(set(children)) < len(children):
         raise ModelFileError("tuples.parquet gives a column two sets of parents")
+    if about.get("summed") and max(map(len, chosen)) > 2:
+        raise ModelFileError(
+            "missing values are summed out along a tree, and tuples.parquet gives a column two parents"
+        )
     parents: list[tuple[int, ...]] = [()] * len(levels)
     for own in chosen:
         parents[own[-1]] = own[:-1]
@@ -60,6 +65,7 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     found = NetworkModel(
         Structure(tuple(parents), tuple(children)), space, above, cells_of(by_cell, space), by_cell.by_class("phi"),
         cells_of(by_parents, above), by_parents.by_class("rest", gaps=True), by_level.by_class("alone"), cards, bias,
+        about.get("summed", False),
     )  # fmt: skip
     model._read(found, tuple(column.name for column in model.encoder_.columns_))
     if isinstance(model, conditional.ELRClassifier):

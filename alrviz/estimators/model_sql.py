@@ -119,8 +119,8 @@ def save_sql(
     Raises
     ------
     ModelFileError
-        A ValueError: a model of ande or dlr, which is no table of scores, or none of ours; an unknown dialect; a name
-        that the database cannot have.
+        A ValueError: a model of ande or dlr, which is no table of scores, an elr that sums missing values out along a
+        tree, or none of ours; an unknown dialect; a name that the database cannot have.
     NotFittedError
         From scikit-learn: it was not fitted yet.
 
@@ -147,6 +147,11 @@ def save_sql(
             f"a model of {model._recipe.family} is no table of scores that joins could look up; lr, alr, hlr, halr, "
             "salr, hsalr, anje, wanbia-c, tan, kdb and elr are, and save_model keeps this one with a script that "
             "predicts"
+        )
+    if parts.about.get("summed"):
+        raise ModelFileError(
+            "no SQL sums out missing values along a tree; expected a model with sum_missing=False, where a missing "
+            "value is a level, and save_model keeps this one with a script that predicts"
         )
     texts = _Sql(parts, dialect, rows, name).texts()
     with write_whole(path, "model.sql") as file:

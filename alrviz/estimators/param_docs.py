@@ -101,6 +101,12 @@ PARAMETERS: dict[str, tuple[str, str]] = {
         "Whether the number of iterations is chosen on five folds, as the median of what is best on each held-out one; "
         "else the fit goes on to its end.",
     ),
+    "sum_missing": (
+        '"auto" or bool',
+        "Whether a missing value, or one that training never saw, is summed out: p(k, x) is then the sum over all its "
+        "levels. Every column may have one parent at most. Else a missing value is a level of its own where training "
+        'rows have it. "auto": it is summed out with the structure "nb", where it drops out.',
+    ),
     "k": ("int from 0", "How many other columns a column depends on at most. 0 is naive Bayes."),
     "selective": (
         "bool",

@@ -70,7 +70,10 @@ class Network(Cells):
     """score_k(x) = b_k + sum over columns j of phi[x_j under its parents' levels, k]; a tuple's last column is j.
 
     A level that was never seen under its parents adds their rest, and where these were not seen what it adds alone.
+    Where missing columns are summed out, they are so along the tree of parents, from the ends to the root.
     """
+
+    AT_ONCE = 10**6  # rows x levels x classes that are summed together: 8 MB an array
 
     def __init__(self, about: Mapping[str, Any], tables: Mapping[str, "pa.Table"], columns: Sequence[Any]):
         super().__init__(about, tables, columns)
@@ -87,8 +90,42 @@ class Network(Cells):
             above, rest = _look_up(self.rest[t], local, known & bool(parents))
             there, alone = self.level(self.alone, codes, child)
             below = np.where(above[:, None] & ~np.isnan(rest), rest, alone)
+            if parents and self.about.get("summed"):
+                there = there & known[:, None]
             z += np.where(found[:, None], value, np.where(there, below, 0.0))
+        if self.about.get("summed"):
+            gaps = np.flatnonzero((codes >= np.array(self.levels)[:, None]).any(axis=0))
+            step = 1 + self.AT_ONCE // (1 + self.first[-1] * len(self.bias))
+            for rows in (gaps[i : i + step] for i in range(0, len(gaps), step)):
+                z[rows] += self._summed(codes[:, rows].astype(np.int64))
         return z
+
+    def _summed(self, codes: "np.ndarray") -> "np.ndarray":
+        """What missing columns with something below them that has a level add to the scores (N, C)."""
+        n, classes = codes.shape[1], len(self.bias)
+        missing = codes >= np.array(self.levels)[:, None]
+        below = [np.zeros((n, top, classes)) for top in self.levels]
+        says, z = ~missing, np.zeros((n, classes))
+        for t in reversed(range(len(self.members))):
+            *parents, j = self.members[t]
+            at_end = missing[parents[0]] if parents else np.zeros(n, bool)
+            has, tables = says[j] & (missing[j] | at_end), self._tables(t)
+            if parents:
+                level, sums = has & ~missing[j], has & missing[j] & at_end
+                above = below[parents[0]]
+                above[level] += tables[:, codes[j, level]].transpose(1, 0, 2)
+                above[sums] += np.stack([_log_sum(table + below[j][sums]) for table in tables], axis=1)
+                says[parents[0]] |= level | sums
+            rows = has & missing[j] & ~at_end
+            z[rows] += _log_sum(tables[codes[parents[0], rows] if parents else 0] + below[j][rows])
+        return z
+
+    def _tables(self, t: int) -> "np.ndarray":
+        """log p of a column's level (N_parent, N, C), of every level of its parent; of one without, (1, N, C)."""
+        *parents, j = self.members[t]
+        above, own, alone = self.levels[parents[0]] if parents else 1, self.levels[j], slice(*self.first[j : j + 2])
+        found, value = _look_up(self.cells[t], np.arange(above * own), np.ones(above * own, bool))
+        return np.where(found[:, None], value, np.tile(self.alone[alone], (above, 1))).reshape(above, own, -1)
 
 
 class Average(Cells):
@@ -248,6 +285,12 @@ def _look_up(cells: Any, local: "np.ndarray", known: "np.ndarray") -> tuple["np.
     place = np.minimum(np.searchsorted(numbers, local), len(numbers) - 1)
     found = known & (numbers[place] == local)
     return found, np.where(found[:, None], values[place], 0.0)
+
+
+def _log_sum(values: "np.ndarray") -> "np.ndarray":
+    """log of the sum of exponentials (N, C) over levels (N, levels, C)."""
+    top = values.max(axis=1)
+    return top + np.log(np.exp(values - top[:, None]).sum(axis=1))
 
 
 def _matrix(table: "pa.Table", name: str, n_values: int) -> "np.ndarray":

@@ -21,9 +21,12 @@ from alrviz.fitting.solvers.solver_support import STOCHASTIC, chosen_solver
 from alrviz.kernels.vectors import walk_losses
 from alrviz.models.averages import AverageModel
 from alrviz.models.cell_space import CellSpace
+from alrviz.models.conditional import ConditionalTables
 from alrviz.models.density import DensityFeatures
 from alrviz.models.effects import warm_effects
 from alrviz.models.linear import LinearModel
+from alrviz.models.marginals import Parts
+from alrviz.models.networks import count_network
 from alrviz.models.parameterisation import Steps
 from alrviz.models.plan import plan_cover
 from alrviz.models.score_table import ScoreTable
@@ -113,6 +116,11 @@ def warm_networks(wide: bool = False) -> float:
         averages.scores(codes, 1)  # parent by parent, and row by row
         averages.networks(codes)
         found.counts.model().scores(codes, 1)
+        chain = Structure(((), (0,), (1,)), (0, 1, 2))
+        made = ConditionalTables.of(count_network(chain, tables[0], codes, y, np.ones(2)), summed=True)
+        parts, z = Parts.of_rows(made.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
+        parts.add_scores(parts.log_sums(made.start, made.network.alone), z)
+        parts.slopes(z, made.start, made.network.alone)
         _networks.add(wide)
         return time.perf_counter() - start
 

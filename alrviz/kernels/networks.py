@@ -26,12 +26,12 @@ def count(found, begin, y, weights, counts):
 
 
 @kernel
-def score(found, above, codes, begin, chosen, child, phi, rest, alone, first, bias, z):
+def score(found, above, codes, begin, chosen, child, phi, rest, alone, first, summed, bias, z):
     """Write to z (n, C) the bias plus what the tuples `chosen` add to the scores of rows begin, begin + 1, ...
 
     found: where the rows' parents and child lie; above: where their parents lie. phi (S, C): what a seen cell adds;
     rest (P, C): what an unseen level adds under seen parents, NaN where the class has none of them; alone: what a level
-    adds by itself, column j's from row first[j].
+    adds by itself, column j's from row first[j]. summed: nothing is added where a parent has no level, either.
     """
     rows, tuples = found.shape
     for i in range(rows):
@@ -42,6 +42,8 @@ def score(found, above, codes, begin, chosen, child, phi, rest, alone, first, bi
             if s >= 2 * tuples:
                 for k in range(z.shape[1]):
                     z[i, k] += phi[s - 2 * tuples, k]
+                continue
+            if summed and s >= tuples:  # no level: of the column, or of its parent
                 continue
             j = child[t]
             level = np.int64(codes[j, begin + i])

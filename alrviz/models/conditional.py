@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.models.marginals import Tree
 from alrviz.models.networks import NetworkCounts, NetworkModel
 from alrviz.passes.aligned_buffers import Floats
 
@@ -34,9 +35,9 @@ class ConditionalTables:
     start: Floats
 
     @classmethod
-    def of(cls, counts: NetworkCounts) -> "ConditionalTables":
-        """Return the groups of the parents' cells that were seen."""
-        network, space = counts.model(), counts.space
+    def of(cls, counts: NetworkCounts, summed: bool = False) -> "ConditionalTables":
+        """Return the groups of the parents' cells that were seen; `summed` as in `NetworkModel`."""
+        network, space = replace(counts.model(), summed=summed), counts.space
         card = space.levels[counts.structure.children]
         t = space.tuple_of(counts.seen)
         first = np.unique(counts.seen - (counts.seen - space.first[t]) % card[t])
@@ -70,6 +71,11 @@ class ConditionalTables:
         seen = np.searchsorted(cells, counts.seen)
         start[seen] = network.phi
         return start
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of these tables, along which missing columns are summed."""
+        return Tree.of(self.network.structure, self.network.space, self.cells)
 
     def phi(self, w: Floats) -> Floats:
         """Return phi (S, C) of weights (S, C): log p."""

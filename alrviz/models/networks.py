@@ -19,6 +19,7 @@ from alrviz.kernels import networks as kernels
 from alrviz.models.cell_space import TupleSpace
 from alrviz.models.index import CellIndex, index_cells
 from alrviz.models.joint_values import Codes
+from alrviz.models.marginals import Parts, Tree
 from alrviz.models.structures import Structure
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
@@ -47,6 +48,8 @@ class NetworkModel:
         alone: (sum of levels, C) log p of each level of each column given the class only.
         cards: (a,) levels of each column that training rows have.
         bias: (C,) log pi.
+        summed: whether columns without a level are summed out, in a structure of at most one parent each
+            (models/marginals.py); else a column whose parent has no level counts by itself.
     """
 
     structure: Structure
@@ -59,6 +62,7 @@ class NetworkModel:
     alone: Floats
     cards: Floats
     bias: Floats
+    summed: bool = False
 
     def __repr__(self) -> str:
         return f"<NetworkModel of {self.space.n_tuples} columns: {len(self.seen):,} cells x {self.n_classes} classes>"
@@ -70,6 +74,17 @@ class NetworkModel:
 
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
+        codes = as_compiled(codes)
+        z = self.table_scores(codes, n_jobs, stop)
+        if self.summed:
+            parts = Parts.of_rows(self.tree, codes, stop)
+            parts.add_scores(parts.log_sums(self.phi, self.alone, resolve_jobs(n_jobs), stop), z)
+        return z
+
+    def table_scores(
+        self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER
+    ) -> Floats:
+        """Return (N, C), `scores` but for what is summed: bias and what columns with levels under known parents add."""
         return self._scores(codes, self.bias, slice(None), n_jobs, stop)
 
     def scores_of(self, encoded: "Encoded") -> Floats:
@@ -77,11 +92,18 @@ class NetworkModel:
         return self.scores(encoded.codes)
 
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
-        """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""
+        """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores.
+
+        What is summed is added by the tuple of the missing column nearest to the root.
+        """
         nothing = np.zeros_like(self.bias)
         out = np.empty((codes.shape[1], self.space.n_tuples, self.n_classes))
         for t in range(self.space.n_tuples):
             out[:, t] = self._scores(codes, nothing, slice(t, t + 1), 1, NEVER)
+        if self.summed:
+            parts, tuple_of = Parts.of_rows(self.tree, codes), np.argsort(self.structure.children)
+            sums = parts.log_sums(self.phi, self.alone)
+            np.add.at(out, (parts.rows, tuple_of[parts.tops[parts.of]]), sums[parts.of])
         return out
 
     def _scores(
@@ -99,11 +121,19 @@ class NetworkModel:
             begin, end = k * chunk, min(n, (k + 1) * chunk)
             kernels.score(
                 below.locate(codes, begin, end), above.locate(codes, begin, end), codes, begin, chosen,
-                self.structure.children, self.phi, self.rest, self.alone, first, bias, z[begin:end],
+                self.structure.children, self.phi, self.rest, self.alone, first, self.summed, bias, z[begin:end],
             )  # fmt: skip
 
         share(part, -(-n // chunk), resolve_jobs(n_jobs))
         return z
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that missing columns are summed along, kept until the model is pickled."""
+        tree = self.__dict__.get("_tree")
+        if tree is None:
+            tree = self.__dict__["_tree"] = Tree.of(self.structure, self.space, self.seen)
+        return tree
 
     def _indexes(self) -> tuple[CellIndex[TupleSpace], CellIndex[TupleSpace]]:
         """The indexes of both kinds of seen cells, kept until the model is pickled."""
@@ -114,7 +144,7 @@ class NetworkModel:
         return cached
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_cached"}
+        return {key: value for key, value in self.__dict__.items() if key not in ("_cached", "_tree")}
 
 
 @dataclass(frozen=True, eq=False)

@@ -374,11 +374,7 @@ _NOT_RUN = """## What else was not run
   passes of its three methods take 320 s on adult, connect-4, census-income and poker-hand (by sets.csv).
 - [WANBIA-C] 20 x 2-fold on the ten little sets where its three methods need more than two minutes, 11,000 s in all:
   wanbia-t2.1 has the other 59. Figure 7 (satellite) in as many rounds: 92 fits, 1,800 s if a penalty saves no
-  iteration; its panels of bias and variance are of the same fits.
-- [ELR] missing values with another structure than naive Bayes: TAN makes a missing value a level. To leave it out, the
-  levels of a missing parent have to be summed over along the tree in every pass of a fit and in every prediction, files
-  and SQL of a model among them, and the tables that a fit begins with counted of the rows that have their columns.
-  With naive Bayes a missing column drops out; the rest is not written."""
+  iteration; its panels of bias and variance are of the same fits."""
 
 _WORDS = """**The methods**, without a penalty:
 

@@ -65,6 +65,7 @@ MODELS = {
     "kdb-selective": KDBClassifier(k=2, selective=True),
     "elr-nb": ELRClassifier(cross_tuning=False, max_iter=3),
     "elr-tan": ELRClassifier(structure="tan", cross_tuning=False, max_iter=3),
+    "elr-tan-summed": ELRClassifier(structure="tan", sum_missing=True, cross_tuning=False, max_iter=3),
     "ande-0": AnDEClassifier(n=0),
     "ande-1": AnDEClassifier(n=1),
     "ande-2": AnDEClassifier(n=2, smoothing=0.5),

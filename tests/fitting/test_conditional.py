@@ -5,6 +5,7 @@ import time
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import alrviz
@@ -71,6 +72,102 @@ def test_scores_are_the_networks_on_training_and_on_other_rows(structure, gaps):
     p = np.exp(log_softmax(model.scores(prepared.encoded.codes)))
     y = prepared.encoded.y
     assert objective.value(w) == pytest.approx(-np.log(p[np.arange(len(y)), y]).sum(), rel=1e-12)
+
+
+SHORT = pytest.mark.filterwarnings("ignore:ELRClassifier. max_iter")
+FOREST = Structure(((1,), (), (1,), (0,)), (1, 0, 2, 3))
+
+
+def summed_objective(gaps, structure=FOREST, summed=True):
+    encoded, held = table(60, (3, 4, 2, 5), seed=3, gaps=gaps), table(40, (3, 4, 2, 5), seed=8, gaps=gaps)
+    params = {**PARAMS, "class_weight": "balanced"}
+    return encoded, held, *conditional(Prepared(encoded, held, n_jobs=1), structure, params, summed=summed)
+
+
+@pytest.mark.parametrize("gaps", [0.1, 0.5])
+def test_slopes_where_missing_columns_are_summed_out(gaps):
+    encoded, held, objective, rows = summed_objective(gaps)
+    rng = np.random.default_rng(0)
+    w = objective.start + rng.normal(size=objective.start.shape)
+    model, point = objective.model(w), objective.value_grad(w)
+    np.testing.assert_allclose(objective.scores(w)[:, :3], model.scores(encoded.codes), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(objective.scores(w, rows)[:, :3], model.scores(held.codes), rtol=1e-12, atol=1e-12)
+    assert len(objective.rows.gaps) > 10
+    for _ in range(12):
+        step = rng.normal(size=w.shape) * (rng.random(w.shape) < 0.2)
+        difference = (objective.value(w + 1e-5 * step) - objective.value(w - 1e-5 * step)) / 2e-5
+        assert dot(point.gradient, step) == pytest.approx(difference, rel=1e-6, abs=1e-6)
+
+
+def test_its_tables_start_with_the_rows_that_have_their_columns():
+    encoded, _, objective, _ = summed_objective(0.3)
+    model, k = objective.model(objective.start), 1
+    both = (encoded.codes[0] < 3) & (encoded.codes[1] == 2) & (encoded.y == k)
+    n, t = np.bincount(encoded.codes[0, both], minlength=3), model.structure.order.index(0)
+    found = model.phi[np.flatnonzero(model.seen == model.space.first[t] + 2 * 3)[0] :][:3, k]
+    np.testing.assert_allclose(np.exp(found), (n + 1 / 3) / (n.sum() + 1), rtol=1e-12)
+
+
+def test_without_gaps_summing_changes_no_bit():
+    points = []
+    for summed in (True, False):
+        _, _, objective, rows = summed_objective(0.0, summed=summed)
+        w = objective.start + np.random.default_rng(0).normal(size=objective.start.shape)
+        points.append((objective.value_grad(w), objective.scores(w, rows)))
+    (one, held), (other, held_too) = points
+    assert one.objective == other.objective
+    np.testing.assert_array_equal(one.gradient, other.gradient)
+    np.testing.assert_array_equal(held, held_too)
+
+
+def with_gaps():
+    dataset = load_demo("tic-tac-toe")
+    X = dataset.X.astype(object).mask(np.random.default_rng(0).random(dataset.X.shape) < 0.15)
+    return alrviz.ELRClassifier, X, dataset.y
+
+
+def test_a_tree_with_gaps_is_fitted_tuned_and_predicts():
+    elr, X, y = with_gaps()
+    settings = {"structure": "tan", "max_iter": 15, "random_state": 0}
+    summed = elr(sum_missing=True, **settings).fit(X, y)
+    assert summed.trace_[-1].nll < summed.trace_[0].nll
+    assert {step.extra.get("fold") for step in summed.trace_} >= {0.0, 4.0}
+    assert (summed.encoder_.levels_ == 3).all()
+    assert (elr(**settings).fit(X, y).encoder_.levels_ == 4).all()
+    again = elr(sum_missing=True, n_jobs=2, **settings).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), summed.predict_proba(X))
+    lines = summed.explain(X[:20]).groupby("row").sum()
+    shares = np.exp(lines.to_numpy() - np.logaddexp.reduce(lines.to_numpy(), axis=1)[:, None])
+    np.testing.assert_allclose(shares, summed.predict_proba(X[:20]), rtol=1e-10)
+
+
+@SHORT
+def test_on_naive_bayes_summing_is_leaving_out():
+    elr, X, y = with_gaps()
+    fits = [elr(sum_missing=said, cross_tuning=False, max_iter=4).fit(X, y) for said in ("auto", True)]
+    np.testing.assert_array_equal(fits[0].weights_, fits[1].weights_)
+    tree = elr(structure={}, sum_missing=True, cross_tuning=False, max_iter=4).fit(X, y)
+    np.testing.assert_array_equal(tree.weights_, fits[0].weights_)
+
+
+@SHORT
+def test_a_column_without_values_is_nobodys_parent():
+    elr, X, y = with_gaps()
+    X[X.columns[0]] = pd.Categorical([None] * len(X), categories=["x"])
+    model = elr(structure="tan", sum_missing=True, cross_tuning=False, max_iter=2).fit(X, y)
+    assert (X.columns[0],) not in model.structure_.values()
+    without = elr(structure=model.structure_, sum_missing=True, cross_tuning=False, max_iter=2).fit(X, y)
+    np.testing.assert_allclose(without.predict_proba(X), model.predict_proba(X), rtol=1e-11)
+
+
+def test_several_parents_are_refused():
+    two = {"b": ["a", "c"]}
+    with pytest.raises(
+        RecipeError, match=r"gives 'b' 2 parents; expected one, such as \{'b': 'a'\}, or sum_missing=False"
+    ):
+        Recipe("elr", structure=two, sum_missing=True)
+    assert Recipe("elr", structure=two).missing == Recipe("elr", structure=two, sum_missing=False).missing == "level"
+    assert Recipe("elr", structure={"b": ["a", "a"]}, sum_missing=True).missing == "skip"
 
 
 @pytest.mark.parametrize("structure", ["nb", "tan"])

@@ -3,7 +3,7 @@
 Codes are (a, N); a code that is its column's number of levels is no level.
 """
 
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from math import log
 
 import numpy as np
@@ -99,3 +99,17 @@ def best_tree(information):
             placed.append(j)
         best = max(best, weight)
     return best
+
+
+def naive_marginal(log_p, levels, row):
+    """(C,) log of the sum of exp(log_p(x)), log_p (C,) of complete rows, over all that `row` may be where it has no
+    level.
+    """
+    missing = [j for j, level in enumerate(row) if level >= levels[j]]
+    found = []
+    for values in product(*(range(levels[j]) for j in missing)):
+        complete = list(row)
+        for j, v in zip(missing, values, strict=True):
+            complete[j] = v
+        found.append(log_p(complete))
+    return np.logaddexp.reduce(found, axis=0)

@@ -42,6 +42,7 @@ LETTERS = {
     "r": "validation_fraction",
     "z": "structure",
     "g": "cross_tuning",
+    "M": "sum_missing",
     "n": "n",
     "K": "k",
     "S": "selective",

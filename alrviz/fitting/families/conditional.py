@@ -1,17 +1,21 @@
 """ELR: a Bayesian network whose conditional tables are found by steps that lower the log loss of the class.
 
 The structure is naive Bayes', TAN's or given by name; how many steps, by cross-tuning on folds.           [ELR]
+Missing values are a level, or summed out along the structure, in which a column then has at most one parent.
 """
 
 from collections.abc import Hashable, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
+from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import FIT
 from alrviz.fitting.families.family import BuiltFit, FitRequest, rows_key
-from alrviz.fitting.families.networks import SMOOTHED, TAN, Networks
+from alrviz.fitting.families.networks import SMOOTHED, TAN, LearnedNetwork, Networks
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
 from alrviz.fitting.prepare import Prepared
@@ -20,7 +24,8 @@ from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, fold_of_rows
 from alrviz.fitting.warm import warm_networks
-from alrviz.models.networks import LOOKUPS
+from alrviz.models.conditional import ConditionalTables
+from alrviz.models.networks import LOOKUPS, count_network
 from alrviz.models.structures import Structure, given, naive
 from alrviz.passes.aligned_buffers import lanes_of
 from alrviz.passes.cost_model import Work
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
 _VECTORS = 16
 # A cell with its logarithms of sums, against one whose phi is its weight.
 _CELLS = 10
+# Seconds of a pair of levels, and a class, over which a row's missing value is summed.
+_PAIR = 10e-9
 # Seconds of what a pass calls, beside all sums.
 _CALLS = 60e-6
 _CHOICE = SolverChoice("cg", 0, "cg: Polak and Ribiere's, with Brent's search along each direction", 4)
@@ -48,6 +55,7 @@ class ELR(Networks):
     params: ClassVar[Mapping[str, Param]] = {
         "structure": Param("nb", ("nb", "tan")),
         "cross_tuning": Param(True, (True, False)),
+        "sum_missing": Param("auto", ("auto", True, False)),
         "smoothing": SMOOTHED,
         **{name: FIT[name] for name in ("class_weight", "max_iter", "tol")},
     }
@@ -57,15 +65,33 @@ class ELR(Networks):
     def title(self, params: Mapping[str, Any]) -> str:
         """The structure, and whether the number of steps is tuned."""
         structure = params["structure"] if isinstance(params["structure"], str) else "given parents"
-        return f"elr {structure}" + ("" if params["cross_tuning"] else " to the end")
+        gaps = {"auto": "", True: ", missing summed out", False: ", missing a level"}[params["sum_missing"]]
+        return f"elr {structure}" + ("" if params["cross_tuning"] else " to the end") + gaps
 
     def solver(self, params: Mapping[str, Any]) -> str:
         """Scores are no sums of the weights: no solver of the linear families."""
         return _CHOICE.solver
 
     def missing(self, params: Mapping[str, Any]) -> str:
-        """It sums a missing value out where no column is another's parent."""
-        return "skip" if params["structure"] == "nb" else "level"
+        """No level where it is summed out."""
+        return "skip" if self.sums(params) else "level"
+
+    def sums(self, params: Mapping[str, Any]) -> bool:
+        """Return whether missing values are summed out: unless it is said, where no column is another's parent."""
+        said = params["sum_missing"]
+        return params["structure"] == "nb" if said == "auto" else bool(said)
+
+    def check_together(self, params: Mapping[str, Any]) -> None:
+        """Raise `RecipeError` where missing values are to be summed out, and a column is given several parents."""
+        structure = params["structure"]
+        if not isinstance(structure, str) and self.sums(params):
+            for child, parents in structure.items():
+                if len(set(parents)) > 1:
+                    raise RecipeError(
+                        f"sum_missing=True sums along a tree, and structure gives {child!r} {len(set(parents))} "
+                        f"parents; expected one, such as {{{child!r}: {parents[0]!r}}}, or sum_missing=False, where a "
+                        "missing value is a level"
+                    )
 
     def draws(self, params: Mapping[str, Any]) -> bool:
         """The folds of cross-tuning."""
@@ -75,7 +101,7 @@ class ELR(Networks):
         """Tuned or not: one is to find the lowest F, the other is not."""
         of = recipe.params
         structure = of["structure"] if isinstance(of["structure"], str) else tuple(of["structure"].items())
-        return (self.name, structure, of["cross_tuning"], of["smoothing"], *rows_key(recipe))
+        return (self.name, structure, of["cross_tuning"], of["smoothing"], self.sums(of), *rows_key(recipe))
 
     def n_parents(self, params: Mapping[str, Any]) -> int:
         """1 of a tree; those that are given are not looked for."""
@@ -87,10 +113,23 @@ class ELR(Networks):
         Raises:
             RecipeError: a given structure that names no columns of the table, or has a circle.
         """
-        wanted = params["structure"]
-        if not isinstance(wanted, str):
-            return given(wanted, prepared.encoded.names)
-        return naive(prepared.encoded.n_columns) if wanted == "nb" else TAN().structure(prepared, params, stop)
+        wanted, encoded = params["structure"], prepared.encoded
+        if wanted == "nb":
+            return naive(encoded.n_columns)
+        found = given(wanted, encoded.names) if wanted != "tan" else TAN().structure(prepared, params, stop)
+        if not self.sums(params):
+            return found
+        # under a parent that no training row has there would be no table to fit
+        known = set(np.flatnonzero((encoded.codes < encoded.levels[:, None]).any(axis=1)).tolist())
+        return Structure(tuple(tuple(i for i in own if i in known) for own in found.parents), found.order)
+
+    def count(self, structure: Structure, rows: tuple[Any, ...], params: Mapping[str, Any]) -> LearnedNetwork:
+        """The network that steps begin with."""
+        counts = count_network(structure, *rows)
+        if not (self.sums(params) and any(structure.parents)):
+            return LearnedNetwork(counts, counts.model())
+        tables = ConditionalTables.of(counts, summed=True)
+        return LearnedNetwork(counts, tables.model(tables.phi(tables.start), tables.network.bias))
 
     def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
         """Networks, and passes."""
@@ -120,13 +159,14 @@ class ELR(Networks):
             RecipeError: a structure that names no columns or has a circle, or a class weight that names no class.
         """
         structure, encoded = self.structure(prepared, params, stop), prepared.encoded
-        objective, heldout = conditional(prepared, structure, params, stop)
+        summed = self.sums(params) and any(structure.parents)
+        objective, heldout = conditional(prepared, structure, params, stop, summed=summed)
         fold = fold_of_rows(encoded.y, recipe.seed)
 
         def make(number: int) -> Fold:
             held = fold == number
             part = Prepared(encoded.take(~held), encoded.take(held), None, prepared.n_jobs, merge=False)
-            of, rows = conditional(part, structure, params, stop, weigh_heldout=True)
+            of, rows = conditional(part, structure, params, stop, summed=summed, weigh_heldout=True)
             assert rows is not None
             return Fold(of, rows, of.rows.n_rows / encoded.n_rows)
 
@@ -148,7 +188,12 @@ class ELR(Networks):
         size += 8 * classes * tables.cells_seen + vectors
         work = Work(n, classes, _CELLS * seen, encoded.n_columns, seen, seen)
         parameters = classes * (1 + sum(cells))
-        return ShapePrice(parameters, max(tables.bytes, size), _CHOICE, _CALLS + work.reference_seconds())
+        seconds = _CALLS + work.reference_seconds()
+        if self.sums(params) and params["structure"] != "nb":
+            gaps, pairs = _gaps(encoded)
+            seconds += _PAIR * classes * pairs
+            size += gaps * (2 * encoded.n_columns + 24 + 16 * classes) * (n + n_heldout) // max(1, n)
+        return ShapePrice(parameters, max(tables.bytes, size), _CHOICE, seconds)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
         """Of given parents, theirs."""
@@ -159,6 +204,12 @@ class ELR(Networks):
         number = dict(zip(encoded.names, levels, strict=True))
         parents = [[number.get(parent, 1) for parent in above.get(name, ())] for name in encoded.names]
         return [top * prod(own) for top, own in zip(levels, parents, strict=True)]
+
+
+def _gaps(encoded: "Encoded") -> tuple[int, float]:
+    """Missing values, and over how many pairs of levels they are summed: a column's with those of its neighbours."""
+    by_column = (encoded.codes >= encoded.levels[:, None]).sum(axis=1)
+    return int(by_column.sum()), float((by_column * encoded.levels).sum() * encoded.levels.mean())
 
 
 def _fit_bytes(encoded: "Encoded", n: int, n_heldout: int, covers: int) -> tuple[int, int]:

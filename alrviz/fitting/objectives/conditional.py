@@ -6,7 +6,8 @@
 
 Shapes: w and its gradient are (S + 1, C), S the cells of all groups of the tables, the last row b. Scores are not
 linear in w, so that every trial along a line is a forward pass. The passes are those of every family, with a block for
-each column and its parents.
+each column and its parents; where missing columns are summed out, models/marginals.py adds what is summed to the scores
+and its shares to the gradient.
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from alrviz.fitting.prepare import Prepared, class_weighted
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes, join
+from alrviz.models.marginals import Parts
 from alrviz.models.networks import NetworkModel, count_network
 from alrviz.models.plan import Block
 from alrviz.models.structures import Structure
@@ -31,11 +33,13 @@ from alrviz.stop import NEVER, StopToken
 
 
 class ConditionalRows(Rows):
-    """Rows with their keys (T, N), a column each, and what no weight moves of their scores (N, C); None for nothing."""
+    """Rows with their keys (T, N), a column each, what no weight moves of their scores (N, C), and the parts of them
+    that are summed over; None for nothing.
+    """
 
-    def __init__(self, rows: Rows, keys: Codes, fixed: Floats | None):
+    def __init__(self, rows: Rows, keys: Codes, fixed: Floats | None, gaps: Parts | None = None):
         super().__init__(rows.y, rows.weights, rows.n_classes, keys, rows.n_jobs)
-        self.fixed = fixed
+        self.fixed, self.gaps = fixed, gaps
 
 
 class ConditionalObjective:
@@ -91,7 +95,11 @@ class ConditionalObjective:
         cells, table = self._room()
         self.rows.scatter(self._blocks, residual, table, self.stop)
         self._blocks.scatter_to_cells(table, cells, self.rows.n_jobs, self.stop)
-        slopes = self.tables.adjoint(cells[self._outside :, : self.n_classes], phi)
+        by_cell = cells[self._outside :, : self.n_classes]
+        if self.rows.gaps is not None:
+            alone = self.tables.network.alone
+            by_cell += self.rows.gaps.slopes(residual, phi, alone, self.rows.n_jobs, self.stop)
+        slopes = self.tables.adjoint(by_cell, phi)
         last = table[: self._blocks.first[1], : self.n_classes].sum(axis=0)  # every row is in the first block once
         gradient = np.concatenate([slopes, last[None, :]])
         return Point(w, z, sums, 0.0, sums.nll, gradient)
@@ -134,6 +142,9 @@ class ConditionalObjective:
         z = rows.forward(self._blocks, table, bias, stop=self.stop)
         if rows.fixed is not None:
             z[:, : self.n_classes] += rows.fixed
+        if rows.gaps is not None:
+            sums = rows.gaps.log_sums(phi, self.tables.network.alone, rows.n_jobs, self.stop)
+            rows.gaps.add_scores(sums, z)
         return z
 
     def _room(self) -> tuple[Floats, Floats]:
@@ -147,16 +158,18 @@ def conditional(
     params: Mapping[str, Any],
     stop: StopToken = NEVER,
     *,
+    summed: bool = False,
     weigh_heldout: bool = False,
 ) -> tuple[ConditionalObjective, ConditionalRows | None]:
     """Return the objective of `structure` on the training rows, and the held-out rows, if there are any.
 
-    `params` are a recipe's of elr; `weigh_heldout`: class weights are those of held-out rows too.
+    `params` are a recipe's of elr; `summed`: missing columns are summed out, in a structure of at most one parent each;
+    `weigh_heldout`: class weights are those of held-out rows too.
     """
     encoded, held, jobs = prepared.encoded, prepared.holdout, prepared.n_jobs
     codes, y, weights = encoded.codes, encoded.y, encoded.weights
     single = prepared.tables(1, params["smoothing"], stop)
-    tables = ConditionalTables.of(count_network(structure, single, codes, y, weights, jobs, stop))
+    tables = ConditionalTables.of(count_network(structure, single, codes, y, weights, jobs, stop), summed)
     sets = [encoded] if held is None else [encoded, held]
     together = as_compiled(np.concatenate([part.codes for part in sets], axis=1))
     space = tables.network.space
@@ -165,13 +178,15 @@ def conditional(
     links = CellIndex.of_seen(space, tables.cells).links(together, blocks, joined, jobs, stop)
     # what the tables' cells say is taken away: levels alone, where no row has their parents, are left
     rest = tables.model(np.zeros_like(tables.start), np.zeros_like(tables.network.bias))
+    tree = tables.tree if summed else None
     found, end = [], 0
     for part in sets:
         begin, end = end, end + part.n_rows
         rows = Rows(part.y, part.weights, part.n_classes, n_jobs=jobs)
         if part is encoded or weigh_heldout:
             rows = class_weighted(rows, params["class_weight"], encoded.classes)
-        fixed = rest.scores(part.codes, jobs, stop)
+        fixed = rest.table_scores(part.codes, jobs, stop)
+        parts = Parts.of_rows(tree, part.codes, stop) if tree else None
         keys = np.ascontiguousarray(joined.keys[:, begin:end])
-        found.append(ConditionalRows(rows, keys, fixed if fixed.any() else None))
+        found.append(ConditionalRows(rows, keys, fixed if fixed.any() else None, parts or None))
     return ConditionalObjective(tables, found[0], links, stop), found[1] if held is not None else None

@@ -12,6 +12,7 @@ _WORDS = {
     "order": "n={}",
     "structure": "{}",
     "cross_tuning": "{}",
+    "sum_missing": "missing {}",
     "start": "from {}",
     "solver": "{}",
     "alpha": "alpha {}",
@@ -24,6 +25,7 @@ _WORDS = {
 _MODELS = {"zero": "0", "one": "1", "anje": "AnJE", "shares": "class shares", 0: "0", 1: "1"}
 _VALUES: Mapping[str, Mapping[Any, str]] = {
     "start": _MODELS, "center": _MODELS, "cross_tuning": {True: "tuned", False: "to the end"}, "solver": SOLVER_NAMES,
+    "sum_missing": {True: "summed out", False: "a level", "auto": "by structure"},
 }  # fmt: skip
 _TUPLES = {1: "columns", 2: "pairs", 3: "triples", 4: "quadruples"}
 

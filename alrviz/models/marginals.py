@@ -1,0 +1,195 @@
+"""Rows with missing values in a tree of columns: p(k, x) with the missing columns summed out.
+
+    p(k, e) = sum over the levels of the missing columns of  p(k) * product over columns j of p(x_j | x_parent(j), k)
+
+The product falls apart where a column has a level. A *part* is a missing column whose parent has a level, or which has
+no parent, and what hangs together with it by missing columns; it adds the logarithm of one sum to each class score, by
+sum-product along the tree. A missing column with nothing below it that has a level sums to 1, and drops out: so does
+every one of naive Bayes. Parts that are alike in all they depend on are computed once for all rows that have them.
+
+    score_k(e)           = b_k + sum over columns with a level, whose parent has one, of phi + sum over parts of log sum
+    d score_k / d phi    = 1 where a row has the pair of levels;  p(u, v | e, k) where one of them is summed out
+    dF / d phi_{v|u,k}   = sum over rows of  (p(k | e) - 1[k = y]) p(u, v | e, k)                  ([ELR] Proposition 1)
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alrviz.kernels import marginals as kernels
+from alrviz.models.cell_space import TupleSpace
+from alrviz.models.structures import Structure
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.passes.rows import as_compiled
+from alrviz.passes.threads import share
+from alrviz.stop import NEVER, StopToken
+
+Ints = NDArray[np.int64]
+# Parts in one call of a kernel: some 10 ms.
+_PARTS = 5_000
+# Numbers of distinct combinations grow by products; they are counted anew before they reach this.
+_LARGEST = 2**62
+
+
+class Tree(NamedTuple):
+    """A structure in which a column has at most one parent, and where its tables lie.
+
+    Attributes:
+        order, place: (a,) columns with all that is below a column behind it, and where each one stands there.
+        last: (a,) where what is below a column ends.
+        parent: (a,) -1 for none.
+        levels, first: (a,) levels, and the place of the first one among all levels.
+        start: (a,) where a column's tables begin in `rows`.
+        rows: for each column and level of its parent (one, without) where the table begins in phi; -1 where there is
+            none, and levels have what they have alone.
+    """
+
+    order: Ints
+    place: Ints
+    last: Ints
+    parent: Ints
+    levels: Ints
+    first: Ints
+    start: Ints
+    rows: Ints
+
+    @classmethod
+    def of(cls, structure: Structure, space: TupleSpace, seen: Ints) -> "Tree":
+        """Return the tree of a structure with the tuples `space`; `seen` are the cells of its whole tables."""
+        levels, a = space.levels, len(space.levels)
+        parent = np.array([own[0] if own else -1 for own in structure.parents], np.int64)
+        children: list[list[int]] = [[] for _ in range(a)]
+        for j in structure.order:
+            if parent[j] >= 0:
+                children[parent[j]].append(j)
+        order, last, left = [], np.empty(a, np.int64), [j for j in structure.order if parent[j] < 0][::-1]
+        while left:
+            j = left.pop()
+            order.append(j)
+            left += children[j][::-1]
+        place = np.empty(a, np.int64)
+        place[order] = np.arange(a)
+        size = np.ones(a, np.int64)
+        for j in order[::-1]:
+            last[j] = place[j] + size[j]
+            if parent[j] >= 0:
+                size[parent[j]] += size[j]
+        above = np.where(parent >= 0, levels[parent], 1)
+        start, rows = np.cumsum(above) - above, np.full(int(above.sum()), -1)
+        for t, j in enumerate(structure.order):
+            cells = space.first[t] + levels[j] * np.arange(above[j])
+            found = np.searchsorted(seen, cells).clip(max=max(0, len(seen) - 1))
+            if len(seen):
+                rows[start[j] : start[j] + above[j]] = np.where(seen[found] == cells, found, -1)
+        return cls(np.array(order), place, last, parent, levels, np.cumsum(levels) - levels, start, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The distinct parts of some rows, and which rows have them.
+
+    Attributes:
+        tree: the columns.
+        codes: (a, P) of each part those of a row that has it.
+        tops: (P,) its column that is nearest to the root.
+        of, rows: (M,) a part and a row that has it, ascending by part's column.
+    """
+
+    tree: Tree
+    codes: NDArray[np.unsignedinteger]
+    tops: Ints
+    of: Ints
+    rows: Ints
+
+    def __len__(self) -> int:
+        return len(self.tops)
+
+    @classmethod
+    def of_rows(cls, tree: Tree, codes: NDArray[np.unsignedinteger], stop: StopToken = NEVER) -> "Parts":
+        """Return the parts of rows of codes (a, N); a code >= levels[column] is missing."""
+        with_gaps = np.flatnonzero((codes >= tree.levels[:, None]).any(axis=0))
+        own = codes[:, with_gaps]
+        missing = own >= tree.levels[:, None]
+        says = ~missing  # a level, or one somewhere below
+        for j in tree.order[::-1]:
+            if tree.parent[j] >= 0:
+                says[tree.parent[j]] |= says[j]
+        tops, first, of, rows, n = [], [], [], [], 0
+        for j in tree.order:
+            stop.check()
+            if tree.last[j] == tree.place[j] + 1:
+                continue
+            above = tree.parent[j]
+            chosen = missing[j] & says[j]
+            if above >= 0:
+                chosen &= ~missing[above]
+            chosen = np.flatnonzero(chosen)
+            if len(chosen):
+                one, number = cls._distinct(tree, j, own[:, chosen], missing[:, chosen])
+                tops.append(np.full(len(one), j))
+                first.append(chosen[one])
+                of.append(n + number)
+                rows.append(with_gaps[chosen])
+                n += len(one)
+        if not n:
+            nothing = np.empty(0, np.int64)
+            return cls(tree, as_compiled(codes[:, :0]), nothing, nothing, nothing)
+        kept = as_compiled(own[:, np.concatenate(first)])
+        return cls(tree, kept, np.concatenate(tops), np.concatenate(of), np.concatenate(rows))
+
+    @staticmethod
+    def _distinct(
+        tree: Tree, top: int, codes: NDArray[np.unsignedinteger], missing: NDArray[np.bool_]
+    ) -> tuple[Ints, Ints]:
+        """The first row of each distinct part below `top`, and of each row the number of its part."""
+        above, most = tree.parent[top], 1
+        number = np.zeros(codes.shape[1], np.int64)
+        within = np.zeros(missing.shape, bool)  # what the part reaches
+        for j in [*([above] if above >= 0 else []), *tree.order[tree.place[top] : tree.last[top]]]:
+            if j == top:
+                within[j] = True
+            elif j != above:
+                within[j] = within[tree.parent[j]] & missing[tree.parent[j]]
+            levels = int(tree.levels[j])
+            if most * (levels + 1) >= _LARGEST:
+                _, number = np.unique(number, return_inverse=True)
+                most = int(number.max()) + 1
+            value = np.minimum(codes[j], levels)
+            number = number * (levels + 1) + (value if j == above else np.where(within[j], value, 0))
+            most *= levels + 1
+        _, first, number = np.unique(number, return_index=True, return_inverse=True)
+        return first, number
+
+    def log_sums(self, phi: Floats, alone: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
+        """Return (P, C) what each part adds to the class scores, by phi (S, C) and levels' own log p (L, C)."""
+        sums, pieces = np.empty((len(self), phi.shape[1])), self._pieces()
+
+        def work(part: int) -> None:
+            stop.check()
+            k, (begin, end) = part // len(pieces), pieces[part % len(pieces)]
+            kernels.log_sums(self.codes, self.tops, begin, end, k, self.tree, phi, alone, sums)
+
+        share(work, len(pieces) * phi.shape[1], n_jobs)
+        return sums
+
+    def add_scores(self, sums: Floats, z: Floats) -> None:
+        """Add what parts have (P, C) to the scores (N, C or more) of their rows."""
+        kernels.add_to_rows(sums, self.of, self.rows, z)
+
+    def slopes(self, residual: Floats, phi: Floats, alone: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
+        """Return dF/dphi (S, C), as far as it comes of parts, of residuals dF/dscore (N, C or more)."""
+        own, out, pieces = np.zeros((len(self), phi.shape[1])), np.zeros(phi.shape), self._pieces()
+        kernels.add_of_rows(residual, self.of, self.rows, own)
+
+        def work(k: int) -> None:  # a class each: no two threads add to one number
+            for begin, end in pieces:
+                stop.check()
+                kernels.add_shares(self.codes, self.tops, begin, end, k, self.tree, phi, alone, own, out)
+
+        share(work, phi.shape[1], n_jobs)
+        return out
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        return [(begin, min(len(self), begin + _PARTS)) for begin in range(0, len(self), _PARTS)]
