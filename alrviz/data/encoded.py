@@ -88,10 +88,27 @@ class Encoded:
         """(a,) how many levels, from the first on, are a chain of two or more that are smooth; 0 where none are."""
         return np.zeros(self.n_columns, np.int64) if self.chains is None else np.where(self.chains > 1, self.chains, 0)
 
+    @property
+    def class_rows(self) -> np.ndarray:
+        """(C,) rows of each class (not weighted)."""
+        return np.bincount(self.y, minlength=self.n_classes)
+
     @cached_property
     def total(self) -> float:
         """Sum of the weights: the N of every formula."""
         return float(self.weights.sum())
+
+    def of_columns(self, columns: np.ndarray) -> "Encoded":
+        """Return all rows of the given columns, indices (m,), without numbers that are not cut."""
+        return Encoded(
+            codes=self.codes[columns],
+            y=self.y,
+            weights=self.weights,
+            levels=self.levels[columns],
+            classes=self.classes,
+            names=tuple(self.names[j] for j in columns),
+            chains=None if self.chains is None else self.chains[columns],
+        )
 
     def take(self, rows: np.ndarray) -> "Encoded":
         """Return the given rows, indices (n,) or a mask (N,), in the given order, with the same levels and classes."""

@@ -4,7 +4,8 @@
     the alpha of the lowest mean log loss of the rows left out; of equal ones the strongest
 
 It ends early once WORSE values in a row have not lowered that mean. Columns are cut inside each fold. There are three
-folds; of a table of more than MANY rows only the first is judged, whose rows are enough.
+folds; of a table of more than MANY rows only the first is judged, whose rows are enough unless nearly all are of one
+class (`judging_folds`).
 """
 
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from alrviz.data.encode import class_codes
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting.folds import FOLDS, MANY, split_folds
+from alrviz.fitting.folds import FOLDS, judging_folds, split_folds
 from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -59,9 +60,10 @@ def choose_alpha(
             'objective="nll" or "mse", or a number for alpha'
         )
     classes, code = class_codes(y, len(y))  # labels are objects: each is looked at once, codes from then on
+    judging = judging_folds(np.bincount(code, minlength=len(classes)))
     made = [
         _prepared(recipe, X, classes, code, weights, train, test, categorical_features, n_jobs)
-        for train, test in split_folds(code, FOLDS, recipe.seed, splitting)[: 1 if len(y) > MANY else FOLDS]
+        for train, test in split_folds(code, FOLDS, recipe.seed, splitting)[:judging]
     ]
     folds = [fold for fold in made if fold is not None]
     if not folds:

@@ -11,7 +11,7 @@ from alrviz.errors import ModelFileError
 from alrviz.estimators import auto, cells, linear
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
-from alrviz.models.cell_space import count_cells, sizes_of, space_of
+from alrviz.models.cell_space import columns_of, count_cells, sizes_of, space_of
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import owners, weights_by_cell
@@ -58,15 +58,17 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     if order > len(levels):
         raise ModelFileError(f"{len(levels)} columns have no tuples of order {order}")
     whole = recipe.definition.counted(recipe.params, len(levels))[-1]
-    sizes = sizes_of(whole)
+    # Of all orders at once columns of one level are in no tuple; in older files they are.
+    n_own, sizes = len(columns_of(levels, whole)), sizes_of(whole, len(levels))
     most, cells = (sum(f(size) for size in sizes) for f in (partial(comb, len(levels)), partial(count_cells, levels)))
-    if not (len(by_tuple) == most or (some and len(by_tuple) < most)) or len(by_cell) > cells:
+    every = sum(comb(n_own, size) for size in sizes)
+    if not (len(by_tuple) in (every, most) or (some and len(by_tuple) < most)) or len(by_cell) > cells:
         raise ModelFileError(f"{len(by_tuple):,} tuples and {len(by_cell):,} cells are not those of order {order}")
     members = by_tuple.lists("members", len(levels))
     ascending = members == sorted(set(members), key=lambda own: (len(own), own))
     if not {*map(len, members)} <= {*sizes} or not ascending or any(own != tuple(sorted({*own})) for own in members):
         raise ModelFileError(f"tuples.parquet does not list the tuples of order {order}, in order")
-    space = space_of(levels, tuple(members) if some else whole)
+    space = space_of(levels, whole if len(by_tuple) == every and not some else tuple(members))
     bias, class_counts = finite(about["bias"]), finite(about["class_counts"])
     found = Tables(
         space=space,

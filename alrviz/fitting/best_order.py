@@ -19,14 +19,16 @@ from math import comb
 from typing import Any
 
 from alrviz.errors import MemoryLimitError
-from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds, by_rows, judging_folds
+from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds, by_rows
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_words, most_kept
+from alrviz.fitting.folds import judging_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import PLANNED, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.alpha_tuned import AlphaTrial
+from alrviz.models.cell_space import columns_of
 from alrviz.stop import NEVER, StopToken
 
 HIGHEST = 12
@@ -88,13 +90,13 @@ def best_order(
         of = recipe.replace(order=order)
         try:
             rows = prepared if of.encoding == encoding else encoded_as(of)
-            of, share = _affordable(of, rows, max_memory, stop) if given == AUTO else (of, 1.0)
-            if order > 1 and share < 1.0:
-                why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
-                break
             if (useful := int((rows.encoded.levels > 1).sum())) < order and order > 1:
                 some = f"only {useful}" if useful else "no"
                 why = f"{some} column{'s have' if useful > 1 else ' has'} more than one level"
+                break
+            of, share = _affordable(of, rows, max_memory, stop) if given == AUTO else (of, 1.0)
+            if order > 1 and share < 1.0:
+                why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
                 break
             before = found[-1][-1] if found else None
             smooth = {"smooth": 1.0} if of.discretize == AUTO and rows.encoded.smooth_levels.any() else {}
@@ -126,7 +128,7 @@ def best_order(
     if given != AUTO:
         why = "the order is as given"
     alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.alpha)}) were" if tunes else " was"
-    folds = "a third of the rows" if (count := judging_folds(rows.encoded)) == 1 else f"{count} folds"
+    folds = "a third of the rows" if (count := judging_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
     losses = ", ".join(f"{_few(trial.loss)} at {one.params['order']}" for one, _, trial in found)
     sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}{cuts}"
     return BestOrder(of, rows, sentence)
@@ -180,7 +182,9 @@ def _judged(recipe: Recipe) -> Recipe:
 def _affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
     """The recipe, with a `keep` where all tuples are too much work; and the share of that work that may be done."""
     encoded, order = rows.encoded, recipe.params["order"]
-    n_tuples, times = comb(encoded.n_columns, order), 1
+    tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
+    n_columns = len(columns_of(encoded.levels, tuples))
+    n_tuples, times = comb(n_columns, order), 1
     if n_tuples > PLANNED:  # no cover is planned of so many, nor are they listed to be priced
         work = LOOKUP * encoded.n_rows * n_tuples
     else:
@@ -189,9 +193,9 @@ def _affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: St
         work = price.work
         times = BY_ROWS if recipe.params.get("alpha") == AUTO and by_rows(recipe, encoded) else 1
     budget = times * min(max(ROW_WORK * encoded.n_rows, LEAST_WORK), MOST_WORK)
-    share = budget / (work * judging_folds(encoded))
+    share = budget / (work * judging_folds(encoded.class_rows))
     keep = int(share * n_tuples)
-    if order != 2 or share >= 1.0 or keep < encoded.n_columns or not isinstance(recipe.definition, HierarchicalFamily):
+    if order != 2 or share >= 1.0 or keep < n_columns or not isinstance(recipe.definition, HierarchicalFamily):
         return recipe, share
     return recipe.replace(keep=min(keep, most_kept(recipe.params["keep"], n_tuples))), 1.0
 

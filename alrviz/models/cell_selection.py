@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from alrviz.models.cell_space import SomeCells, Space, Tuples, TupleSpace
 from alrviz.models.tables import Tables
-from alrviz.models.tuple_selection import Counted, Level, excess_test, kept_of, wider
+from alrviz.models.tuple_selection import Counted, Level, excess_test, gain_of, kept_of, wider
 from alrviz.passes.aligned_buffers import Floats
 
 
@@ -61,8 +61,7 @@ def cell_information(tables: Tables, corrected: bool = False) -> Floats:
 
 def cell_gain(tables: Tables, excess: Floats) -> Floats:
     """Return (S,) the predicted gain of each cell; `excess` as `predicted_gain` takes it."""
-    found, df = excess_test(tables, excess, by_cell=True)
-    return (found - 2.0 * df) / (2.0 * tables.class_counts.sum())
+    return gain_of(*excess_test(tables, excess, by_cell=True), tables)
 
 
 def cell_levels(

@@ -223,17 +223,27 @@ class TupleSpace(Space):
 
 @dataclass(frozen=True, eq=False)
 class OrdersSpace(TupleSpace):
-    """All tuples of one column, all of two, ... and all of n; see `AllOrders`."""
+    """All tuples of one column, all of two, ... and all of n; see `AllOrders`.
+
+    Attributes:
+        columns: (a',) those that tuples are made of, ascending.
+    """
+
+    columns: NDArray[np.intp]
 
     @property
     def n_lower(self) -> int:
         """The number of tuples of fewer than n columns; they come first."""
-        return self.n_tuples - comb(len(self.levels), self.order)
+        return self.n_tuples - comb(len(self.columns), self.order)
 
 
 @dataclass(frozen=True)
 class AllOrders:
-    """All tuples of one to `order` columns."""
+    """All tuples of one to `order` columns, of those that have several levels.
+
+    A column of one level says nothing, and what its tuples say others do that are there too: two for one, which share
+    a penalty meant for each.
+    """
 
     order: int
 
@@ -297,9 +307,19 @@ AnySpace = CellSpace | TupleSpace
 Tuples = int | AllOrders | SomeCells | tuple[tuple[int, ...], ...]
 
 
-def sizes_of(tuples: int | AllOrders) -> range:
-    """Return of how many columns tuples are."""
-    return range(1, tuples.order + 1) if isinstance(tuples, AllOrders) else range(tuples, tuples + 1)
+def columns_of(levels: NDArray[np.int64], tuples: int | AllOrders) -> NDArray[np.intp]:
+    """Return the columns (a',) that tuples are made of, where columns have so many levels (a,): of `AllOrders` those of
+    several levels, if there are any.
+    """
+    several = np.flatnonzero(levels > 1)
+    return several if isinstance(tuples, AllOrders) and len(several) else np.arange(len(levels))
+
+
+def sizes_of(tuples: int | AllOrders, n_columns: int) -> range:
+    """Return of how many columns tuples are that are made of so many, a'."""
+    if isinstance(tuples, AllOrders):
+        return range(1, min(tuples.order, n_columns) + 1)
+    return range(tuples, tuples + 1)
 
 
 def space_of(levels: NDArray[np.int64], tuples: Tuples) -> AnySpace:
@@ -308,8 +328,9 @@ def space_of(levels: NDArray[np.int64], tuples: Tuples) -> AnySpace:
         return CellSpace(levels, tuples)
     if isinstance(tuples, AllOrders):
         check_order(len(levels), tuples.order)
-        sizes = (ascending_tuples(len(levels), size).tolist() for size in sizes_of(tuples))
-        return OrdersSpace(levels, [columns for listed in sizes for columns in listed])
+        own = columns_of(levels, tuples)
+        sizes = (own[ascending_tuples(len(own), size)].tolist() for size in sizes_of(tuples, len(own)))
+        return OrdersSpace(levels, [columns for listed in sizes for columns in listed], own)
     return TupleSpace(levels, tuples.tuples if isinstance(tuples, SomeCells) else tuples)
 
 

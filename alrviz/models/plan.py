@@ -123,7 +123,8 @@ def plan_cover(
     rows = codes.shape[1]
     n_rows = rows if n_rows is None else n_rows
     if isinstance(space, OrdersSpace):
-        return _with_lower(plan_cover(codes, CellSpace(space.levels, space.order), n_rows, stop, n_jobs), space)
+        own = CellSpace(space.levels[space.columns], space.order)
+        return _with_lower(plan_cover(codes[space.columns], own, n_rows, stop, n_jobs), space)
     if isinstance(space, TupleSpace) or space.n_tuples > MOST_TUPLES:
         cells = np.minimum(space.cards, n_rows)
         return singles(space, float(cells.sum()), float(cells.max()))
@@ -142,26 +143,29 @@ def plan_cover(
 
 
 def _with_lower(plan: Plan, space: OrdersSpace) -> Plan:
-    """The plan of the tuples of the highest order, each lower one given to the smallest block that holds it."""
+    """The plan of the tuples of the highest order, its columns those of a space, each lower tuple given to the smallest
+    block that holds it.
+    """
     members = map(tuple, space.members[: space.n_lower])
     waiting = {columns: t for t, columns in enumerate(members)}
     taken: list[list[int]] = [[] for _ in plan.blocks]
     for b in sorted(range(len(plan.blocks)), key=lambda b: len(plan.blocks[b].columns)):
-        columns = sorted(plan.blocks[b].columns.tolist())
+        columns = sorted(space.columns[plan.blocks[b].columns].tolist())
         for size in range(1, space.order):
             found = (waiting.pop(part, None) for part in combinations(columns, size))
             taken[b] += [t for t in found if t is not None]
         if not waiting:
             break
-    blocks = tuple(_moved(block, space.n_lower, own) for block, own in zip(plan.blocks, taken, strict=True))
+    blocks = tuple(_moved(block, space, own) for block, own in zip(plan.blocks, taken, strict=True))
     links = plan.links + space.n_lower * plan.joint / max(1, len(plan.blocks))
     return Plan(blocks, plan.joint, links, plan.largest)
 
 
-def _moved(block: Block, by: int, more: Sequence[int] = ()) -> Block:
-    """The block of tuples whose numbers are higher, and of some more."""
-    tuples = np.sort(np.append(block.tuples + by, np.array(more, np.int64)))
-    return Block(block.columns, tuples, tuple(_moved(inner, by) for inner in block.inner))
+def _moved(block: Block, space: OrdersSpace, more: Sequence[int] = ()) -> Block:
+    """The block of tuples of the highest order as all orders number them and their columns, and of some more."""
+    tuples = np.sort(np.append(block.tuples + space.n_lower, np.array(more, np.int64)))
+    columns = space.columns[block.columns].astype(np.int32)
+    return Block(columns, tuples, tuple(_moved(inner, space) for inner in block.inner))
 
 
 @dataclass(frozen=True)

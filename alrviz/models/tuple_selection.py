@@ -101,9 +101,15 @@ def predicted_gain(tables: Tables, excess: Floats) -> Floats:
     """Return (T,): by how many nats a row each tuple would lower held-out log loss, beside a model that lacks it.
 
     gain = (X2 - 2 df) / 2N                                      X2 and df as `excess_test` has them
+
+    Nothing where nothing is free: with a column of one level a tuple is its part, whose penalty leaves some of X2 over.
     """
-    found, df = excess_test(tables, excess)
-    return (found - 2.0 * df) / (2.0 * tables.class_counts.sum())
+    return gain_of(*excess_test(tables, excess), tables)
+
+
+def gain_of(found: Floats, df: Floats, tables: Tables) -> Floats:
+    """Return the predicted gain (T,) or (S,) of X2 and its degrees of freedom."""
+    return np.where(df > 0.0, found - 2.0 * df, 0.0) / (2.0 * tables.class_counts.sum())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,5 +1,7 @@
 """alpha="cv": chosen inside the rows that fit is given, by held-out log loss."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -17,6 +19,7 @@ from alrviz.fitting.pricing import price as price_module
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, Outcome
+from alrviz.studies.core.cost import choosing_seconds
 
 
 def by_hand(data, recipe, alpha):
@@ -82,6 +85,23 @@ def test_a_class_of_one_row_does_not_stop_it():
     assert LRClassifier(order=1, alpha="cv").fit(data.X, y).alpha_ in GRID
     with pytest.raises(RecipeError, match='"cv" cannot hold out'):
         choose_alpha(Recipe("lr", alpha="cv"), data.X[:3], np.array(["a", "b", "c"], object), np.ones(3))
+
+
+def test_one_fold_of_many_rows_judges_unless_nearly_all_are_of_one_class(monkeypatch):
+    monkeypatch.setattr("alrviz.fitting.folds.MANY", 400)
+    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 300)
+    made, prepared = [], alpha_module._prepared
+    monkeypatch.setattr(alpha_module, "_prepared", lambda *all_: made.append(prepared(*all_)) or made[-1])
+    X = load_demo("led", 600).X
+    recipe, weights = Recipe("lr", order=1, alpha="cv"), np.ones(600)
+    for rare, folds in ((300, 1), (20, FOLDS)):
+        made.clear()
+        counts = np.array([rare, 600 - rare])
+        choose_alpha(recipe, X, np.repeat(["a", "b"], counts), weights)
+        assert len(made) == folds
+        price = SimpleNamespace(seconds_per_pass=1.0, cells_seen=0)
+        one, half = (choosing_seconds(price, recipe, of, 7) for of in (counts, np.array([300, 300])))
+        assert one == pytest.approx(folds * half)
 
 
 def test_a_loss_without_probabilities_is_refused_with_what_goes():

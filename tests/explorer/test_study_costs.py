@@ -36,7 +36,7 @@ MEASURED = [
 def test_a_fit_takes_about_as_long_as_is_said(name, order, nested, rows, tuples, cells, ms, took):
     recipe = Recipe("lr", order=order, **({"alpha": "cv"} if nested else {}))
     price = SimpleNamespace(seconds_per_pass=ms / 1000, cells_seen=cells)
-    said = fit_seconds(price, recipe, 2, rows, tuples)
+    said = fit_seconds(price, recipe, np.array([rows // 2, rows - rows // 2]), tuples)
     assert took / 1.6 < said < 1.6 * took, f"{name}: {said:.2f} s said, {took} s taken"
 
 
@@ -45,10 +45,11 @@ def test_choosing_alpha_is_in_what_a_fit_is_said_to_take():
     data, recipe = alrviz.load_demo("tic-tac-toe"), Recipe("halr", order=2, alpha="auto", holdout=0.0)
     run = alrviz.Run(data, recipe)
     taken = max(step.passes for step in run.steps() if step.kind == "search")
-    said = choosing_seconds(SimpleNamespace(seconds_per_pass=1.0, cells_seen=0), recipe, 2, data.n_rows, 36)
+    counts = np.unique(data.y, return_counts=True)[1]
+    said = choosing_seconds(SimpleNamespace(seconds_per_pass=1.0, cells_seen=0), recipe, counts, 36)
     assert taken / 2.5 < said < 2.5 * taken, f"{said:.0f} passes said, {taken:.0f} taken"
     fixed = recipe.replace(alpha=1.0)
-    assert choosing_seconds(SimpleNamespace(seconds_per_pass=1.0, cells_seen=0), fixed, 2, data.n_rows, 36) == 0.0
+    assert choosing_seconds(SimpleNamespace(seconds_per_pass=1.0, cells_seen=0), fixed, counts, 36) == 0.0
 
 
 def test_boosting_of_several_classes_grows_a_tree_for_each():

@@ -140,7 +140,7 @@ def test_a_run_and_a_classifier_choose_the_same(params):
 
 
 def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(monkeypatch):
-    monkeypatch.setattr(alpha_folds, "COARSE", 400)
+    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 400)
     run = settled(alrviz.Dataset.from_arrays(*coarse_table(600)), "hlr", order="auto", alpha="auto", holdout=0.0)
     losses_told = (
         r"3 folds: .*, ([\d.]+) at 3; at 4, ([\d.]+) of the first fold alone, whose rows lose ([\d.]+) at 3, it"

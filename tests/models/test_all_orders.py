@@ -11,6 +11,7 @@ import alrviz
 from alrviz import load_model
 from alrviz.data.stream.table import open_table
 from alrviz.estimators.frames import _JOIN as JOIN
+from alrviz.fitting.pricing.price import price
 from alrviz.models.cell_space import AllOrders, CellSpace, space_of
 from alrviz.models.plan import plan_cover
 from tests.estimators.model_files import file_of
@@ -240,6 +241,78 @@ def test_all_of_a_share_is_the_model_without_a_choice():
     assert kept[0].tables.space.has_parts
     assert kept[0].tables.space.n_tuples == whole[0].tables.space.n_tuples
     np.testing.assert_allclose(kept[1], whole[1], atol=1e-6)
+
+
+def with_constant(X):
+    """The same table with a third column that is the same in every row."""
+    wide = X.copy()
+    wide.insert(2, "same", "a")
+    return wide
+
+
+@pytest.mark.parametrize(("kind", "params"), [
+    (alrviz.HLRClassifier, {"order": 2, "alpha": (0.1, 3.0)}),
+    (alrviz.HALRClassifier, {"order": 3}),
+    (alrviz.HLRClassifier, {"order": 2, "keep": 0.4}),
+    (alrviz.HALRClassifier, {"order": 3, "keep": 4}),
+    (alrviz.HLRClassifier, {"order": 2, "alpha": "auto"}),
+    (alrviz.AutoClassifier, {}),
+])  # fmt: skip
+def test_a_column_of_one_level_changes_no_model(car, kind, params):
+    wide = with_constant(car.X)
+    model, other = (kind(**params).fit(table, car.y) for table in (car.X, wide))
+    np.testing.assert_allclose(other.predict_proba(wide), model.predict_proba(car.X), rtol=1e-10)
+    assert other.cells_.n_tuples == model.cells_.n_tuples > len(car.X.columns)
+    assert getattr(other, "chosen_", "") == getattr(model, "chosen_", "")
+    again = load_model(file_of(other))
+    np.testing.assert_array_equal(again.predict_proba(wide), other.predict_proba(wide))
+    assert again.to_frame().equals(other.to_frame())
+
+
+def test_over_passes_a_column_of_one_level_changes_no_model_and_no_price(car, tmp_path):
+    found = []
+    for name, X in (("plain", car.X), ("wide", with_constant(car.X))):
+        X.assign(**{"class": car.y}).to_parquet(tmp_path / f"{name}.parquet", index=False)
+        stream = open_table(tmp_path / f"{name}.parquet", "class", cache=tmp_path / name)
+        run = alrviz.Run(stream, alrviz.Recipe("halr", order=2, holdout=0.0, max_iter=3, solver="tron"))
+        list(run.steps())
+        found.append(run)
+    assert found[0].trace[-1].objective == pytest.approx(found[1].trace[-1].objective, rel=1e-10)
+    assert found[0].price.parameters == found[1].price.parameters
+    levels = np.array([3, 3, 1, 3, 3])
+    of = [price(own, 4, 400, alrviz.Recipe("hlr", order=2)) for own in (levels[levels > 1], levels)]
+    assert of[0].parameters == of[1].parameters
+    assert of[0].work == of[1].work
+
+
+@pytest.mark.parametrize("alpha", [1.0, "auto"])
+def test_an_order_above_the_columns_of_several_levels_is_that_of_all_these(car, alpha):
+    few = with_constant(car.X[["a", "b"]])
+    model, lower = (alrviz.HLRClassifier(order=order, alpha=alpha).fit(few, car.y) for order in (3, 2))
+    assert model.cells_.members == [[0], [1], [0, 1]]
+    apart = 1e-3 if alpha == "auto" else 1e-6  # alphas that folds choose end where little is to be gained
+    np.testing.assert_allclose(model.predict_proba(few), lower.predict_proba(few), atol=apart)
+    nothing = alrviz.HLRClassifier(order=2).fit(few[["same"]].assign(other="b"), car.y)
+    np.testing.assert_allclose(nothing.predict_proba(few[["same"]].assign(other="b"))[0], car_shares(car), atol=0.01)
+
+
+def car_shares(data):
+    """How often each class is there."""
+    return np.unique(data.y, return_counts=True)[1] / len(data.y)
+
+
+def test_a_tuple_with_a_column_of_one_level_is_not_chosen_by_its_gain(car):
+    wide = with_constant(car.X)
+    run = alrviz.Run(
+        alrviz.Dataset.from_arrays(wide, car.y),
+        alrviz.Recipe("salr", order=2, selection="gain", keep=1.0, holdout=0.0, max_iter=2),
+    )
+    list(run.steps())
+    pairs = [own for own in run.tables.space.members if len(own) == 2]
+    assert pairs
+    assert all(2 not in own for own in pairs)
+    model = run.estimator()
+    np.testing.assert_array_equal(load_model(file_of(model)).predict_proba(wide), model.predict_proba(wide))
 
 
 def test_a_recipe_that_leaves_an_order_out_is_json_for_every_reader():

@@ -18,7 +18,6 @@ from sklearn.preprocessing import OrdinalEncoder
 import alrviz
 from alrviz.cli import main
 from alrviz.estimators.sklearn_models import BoostingClassifier
-from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import split
 from alrviz.studies.effects.redundancy import dependence
 from alrviz.studies.protocols import report_facts as report_module
@@ -437,7 +436,7 @@ def test_a_run_is_reported_as_it_was_fitted(data):
 
 
 def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
-    monkeypatch.setattr(alpha_folds, "COARSE", 100)
+    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 100)
     data = alrviz.load_demo("monks-1")
     alrviz.save_report(data, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()

@@ -58,7 +58,7 @@ def offers(
         recipe = Recipe("alr", order=order, seed=seed, **cuts)
         offer = offer_of(prepared, recipe, stop)
         if offer.price is not None:
-            seconds = steps_seconds(offer.price, recipe, encoded.n_classes, encoded.n_rows, encoded.n_columns, varied)
+            seconds = steps_seconds(offer.price, recipe, encoded.class_rows, encoded.n_columns, varied)
             offer = replace(offer, seconds=seconds)
         found.append(offer)
         said(offer)

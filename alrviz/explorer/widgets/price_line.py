@@ -24,7 +24,6 @@ from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.data.encoded import Encoded
     from alrviz.explorer.session.managed_jobs import ManagedRace
     from alrviz.fitting.pricing.price import Price
     from alrviz.studies.race.race_like import RaceLike, RunLike
@@ -215,7 +214,7 @@ def priced(
         chunks = 4 * CHUNK * (2 * columns + 12)  # that are read ahead, and gone over
         for recipe, (name, price) in zip(recipes, priced(dataset.sample, recipes, stop, tell, n_jobs), strict=True):
             counted = recipe.definition.counted(of_likely_order(recipe, columns).params, columns)
-            sizes, keep = sizes_of(counted[-1]), recipe.params.get("keep", 1.0)
+            sizes, keep = sizes_of(counted[-1], columns), recipe.params.get("keep", 1.0)
             tuples = sum(most_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
             seconds = dataset.n_rows * tuples * max(2, dataset.sample.n_classes) / VISITED
             found.append((name, replace(price, seconds_per_pass=seconds, bytes=price.bytes + chunks)))
@@ -232,7 +231,8 @@ def priced(
         tell("preparing: planning, pricing")
         own = of_likely_order(recipe, prepared.encoded.n_columns)
         price = price_of(prepared.encoded, own, prepared.holdout, stop=stop, timed=True, prepared=prepared)
-        choosing = choosing_seconds(price, own, *_size(prepared.encoded, own))
+        tuples = comb(prepared.encoded.n_columns, known_order(own))
+        choosing = choosing_seconds(price, own, prepared.encoded.class_rows, tuples)
         price = replace(price, seconds_before=choosing)
         if own is not recipe:  # a lower one will do
             price = replace(price, refused="", seconds_before=ORDERS * choosing)
@@ -242,11 +242,6 @@ def priced(
             tell("preparing: compiling")
             own.definition.warm_for(own, prepared, stop)
     return found
-
-
-def _size(encoded: "Encoded", recipe: Recipe) -> tuple[int, int, int]:
-    """Classes, rows and tuples."""
-    return encoded.n_classes, encoded.n_rows, comb(encoded.n_columns, known_order(recipe))
 
 
 def passes_text(runs: "Sequence[RunLike]") -> str:

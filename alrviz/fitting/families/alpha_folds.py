@@ -11,7 +11,7 @@ import numpy as np
 from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.family import BuiltFit, FitRequest
-from alrviz.fitting.folds import FOLDS, MANY, split_folds
+from alrviz.fitting.folds import FOLDS, judging_folds, one_tells, split_folds
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
@@ -28,7 +28,7 @@ from alrviz.fitting.solvers.alpha_tuned import (
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import SharedRows, shared
 from alrviz.fitting.solvers.tron import Tron
-from alrviz.models.cell_space import MOST_GRID, count_cells, have_grids, sizes_of, space_of
+from alrviz.models.cell_space import MOST_GRID, columns_of, count_cells, have_grids, sizes_of, space_of
 from alrviz.models.parameterisation import Alpha
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
@@ -43,9 +43,6 @@ BEFORE = 1.0
 # Rows up to which fits by what they share are thought of (each fold keeps numbers by pairs of rows), and how many such
 # pairs take the time of a cell.
 MOST_SHARED, CHEAPER = 3000, 50.0
-# Rows from which one fold finds the way of the search: a third of fewer judges too little to go by, and so does one of
-# more where these are nearly all of one class (see `_telling`).
-COARSE = 3000
 # By which share of F a step would lower it where passes go on.
 NEARLY = 1e-5
 
@@ -60,7 +57,7 @@ def with_folds(price: Price, request: PriceRequest) -> Price:
     recipe, rows = request.recipe, request.encoded.n_rows
     if recipe.params.get("alpha") != AUTO or price.refused:
         return price
-    folds = judging_folds(request.encoded)
+    folds = judging_folds(request.encoded.class_rows)
     each = price.bytes
     if by_rows(recipe, request.encoded):  # a third of the rows beside the others, and the others beside themselves
         each = 4 * rows * rows * (_n_alphas(recipe) + 1)
@@ -101,7 +98,7 @@ def best_on_folds(
     unit, coarse = _way(request)
     search = AlphaTuned(
         Tron(), _n_alphas(request.recipe), lambda: _to_tune(request, False), BEFORE, request.stop,
-        unit=unit, coarse=coarse, goal=goal, close=judging_folds(request.prepared.encoded) == 1,
+        unit=unit, coarse=coarse, goal=goal, close=judging_folds(request.prepared.encoded.class_rows) == 1,
     )  # fmt: skip
     trials = search.trials()
     while True:
@@ -125,30 +122,12 @@ def weights_at_end(made: BuiltFit, stop: StopToken) -> Floats:
     return w
 
 
-def judging_folds(encoded: Encoded) -> int:
-    """Return how many folds judge: of many rows one, where its rows are not nearly all of one class.
-
-    (Of three tables of 40,000 rows with 40 of a second class, for one a fold chose order 4, and three order 2,
-    .00047 +- .00007 below it on new rows; on the others three were .00007 +- .00003 and .00001 below one.)
-    """
-    return 1 if encoded.n_rows > MANY and _telling(encoded) > COARSE else FOLDS
-
-
 def _way(request: FitRequest) -> tuple[float, bool]:
     """What a row weighs, where that is more than once: of rows that count a million times alphas are as much larger;
-    and whether one fold finds the way.
+    and whether one fold finds the way of the search: a third of few rows judges too little to go by.
     """
     encoded = request.prepared.encoded
-    return max(1.0, float(encoded.weights.mean())), _telling(encoded) > COARSE
-
-
-def _telling(encoded: Encoded) -> float:
-    """How many rows of classes of equal size tell as much: of log odds a row tells p (1 - p), Fisher's information, so
-    that of 16,000 rows with 16 of a second class there are 64. (Of 15 such tables with something to learn, chosen by
-    one fold 6 stayed with the class shares, by three 1: .00040 and .00056 below these on new rows.)
-    """
-    shares = np.bincount(encoded.y, minlength=encoded.n_classes) / encoded.n_rows
-    return float(encoded.n_rows * (1.0 - shares @ shares) / (1.0 - 1.0 / encoded.n_classes))
+    return max(1.0, float(encoded.weights.mean())), one_tells(encoded.class_rows)
 
 
 def _n_alphas(recipe: "Recipe") -> int:
@@ -162,6 +141,7 @@ def _to_tune(request: FitRequest, merge: bool = True) -> Iterator[Fold]:
     order, whole, jobs = request.params["order"], _n_alphas(request.recipe) > 1, request.prepared.n_jobs
     for learned, judging in _splits(request):
         request.stop.check()
+        learned, judging = (_telling_columns(rows, request.recipe) for rows in (learned, judging))
         fit = _shared_rows(learned, request, whole)
         yield RowFold(fit, shared(judging, learned, order, whole, jobs), judging.y, judging.weights)
 
@@ -171,7 +151,8 @@ def first_weights(objective: ObjectiveProtocol, request: FitRequest, alpha: Alph
     prepared, stop = request.prepared, request.stop
     if not isinstance(objective, LinearObjective) or not by_rows(request.recipe, prepared.encoded):
         return None
-    fit = _shared_rows(prepared.learned(stop), request, _n_alphas(request.recipe) > 1)
+    learned = _telling_columns(prepared.learned(stop), request.recipe)
+    fit = _shared_rows(learned, request, _n_alphas(request.recipe) > 1)
     fit.fit(alpha if isinstance(alpha, tuple) else (alpha,), NEARLY)
     residual = objective.rows.scores()
     residual[:, : objective.n_classes] = fit.residual.T
@@ -188,6 +169,12 @@ def _shared_rows(encoded: Encoded, request: FitRequest, whole: bool) -> SharedRo
     return SharedRows(by_order, encoded.y, encoded.weights, offset, request.prepared.n_jobs, request.stop)
 
 
+def _telling_columns(encoded: Encoded, recipe: "Recipe") -> Encoded:
+    """The columns that a recipe's tuples are made of."""
+    tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
+    return encoded.of_columns(columns_of(encoded.levels, tuples))
+
+
 def by_rows(recipe: "Recipe", encoded: Encoded) -> bool:
     """Return whether fits by what rows share are fits of this recipe, and take less than passes over its cells."""
     params, order, n, a = recipe.params, recipe.params["order"], encoded.n_rows, encoded.n_columns
@@ -195,7 +182,9 @@ def by_rows(recipe: "Recipe", encoded: Encoded) -> bool:
     if recipe.family not in ("lr", "hlr") or not plain or order > a or n > MOST_SHARED:
         return False
     tuples = recipe.definition.counted(params, a)[-1]
-    cells = sum(min(count_cells(encoded.levels, size), comb(a, size) * max(n, MOST_GRID)) for size in sizes_of(tuples))
+    levels = encoded.levels[columns_of(encoded.levels, tuples)]
+    a = len(levels)
+    cells = sum(min(count_cells(levels, size), comb(a, size) * max(n, MOST_GRID)) for size in sizes_of(tuples, a))
     if n * n > CHEAPER * cells:
         return False
     space = space_of(encoded.levels, tuples)
@@ -222,7 +211,7 @@ def _splits(request: FitRequest) -> Iterator[tuple[Encoded, Encoded]]:
         splits = split_folds(encoded.y, FOLDS, request.recipe.seed, request.prepared.splitting)
     except RecipeError:  # fewer rows, groups or times than folds
         return
-    for train, test in splits[: judging_folds(encoded)]:
+    for train, test in splits[: judging_folds(encoded.class_rows)]:
         test = test[np.isin(encoded.y[test], encoded.y[train])]  # others say nothing about alpha
         if len(test) and len(np.unique(encoded.y[train])) > 1:
             yield request.prepared.fold(train, test, request.stop)

@@ -12,12 +12,14 @@ from functools import partial
 from math import comb
 from typing import Any, ClassVar
 
+import numpy as np
+
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.cells import ALR, LR, Fitted
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.selected import check_keep, grown_at_most, kept_words, most_kept, price_of_chosen
 from alrviz.fitting.pricing.price import Price, PriceRequest, known_order
-from alrviz.models.cell_space import AllOrders, Tuples
+from alrviz.models.cell_space import AllOrders, Tuples, columns_of, sizes_of
 from alrviz.models.tuple_selection import Counted, Level, best, wider
 
 _KEEP = Param(
@@ -35,7 +37,7 @@ class HierarchicalFamily(Fitted):
     learns_rows = ""
     _labels: ClassVar[Mapping[str, str]] = {}
 
-    def all_tuples(self, order: int) -> int | AllOrders:
+    def all_tuples(self, order: int) -> AllOrders:
         """All of one to n columns."""
         return AllOrders(order)
 
@@ -51,13 +53,16 @@ class HierarchicalFamily(Fitted):
         """All of them; or single columns, and of each higher order those of the highest predicted gain beside what is
         kept so far.
         """
-        order = params["order"]
+        every = self.all_tuples(params["order"])
         if not self.chooses_tuples(params):
-            return self.all_tuples(order)
-        chosen: tuple[tuple[int, ...], ...] = tuple((j,) for j in range(n_columns))
+            return every
+        columns = columns_of(counted.levels, every)
+        chosen: tuple[tuple[int, ...], ...] = tuple((j,) for j in columns.tolist())
         looked: Tuples = 2
-        for _ in range(2, order + 1):
+        for _ in sizes_of(every, len(columns))[1:]:
             tuples, scores = counted.scored(looked, chosen, "gain")
+            own = np.isin(tuples, columns).all(axis=1)
+            tuples, scores = tuples[own], scores[own]
             counted.hear(level := Level(tuples, scores, best(scores, params["keep"])))
             chosen = (*chosen, *level.chosen)
             looked = wider(level.chosen, n_columns, False)

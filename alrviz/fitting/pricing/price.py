@@ -23,6 +23,7 @@ from alrviz.models.cell_space import (
     SomeCells,
     Tuples,
     check_order,
+    columns_of,
     count_cells,
     have_grids,
     sizes_of,
@@ -165,22 +166,24 @@ def price(
     levels = np.asarray(levels, np.int64)
     order = int(recipe.params["order"])
     check_order(len(levels), order)
-    sizes = sizes_of(recipe.definition.counted(recipe.params, len(levels))[-1])
-    cells = sum(count_cells(levels, size) for size in sizes)
-    n_tuples = sum(comb(len(levels), size) for size in sizes)
+    tuples = recipe.definition.counted(recipe.params, len(levels))[-1]
+    own = levels[columns_of(levels, tuples)]
+    sizes = sizes_of(tuples, len(own))
+    cells = sum(count_cells(own, size) for size in sizes)
+    n_tuples = sum(comb(len(own), size) for size in sizes)
     rows = RowCounts(n_rows, n_heldout, *(kept or (n_rows, n_heldout)))
     seen = min(cells, n_tuples * n_rows) if cells_seen is None else cells_seen
-    tables = tables_of(levels, order, rows, cells_seen, plan, resolve_jobs(n_jobs))
+    tables = tables_of(own, sizes[-1], rows, cells_seen, plan, resolve_jobs(n_jobs))
     free = _free(recipe.params.get("share"), seen, n_tuples, n_classes)
     shape = (levels, order, rows, n_classes, n_tuples, cells, seen, free, tables)
     steps = int(recipe.params.get("max_iter", 0))
     allowed = free_memory() // 2 if max_memory is None else max_memory
     vector = 8 * free
     choice = choose(recipe.params, (allowed - peak_bytes(*shape, MANY, 0)) / vector)
-    own = choice.vectors * vector
+    held = choice.vectors * vector
     if choice.solver in STOCHASTIC:
-        own += VISIT * int(most_visits(n_rows if weight is None else weight, rows.kept))
-    size = peak_bytes(*shape, steps, own)
+        held += VISIT * int(most_visits(n_rows if weight is None else weight, rows.kept))
+    size = peak_bytes(*shape, steps, held)
     work = Work(rows.kept, n_classes, seen, tables.blocks, tables.joint, tables.links)
     alone = work.reference_seconds()
     seconds = seconds_here(alone, n_jobs, n_classes) if timed and cells <= MOST_CELLS else None
@@ -237,7 +240,8 @@ def price_cells(request: PriceRequest) -> Price:
     tuples, jobs = recipe.definition.counted(recipe.params, encoded.n_columns)[-1], prepared.n_jobs if prepared else 1
 
     def count() -> int:
-        return sum(estimate_seen(encoded, size, stop, jobs) for size in sizes_of(tuples))  # each by its own sample
+        own = encoded.of_columns(columns_of(encoded.levels, tuples))
+        return sum(estimate_seen(own, size, stop, jobs) for size in sizes_of(tuples, own.n_columns))  # each by a sample
 
     seen = count() if prepared is None else prepared.seen(tuples, count, stop)
     bare: dict[str, Any] = {

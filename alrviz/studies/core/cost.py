@@ -3,12 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.data.encode import lost_text
 from alrviz.errors import AlrvizError, for_page
 from alrviz.fitting.families.family import SECONDS
-from alrviz.fitting.folds import FOLDS, MANY
+from alrviz.fitting.folds import FOLDS, judging_folds
 from alrviz.fitting.pricing.price import of_likely_order
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import NEVER, StopToken
@@ -49,26 +52,26 @@ class RecipePrice:
     lost: str = ""
 
 
-def fit_seconds(price: "Price", recipe: Recipe, n_classes: int, rows: int, tuples: int) -> float:
-    """About how long a fit of so many rows takes that runs pass by pass, the choice of alpha by folds included.
+def fit_seconds(price: "Price", recipe: Recipe, counts: NDArray[Any], tuples: int) -> float:
+    """About how long a fit takes that runs pass by pass, the choice of alpha by folds included.
 
-    tuples: of the order's columns, which rows are counted by.
+    counts: (C,) rows of each class. tuples: of the order's columns, which rows are counted by.
     """
-    one = _pass_seconds(price, n_classes)
+    one = _pass_seconds(price, len(counts))
     passes = _TUNED if recipe.params.get("cross_tuning") else _PASSES if "max_iter" in recipe.params else 2
     if recipe.params.get("order", 1) > 2 and "max_iter" in recipe.params:
         passes *= 2  # so many weights are seldom done with the passes of few
-    counted = _COUNTED * rows * tuples
-    return SECONDS + passes * one + counted + choosing_seconds(price, recipe, n_classes, rows, tuples)
+    counted = _COUNTED * float(counts.sum()) * tuples
+    return SECONDS + passes * one + counted + choosing_seconds(price, recipe, counts, tuples)
 
 
-def choosing_seconds(price: "Price", recipe: Recipe, n_classes: int, rows: int, tuples: int) -> float:
+def choosing_seconds(price: "Price", recipe: Recipe, counts: NDArray[Any], tuples: int) -> float:
     """About how long folds take to choose alpha, before or within a fit of an order; 0 where it is given."""
     if (alpha := str(recipe.params.get("alpha"))) not in _SHORT:
         return 0.0
-    folds, share = (1 if rows > MANY else FOLDS), 1 - 1 / FOLDS
-    each = _WARM + _SHORT[alpha] * share * _pass_seconds(price, n_classes)
-    return folds * (share * _COUNTED * rows * tuples + _ALPHAS * each)
+    folds, share = judging_folds(counts), 1 - 1 / FOLDS
+    each = _WARM + _SHORT[alpha] * share * _pass_seconds(price, len(counts))
+    return folds * (share * _COUNTED * float(counts.sum()) * tuples + _ALPHAS * each)
 
 
 def _pass_seconds(price: "Price", n_classes: int) -> float:
@@ -128,21 +131,21 @@ def share_seconds(share: float) -> float:
     return (1 + share) / 2
 
 
-def steps_seconds(price: "Price", recipe: Recipe, classes: int, rows: int, columns: int, varied: int) -> float:
+def steps_seconds(price: "Price", recipe: Recipe, counts: NDArray[Any], columns: int, varied: int) -> float:
     """About how long a fit by passes takes, encoding and lists of tuples included; `varied`: columns of several levels,
-    tuples of others are listed and not counted row by row.
+    tuples of others are listed and not counted row by row. counts: (C,) rows of each class.
     """
     order = int(recipe.params.get("order", 1))
-    made = (1 + FOLDS * by_cv(recipe)) * (_LISTED * comb(columns, order) + _ENCODED * rows * columns)
-    return fit_seconds(price, recipe, classes, rows, comb(max(varied, order), order)) + made
+    made = (1 + FOLDS * by_cv(recipe)) * (_LISTED * comb(columns, order) + _ENCODED * float(counts.sum()) * columns)
+    return fit_seconds(price, recipe, counts, comb(max(varied, order), order)) + made
 
 
 def _seconds(dataset: "Dataset", recipe: Recipe, holdout: float, price: "Price", varied: int) -> float:
     """About how long a fit takes of a table of which so many columns have several levels."""
-    rows, columns = round(dataset.n_rows * (1 - holdout)), dataset.X.shape[1]
+    counts, columns = (1 - holdout) * np.bincount(dataset.labels.cat.codes), dataset.X.shape[1]
     if price.seconds_per_pass is not None:
-        return steps_seconds(price, recipe, dataset.n_classes, rows, columns, varied)
-    return whole_seconds(recipe, rows, columns, dataset.n_classes)
+        return steps_seconds(price, recipe, counts, columns, varied)
+    return whole_seconds(recipe, round(counts.sum()), columns, dataset.n_classes)
 
 
 def _price(dataset: "Dataset", recipe: Recipe, allowed: int, stop: StopToken, hint: str) -> "tuple[Price, int, str]":
