@@ -10,10 +10,11 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import SimpleNamespace
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 
 import numpy as np
@@ -31,6 +32,7 @@ from alrviz.data.stream.cache import READING, SUFFIX
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
+from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.explorer.widgets.scripts import dataset_code
@@ -165,24 +167,28 @@ def test_a_table_without_rows_is_refused_before_serving(tmp_path, capsys):
     assert capsys.readouterr().err.startswith("alrviz: ")
 
 
+@pytest.fixture
+def own_switch(monkeypatch):
+    """What the command sets for its process, which is that of other tests here, is as it was afterwards."""
+    monkeypatch.setenv(LOCAL_SWITCH, "")
+
+
+# Tornado leaves a socket that it could not bind to the collector.
+UNBOUND = pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
+
+
+@UNBOUND
 @pytest.mark.parametrize("arguments", [["--address", "::1"], ["--origin", "a:b:c"]])
-def test_an_address_that_origins_cannot_be_compared_with_is_refused_in_words(arguments):
-    done = run("explore", "--check", *arguments)
-    assert done.returncode == 2
-    assert f"{arguments[1]}; expected names or IPv4 addresses" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_an_address_that_origins_cannot_be_compared_with_is_refused_in_words(arguments, own_switch, capsys):
+    assert cli.main(["explore", "--check", *arguments]) == 2
+    assert f"{arguments[1]}; expected names or IPv4 addresses" in capsys.readouterr().err
 
 
-def test_check_sees_the_page():
-    done = run("explore", "--check")
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"http://127\.0\.0\.1:\d+/explorer: page 'alrviz[^']*' of \d+ kB, \d+ scripts", done.stdout)
-
-
-def test_check_with_a_table(tmp_path):
+def test_check_sees_the_page_with_a_table(tmp_path):
     (tmp_path / "colours.csv").write_text(TABLE)
     done = run("explore", str(tmp_path / "colours.csv"), "--check")
     assert done.returncode == 0, done.stderr
+    assert re.search(r"http://127\.0\.0\.1:\d+/explorer: page 'alrviz[^']*' of \d+ kB, \d+ scripts", done.stdout)
 
 
 def test_check_fails_when_the_page_cannot_be_built():
@@ -199,30 +205,33 @@ def test_check_fails_when_the_page_cannot_be_built():
     assert "the page could not be built: ValueError: planted" in done.stderr
 
 
-def test_a_port_asked_for_and_in_use_is_an_error():
+@UNBOUND
+def test_a_port_asked_for_and_in_use_is_an_error(own_switch, capsys):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = run("explore", "--no-show", "--port", str(port))
-    assert done.returncode == 2
-    assert f"port {port} is in use" in done.stderr
+        assert cli.main(["explore", "--no-show", "--port", str(port)]) == 2
+    assert f"port {port} is in use" in capsys.readouterr().err
 
 
 def test_without_a_port_the_next_free_one_is_taken_and_ctrl_c_ends_it():
-    with explorer() as (_, first), explorer() as (process, second):
-        assert first != second
-        for address in (first, second):
+    with socket.socket() as taken:
+        with suppress(OSError):  # somebody else has it
+            taken.bind(("127.0.0.1", explore.PORT))
+            taken.listen()
+        with explorer() as (process, address):
+            assert explore.PORT < urlsplit(address).port < explore.PORT + explore.PORTS_TRIED
             with build_opener(HTTPCookieProcessor()).open(address, timeout=60) as answer:
                 assert answer.status == 200
                 assert "token" not in answer.url
             with pytest.raises(HTTPError, match="403"):
                 urlopen(address.partition("?")[0], timeout=60)
-        if sys.platform != "win32":
-            process.send_signal(signal.SIGINT)
-            assert wait_until(lambda: process.poll() is not None, 60, "an end after Ctrl-C")
-            assert process.returncode == 0
-            assert "Traceback" not in process.stdout.read()
+            if sys.platform != "win32":
+                process.send_signal(signal.SIGINT)
+                assert wait_until(lambda: process.poll() is not None, 60, "an end after Ctrl-C")
+                assert process.returncode == 0
+                assert "Traceback" not in process.stdout.read()
 
 
 @pytest.mark.slow(reason="compiles every variant of every kernel anew")

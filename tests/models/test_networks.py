@@ -92,9 +92,9 @@ def test_many_rows_are_scored_parent_by_parent(dtype, monkeypatch):
 
 
 def test_products_of_many_small_shares_do_not_vanish():
-    encoded = table(200, (3, *(40,) * 400), 2, seed=5)
-    model = AverageModel(counted(encoded, 1), counted(encoded, 2), network(encoded, naive(401)))
-    scores = model.scores(encoded.codes)
+    encoded = table(100, (3, *(200,) * 180), 2, seed=5)
+    model = AverageModel(counted(encoded, 1), counted(encoded, 2), network(encoded, naive(181)))
+    scores = model.scores(new_rows(encoded))
     assert np.isfinite(scores).all()
     assert scores.min() < -750  # beyond what a float64 holds as a product
 
