@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,20 +99,23 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def wait_until(condition: Callable[[], Any], seconds: float, what: str | Callable[[], str], every: float = 0.05) -> Any:
+def wait_until(
+    condition: Callable[[], Any], seconds: float, what: str | Callable[[], str], every: float | None = None
+) -> Any:
     """Ask `condition` until what it returns is true, and return that; fail after `seconds`.
 
-    Asking takes half of the time at most: a page that is busy is not kept from its work. What is dear to say is a
-    function, called only for a failure.
+    Without `every` (seconds) it asks the less often the longer it has waited, and asking takes half of the time at
+    most: a page that is busy is not kept from its work. What is dear to say is a function, called only for a failure.
     """
-    end = time.monotonic() + seconds
+    start = time.monotonic()
     while True:
         begun = time.monotonic()
         if answer := condition():
             return answer
-        if time.monotonic() > end:
+        if begun > start + seconds:
             pytest.fail(f"not within {seconds:g} s: {what if isinstance(what, str) else what()}")
-        time.sleep(max(every, min(time.monotonic() - begun, 1.0)))
+        pause = min(max(0.05, (begun - start) / 10), 1.0) if every is None else every
+        time.sleep(max(pause, min(time.monotonic() - begun, 1.0)))
 
 
 def start_server(app: Path, log_path: Path, *arguments: str, **environment: str) -> Served:
@@ -180,10 +184,9 @@ def _without_browser(reason: str) -> None:
     pytest.skip(reason)
 
 
-# Not for the whole session: Playwright's event loop occupies its thread, and asyncio.run would fail there.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium under Playwright, one for each test module."""
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Chromium under Playwright."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -192,9 +195,17 @@ def browser() -> Iterator[Any]:
         found = next(filter(None, map(shutil.which, CHROMIUMS)), playwright.chromium.executable_path)
         if not Path(found).exists():
             _without_browser("there is no Chromium (Debian: apt-get install chromium; or: playwright install chromium)")
-        chromium = playwright.chromium.launch(executable_path=found, args=BROWSER_ARGS)
-        yield chromium
-        chromium.close()
+        launched = playwright.chromium.launch(executable_path=found, args=BROWSER_ARGS)
+        yield launched
+        launched.close()
+
+
+# Not for the whole session: Playwright's event loop occupies its thread, and asyncio.run would fail there.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, one for each test module."""
+    with chromium() as launched:
+        yield launched
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""The explorer in Chromium: kernels compiled beforehand, and pages that forgive nothing.
+"""The explorer in Chromium: kernels compiled beforehand, one browser, no motion, and pages that forgive nothing.
+
+What moves (the bar of a page that opens, a button's colour) is painted anew at every frame while a test waits, so pages
+are those of readers who asked for less motion; `reduced_motion="no-preference"` is the others'.
 
 On top of the console's errors a page's test fails for a request that fails, that goes elsewhere than to the page's own
 server, or for a dialog that a script opened.
@@ -6,14 +9,21 @@ server, or for a dialog that a script opened.
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.browser.steps import Explorer
-from tests.conftest import ROOT, Served
+from tests.conftest import ROOT, Served, chromium
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Any]:
+    """Chromium, one for all these tests."""
+    with chromium() as launched:
+        yield launched
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +71,7 @@ def new_page(new_page: Callable[..., Any]) -> Callable[..., Any]:
     """A function that opens a page in a context of its own."""
 
     def open_page(**options: Any) -> Any:
-        page = new_page(**options)
+        page = new_page(**{"reduced_motion": "reduce"} | options)
         _watch(page)
         return page
 

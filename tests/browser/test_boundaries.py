@@ -28,9 +28,17 @@ def words(explorer: Explorer) -> str:
     return explorer.js("() => probe.textOf('per training row|per point')")
 
 
-def test_the_film_plays_and_all_pictures_move_together(explorer: Explorer):
+def test_a_film_plays_what_the_server_gives_stays_its_own_and_a_hand_takes_over(explorer: Explorer):
     explorer.open(FILM)
     fitted(explorer)
+    plays_with_all_pictures(explorer)
+    is_not_given_back(explorer)
+    explorer.slider.first.press("End")
+    fitted(explorer)
+    follows_a_dragged_bandwidth(explorer)
+
+
+def plays_with_all_pictures(explorer: Explorer) -> None:
     last = explorer.slider_value()
     end = explorer.js("probe.maps()[0].ground"), explorer.js("probe.curves()"), words(explorer)
     explorer.js("probe.focused()?.blur()")
@@ -50,9 +58,7 @@ def test_the_film_plays_and_all_pictures_move_together(explorer: Explorer):
     explorer.wait(lambda: explorer.js("probe.maps()[0].ground") == end[0], "the map of the last step")
 
 
-def test_a_dragged_bandwidth_moves_phi_and_nll(explorer: Explorer):
-    explorer.open(FILM)
-    fitted(explorer)
+def follows_a_dragged_bandwidth(explorer: Explorer) -> None:
     before, curves, ground = words(explorer), explorer.js("probe.curves()"), explorer.js("probe.maps()[0].ground")
     slider = explorer.page.get_by_role("slider", name="x1: h").first
     slider.focus()
@@ -67,10 +73,8 @@ def test_a_dragged_bandwidth_moves_phi_and_nll(explorer: Explorer):
     explorer.wait(lambda: explorer.js("probe.curves()") == curves, "the curves of the fit")
 
 
-def test_what_the_server_gives_does_not_come_back_as_the_readers(explorer: Explorer):
+def is_not_given_back(explorer: Explorer) -> None:
     """A film stood still at a step it had shown, and "Bandwidths by hand" were said though no hand was there."""
-    explorer.open(FILM)
-    fitted(explorer)
     last = explorer.slider_value()
     for widget, values in (
         ("Iteration", [3, 4, 5, 6, 2]),
@@ -130,7 +134,6 @@ def test_points_are_moved_removed_and_kept(explorer: Explorer):
     explorer.wait(lambda: explorer.js("probe.maps()[0].ground") != ground, "another map")
     explorer.button("Save as data set").click()
     explorer.wait_says("^59 rows")
-    fitted(explorer)
     explorer.wait(lambda: explorer.asked().get("points"), "the points in the address")
 
 

@@ -1,5 +1,8 @@
-"""The section Evaluation as a visitor has it: unfolded, begun by a press, a threshold moved by a key, numbers saved."""
+"""Which order? and its section Evaluation as a visitor has them: a study to its sentence, its numbers and its use; the
+section unfolded, begun by a press, a threshold moved by a key, numbers saved.
+"""
 
+import re
 from contextlib import suppress
 
 import pandas as pd
@@ -7,17 +10,14 @@ import pytest
 
 from tests.browser.steps import Explorer
 from tests.browser.test_axe import FOUND, SETTLED
+from tests.browser.test_order import run_to_its_sentence_and_numbers
 from tests.conftest import wait_until
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_verdicts_order_is_judged_and_its_threshold_moved(explorer: Explorer):
-    explorer.open("?page=order&data=monks-1&of=lr_a0.1&folds=5")
-    explorer.wait_says("^Press Run")
-    explorer.wait(explorer.run.is_enabled, "Run can be pressed")
-    explorer.run.click()
-    explorer.wait_says("(\\d+) of \\1 fits · done")
+def test_the_verdicts_order_is_judged_its_threshold_moved_and_its_model_used(explorer: Explorer):
+    run_to_its_sentence_and_numbers(explorer)
     explorer.unfold("Evaluation: how good is this model?")
     explorer.wait_says("^It takes 5 fits")
     explorer.button("Evaluate").click()
@@ -47,3 +47,7 @@ def test_the_verdicts_order_is_judged_and_its_threshold_moved(explorer: Explorer
         with suppress(pytest.fail.Exception):  # what is being drawn anew is looked at again
             wait_until(lambda: not explorer.js(FOUND, rules), SETTLED, "no rule is broken")  # noqa: B023
         assert explorer.js(FOUND, rules) == []
+    explorer.page.set_viewport_size({"width": 1280, "height": 720})
+    explorer.button("Use all orders, n = 2").click()  # AutoClassifier's model is better
+    handed = re.compile(r"hlr_a[-.0-9e]+_(?=[^~]*cshares)[^~]*dsmooth[^~]*~lr_a0\.1")  # with its tolerance
+    explorer.wait(lambda: handed.fullmatch(explorer.asked().get("racers", [""])[0]), "its racers")

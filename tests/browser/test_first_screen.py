@@ -75,11 +75,7 @@ def test_a_recorded_race_is_there_at_first_paint_and_a_live_one_takes_its_place(
     explorer.wait(lambda: not explorer.says("recorded"), "a live race in place of the recorded one")
     explorer.wait(lambda: explorer.fewest() >= 3, "points of the live race")
     explorer.wait_says("^(running|ended|paused)$")
-
-
-def test_the_components_script_is_read_once_as_the_browser_reads_scripts(explorer: Explorer):
-    explorer.open()
-    explorer.wait(lambda: explorer.says("per iteration, all racers"), "components that are drawn")
+    # The components' script was read once, as the browser reads scripts.
     every = explorer.js("performance.getEntriesByType('resource').map((one) => [one.name, one.initiatorType])")
     assert [how for name, how in every if "panel-material-ui.bundle.js" in name] == ["other"]  # not "fetch", as text
 
@@ -163,8 +159,7 @@ def test_run_stays_where_it_is_when_the_price_of_other_settings_comes(explorer: 
     explorer.race()
     explorer.wait(lambda: explorer.says("^ended"), "the end of the race")
     explorer.wait_says("fit the training rows perfectly")  # the last sentence, a line longer, comes after the word
-    explorer.page.wait_for_timeout(1000)
-    before = explorer.run.bounding_box()["y"]
+    before = explorer.still("explorerPage.button('Run').getBoundingClientRect().y")
     explorer.js("() => { alrvizFirst('p.sentence').textContent = 'A word.'; }")  # as while a race begins
     assert explorer.run.bounding_box()["y"] == before
     sentence = explorer.page.locator("p.sentence").first
@@ -194,7 +189,7 @@ def test_what_has_no_effect_is_hidden(explorer: Explorer):
 
 def test_in_the_dark_no_control_is_seen_before_it_is_dark(new_explorer: Callable[..., Explorer]):
     """At a first visit the server does not know that the browser is dark, and draws light."""
-    explorer = new_explorer(color_scheme="dark")
+    explorer = new_explorer(color_scheme="dark", reduced_motion="no-preference")
     explorer.page.goto(explorer.url, wait_until="commit")
     explorer.wait(lambda: explorer.js("'drawn' in document.documentElement.dataset"), "the page in place of Opening")
     inks = explorer.js("""() => Array.from(probe.all())

@@ -11,6 +11,7 @@ from tests.browser.steps import LONG, Explorer
 
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 MOST = 150  # presses of Tab; a page has a third of that
 NAMED = {
     "button",
@@ -56,10 +57,10 @@ def walk(explorer: Explorer) -> tuple[set[int], list[str]]:
         if box["width"] < 2 or box["y"] > 719 or box["y"] + box["height"] < 1:
             dull.append(f"{at['what']} (not on the screen)")
             continue
-        explorer.page.wait_for_timeout(80)
+        explorer.js(PAINTED)
         with_focus = picture(explorer, box)
         explorer.js("probe.focused().blur()")
-        explorer.page.wait_for_timeout(80)
+        explorer.js(PAINTED)
         without = picture(explorer, box)
         explorer.js("(number) => probe.refocus(number)", at["number"])
         if with_focus.shape == without.shape and (abs(with_focus - without).max(axis=2) > 40).sum() < 30:

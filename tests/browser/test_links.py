@@ -34,6 +34,21 @@ def test_no_query_breaks_a_page(explorer: Explorer):
         assert not explorer.page.problems, query
 
 
+def codes_are_seen_whole(explorer: Explorer) -> None:
+    """In 720 lines the dialog ended in the middle of the code, and a phone read nothing."""
+    for press in ("QR code", "Share"):
+        explorer.button(press).click()
+        code = explorer.page.get_by_role("img", name="QR code of the link")
+        explorer.wait(lambda code=code: code.is_visible() and code.bounding_box(), "the code")
+        seen = explorer.page.locator(".MuiDialog-paper:visible").bounding_box()
+        box = explorer.wait(lambda code=code: code.bounding_box(), "the code")
+        assert seen is not None
+        assert box["y"] + box["height"] <= seen["y"] + seen["height"] <= 720, press
+        assert box["height"] > 200
+        explorer.page.keyboard.press("Escape")
+        code.wait_for(state="hidden")
+
+
 def test_a_link_opens_what_it_says_and_the_address_follows(explorer: Explorer):
     explorer.open("?data=balance-scale&q=start&axis=passes&seed=7")
     explorer.race()
@@ -42,6 +57,8 @@ def test_a_link_opens_what_it_says_and_the_address_follows(explorer: Explorer):
     explorer.wait(lambda: passes.get_attribute("aria-pressed") == "true", "the axis in the link")
     question = explorer.page.get_by_role("combobox", name=re.compile("^Question"))
     explorer.wait(lambda: "Where to start?" in question.inner_text(), "the question in the link")
+    explorer.wait_says("^ended$")
+    codes_are_seen_whole(explorer)
     explorer.choose("Question", "Which solver?")
     explorer.wait(lambda: explorer.asked().get("q") == ["solvers"], "the address")
     explorer.go("Data")
@@ -163,20 +180,3 @@ def test_a_press_is_answered_before_the_page_is_built(explorer: Explorer):
     explorer.wait_says("^What am I looking at.$")
     assert explorer.js("window.seen"), "it opens without a word"
     explorer.wait(lambda: not explorer.says("^Opening"), "the page alone")
-
-
-def test_the_codes_of_links_are_seen_whole_on_a_projector(explorer: Explorer):
-    """In 720 lines the dialog ended in the middle of the code, and a phone read nothing."""
-    explorer.open("?page=convergence&data=monks-1")
-    explorer.wait_says("^ended$")
-    for press in ("QR code", "Share"):
-        explorer.button(press).click()
-        code = explorer.page.get_by_role("img", name="QR code of the link")
-        explorer.wait(lambda code=code: code.is_visible() and code.bounding_box(), "the code")
-        seen = explorer.page.locator(".MuiDialog-paper:visible").bounding_box()
-        box = explorer.wait(lambda code=code: code.bounding_box(), "the code")
-        assert seen is not None
-        assert box["y"] + box["height"] <= seen["y"] + seen["height"] <= 720, press
-        assert box["height"] > 200
-        explorer.page.keyboard.press("Escape")
-        code.wait_for(state="hidden")

@@ -60,7 +60,8 @@ def reached_and_named(explorer: Explorer, link: str) -> None:
     check(explorer)
 
 
-def test_a_study_runs_to_its_sentence_its_numbers_and_its_use(explorer: Explorer):
+def run_to_its_sentence_and_numbers(explorer: Explorer) -> None:
+    """Open the small study, run it, and see that its sentence tells its numbers."""
     explorer.open(SMALL)
     priced(explorer)
     explorer.run.click()
@@ -72,9 +73,6 @@ def test_a_study_runs_to_its_sentence_its_numbers_and_its_use(explorer: Explorer
     assert sorted(frame.order.value_counts().items()) == [(0, 5), (1, 5), (2, 5), (3, 5)]
     means = frame.groupby("order").log_loss.mean()
     assert explorer.says(re.escape(f"from {means[1]:.3f} to {means[2]:.3f}"))
-    explorer.button("Use all orders, n = 2").click()  # AutoClassifier's model is better
-    handed = re.compile(r"hlr_a[-.0-9e]+_(?=[^~]*cshares)[^~]*dsmooth[^~]*~lr_a0\.1")  # with its tolerance
-    explorer.wait(lambda: handed.fullmatch(explorer.asked().get("racers", [""])[0]), "its racers")
 
 
 @slow
