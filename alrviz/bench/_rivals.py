@@ -2,8 +2,6 @@
 
 Two stand better than at their defaults: boosting stops early on small tables too (its default begins at 10,000 rows;
 without it its log loss was up to half again as high on the sets tried), and the forest has 300 trees in place of 100.
-Where a class has one training row boosting does not stop early: scikit-learn refuses to divide that row between the
-rows that are learned from and those that say when to stop.
 
 A rival is made from the places of the columns that are categories, and settings of its own.
 """
@@ -57,26 +55,6 @@ class OneHot:
         return found
 
 
-class Boosting:
-    """scikit-learn's, which stops early where every class has two rows."""
-
-    def __init__(self, **settings: Any):
-        self._settings = settings
-
-    def fit(self, X: pd.DataFrame, y: NDArray[Any]) -> "Boosting":
-        """Learn."""
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        early = bool(np.unique(y, return_counts=True)[1].min() > 1)
-        self.model = HistGradientBoostingClassifier(early_stopping=early, **self._settings).fit(X, y)
-        return self
-
-    def predict_proba(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """Probabilities (N, C)."""
-        found: NDArray[np.float64] = self.model.predict_proba(X)
-        return found
-
-
 class Tuned:
     """A rival with the settings of the lowest log loss on inner folds, those of `AutoClassifier`, fitted to all rows.
 
@@ -119,8 +97,12 @@ def log_probabilities(
 
 
 def _boosting(categorical: Sequence[int], /, **settings: Any) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     # More levels than its bins cannot be categories there: `as_taken` leaves the commonest.
-    return Boosting(categorical_features=categorical or None, random_state=0, **settings)
+    return HistGradientBoostingClassifier(
+        early_stopping=True, categorical_features=categorical or None, random_state=0, **settings
+    )
 
 
 def _forest(_: Sequence[int], /, **settings: Any) -> Any:

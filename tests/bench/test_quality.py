@@ -15,7 +15,7 @@ from alrviz import load_demo
 from alrviz.bench import __main__ as bench
 from alrviz.bench import _quality_page
 from alrviz.bench._child import in_child
-from alrviz.bench._rivals import Boosting, Tuned
+from alrviz.bench._rivals import Tuned
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -51,17 +51,6 @@ def test_a_rival_is_fitted_with_the_settings_that_lose_least_on_inner_folds():
     assert model.settings == {"max_depth": 4}
     assert model.model.get_params()["min_samples_leaf"] == 1  # that was for the search alone
     assert model.model.tree_.n_node_samples[0] == len(y)
-
-
-def test_boosting_stops_early_unless_a_class_has_one_row():
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(400, 2)))
-    y = (X[0] > 0).to_numpy().astype(int)
-    for rare, early in ((2, True), (1, False)):
-        y[:rare] = 7  # no class between: what a fold lacks
-        model = Boosting(random_state=0).fit(X, y)
-        assert model.model.do_early_stopping_ == early
-        assert model.predict_proba(X).shape == (400, 3)
-        y[:2] = X[0][:2] > 0
 
 
 def test_the_page_is_what_its_figures_say(tmp_path):
