@@ -6,9 +6,10 @@ tuned on test rows, nothing is told of a set but which columns are numbers. A me
 takes longer than --limit processor seconds for a fit is told as such, and has the last rank there.
 
 Printed: a line a method, by mean rank in held-out log loss; the geometric mean of its log loss over that of
-scikit-learn's gradient boosting, on all sets and by kind of set (mostly categorical: at most a third of the columns are
-numbers; numeric: all are); the sets on which it is worse than the class shares by more than a standard error; and the
-critical difference of mean ranks (Nemenyi, p .05).
+scikit-learn's gradient boosting (a loss below .001 counts as that, one above the class shares' as theirs), on all
+sets and by kind of set (mostly categorical: at most a third of the columns are numbers; numeric: all are); the sets
+on which it is worse than the class shares by more than a standard error; and the critical difference of mean ranks
+(Nemenyi, p .05).
 """
 
 import argparse
@@ -208,23 +209,25 @@ def means_of(found: pd.DataFrame) -> pd.DataFrame:
     return by[measured].mean().join(by.why.first()).reset_index()
 
 
-def ratio(ours: "pd.Series[float]", others: "pd.Series[float]", least: float = LEAST_LOSS) -> float:
-    """Return the geometric mean, over the sets that both were fitted to, of one's log loss over the other's.
+def counted(means: pd.DataFrame) -> pd.DataFrame:
+    """Return the means with log losses as ratios count them: at least LEAST_LOSS, at most that of the class shares.
 
-    A loss below `least` counts as that.
+    Below the one is noise; a model above the other nobody would use, and how far above is not to decide a mean.
     """
-    return geometric_mean_ratio(ours.clip(lower=least), others.clip(lower=least))
+    shares = means.log_loss - means.over_shares
+    return means.assign(log_loss=means.log_loss.clip(lower=LEAST_LOSS).clip(upper=shares))
 
 
 def summary(means: pd.DataFrame) -> pd.DataFrame:
     """Return in words what came of each method, the best mean rank first."""
-    losses, ranks = ranking(means)
+    losses, ranks = ranking(counted(means))[0], ranking(means)[1]
     kinds = losses.index.get_level_values("kind")
     rival = losses.get(RIVAL, pd.Series(np.nan, losses.index))
     lines = {}
     for method, rank in ranks.items():
         of = means[means.method == method]
-        ratios = (ratio(losses[method][mine], rival[mine]) for mine in ((kinds == k) | (k == "all") for k in KINDS))
+        of_kind = ((kinds == k) | (k == "all") for k in KINDS)
+        ratios = (geometric_mean_ratio(losses[method][mine], rival[mine]) for mine in of_kind)
         shown = [*ratios, of.error.mean(), of.auc.mean(), of.brier.mean(), of.ece.mean()]
         worse = int((of.over_shares > of.over_shares_se).sum())
         lines[method] = [f"{rank:.2f}", *(f"{x:.3f}" for x in shown), str(worse), f"{of.fit_seconds.median():.2f} s",

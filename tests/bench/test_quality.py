@@ -16,6 +16,7 @@ from alrviz.bench import __main__ as bench
 from alrviz.bench import _quality_page
 from alrviz.bench._child import in_child
 from alrviz.bench._rivals import Tuned
+from alrviz.bench.quality import counted
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -67,7 +68,8 @@ def test_the_page_is_what_its_figures_say(tmp_path):
 def test_a_set_is_ranked_when_every_method_was_tried_and_later_figures_take_the_place_of_earlier(tmp_path):
     (tmp_path / "images").mkdir()
     methods = _quality_page.PLAIN
-    of = {"kind": "mixed", "rows": 800, "error": 0.1, "auc": 0.9, "brier": 0.2, "ece": 0.02, "fit_seconds": 1.0}
+    of = {"kind": "mixed", "rows": 800, "error": 0.1, "auc": 0.9, "brier": 0.2, "ece": 0.02, "over_shares": -0.1}
+    of |= {"fit_seconds": 1.0}
     tried = [of | {"set": "whole", "method": name, "log_loss": 0.5 + k} for k, name in enumerate(methods)]
     part = [of | {"set": "part", "method": "auto", "log_loss": 0.25}]
     late = [{"set": "whole", "kind": "mixed", "method": "ebm", "why": "not fitted within 60 s"}]
@@ -86,13 +88,23 @@ def test_a_set_is_ranked_when_every_method_was_tried_and_later_figures_take_the_
 
 
 def test_a_rival_is_compared_where_both_are_fitted_and_p_is_corrected_for_all():
-    of = {"kind": "mixed", "rows": 800}
+    of = {"kind": "mixed", "rows": 800, "over_shares": -0.1}
     rows = [of | {"set": f"s{k}", "method": m, "log_loss": loss} for k in range(8) for m, loss in
             (("auto", 0.1 + k), (_quality_page.RIVAL, 0.2 + k), ("ebm", 0.2 + k if k < 7 else np.nan))]  # fmt: skip
     boosting, ebm = _quality_page.each_rival(pd.DataFrame(rows)).splitlines()[2:]
     assert boosting.startswith("| scikit-learn's boosting | 8 | 0 | 8-0-0 |")
     assert ebm.startswith("| EBM | 7 | 1 | 7-0-0 |")
     assert [line.split("|")[-2].strip() for line in (boosting, ebm)] == ["0.016", "0.016"], "2 / 2**8, twice"
+
+
+def test_ratios_count_no_loss_below_the_least_nor_above_the_class_shares():
+    of = {"set": "s", "kind": "mixed", "rows": 800}
+    rows = [of | {"method": name, "log_loss": loss, "over_shares": loss - 0.5}
+            for name, loss in (("auto", 1e-9), ("nb", 0.25), (_quality_page.RIVAL, 8.0))]  # fmt: skip
+    means = pd.DataFrame(rows)
+    assert counted(means).log_loss.tolist() == [0.001, 0.25, 0.5]
+    assert _quality_page.ratios(means, "nb", _quality_page.RIVAL) == pytest.approx((0.5, 0.5))
+    assert means.log_loss.tolist() == [1e-9, 0.25, 8.0]
 
 
 def stuck(path, seconds):
