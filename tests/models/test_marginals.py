@@ -115,11 +115,11 @@ def test_products_of_many_tables_do_not_underflow(wide):
 
 
 def test_numbers_of_distinct_parts_do_not_overflow():
-    """Of 40 columns of 100 levels there are 101**40 possible parts."""
+    """Of 40 columns of 127 levels there are 2**280 possible parts."""
     star = Structure(((), *[(0,)] * 39), tuple(range(40)))
-    model = network(star, (100,) * 40, rows=300)
-    codes = rows_with_gaps(model, 50, gaps=0.0)
-    codes[0] = 100
+    model = network(star, (127,) * 40, rows=300)
+    codes = np.tile(rows_with_gaps(model, 1, gaps=0.0), 50)
+    codes[0], codes[1] = 127, np.arange(50)
     twice = np.concatenate([codes, codes], axis=1)
     assert len(Parts.of_rows(model.tree, twice)) == 50
     np.testing.assert_array_equal(*np.split(model.scores(twice), 2))
