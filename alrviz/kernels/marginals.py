@@ -20,75 +20,75 @@ from alrviz.kernels import kernel
 
 
 @kernel
-def _part(codes, i, top, tree, found):
+def _part(codes, i, top, order, place, last, levels, found):
     """Write to found (a,) the columns of part i, parents first, and return how many they are."""
-    n, at = 0, tree.place[top]
-    while at < tree.last[top]:
-        j = tree.order[at]
+    n, at = 0, place[top]
+    while at < last[top]:
+        j = order[at]
         found[n] = j
         n += 1
-        at = tree.last[j] if codes[j, i] < tree.levels[j] else at + 1
+        at = last[j] if codes[j, i] < levels[j] else at + 1
     return n
 
 
 @kernel
-def _log_p(j, u, v, k, tree, phi, alone):
-    """log p(v | u, k) of column j; u is 0 where it has no parent."""
-    row = tree.rows[tree.start[j] + u]
-    return phi[row + v, k] if row >= 0 else alone[tree.first[j] + v, k]
-
-
-@kernel
-def _log_sum(j, u, k, tree, phi, alone, below):
-    """up_j(u)."""
+def _log_sum(table, row, n, k, below, at):
+    """log of the sum of exp(table + below) over n levels, from `row` of class k and from `at` on."""
     top = -np.inf
-    for v in range(tree.levels[j]):
-        top = max(top, _log_p(j, u, v, k, tree, phi, alone) + below[tree.first[j] + v])
+    for v in range(n):
+        top = max(top, table[row + v, k] + below[at + v])
     if not np.isfinite(top):
         return top
     total = 0.0
-    for v in range(tree.levels[j]):
-        total += math.exp(_log_p(j, u, v, k, tree, phi, alone) + below[tree.first[j] + v] - top)
+    for v in range(n):
+        total += math.exp(table[row + v, k] + below[at + v] - top)
     return top + math.log(total)
 
 
 @kernel
-def _upward(codes, i, found, n, k, tree, phi, alone, below, up, says):
-    """Return what part i adds to the score of class k, and fill below_j from place tree.first[j] on, up_j from
-    tree.start[j] on, and says (a,): whether a column or anything below it has a level.
+def _upward(codes, i, found, n, k, parent, levels, first, start, rows, phi, alone, below, up, says):
+    """Return what part i adds to the score of class k, and fill below_j from place first[j] on, up_j from start[j] on,
+    and says (a,): whether a column or anything below it has a level.
     """
     for x in range(n):
         j = found[x]
-        says[j] = codes[j, i] < tree.levels[j]
+        says[j] = codes[j, i] < levels[j]
         if not says[j]:
-            below[tree.first[j] : tree.first[j] + tree.levels[j]] = 0.0
+            for v in range(first[j], first[j] + levels[j]):
+                below[v] = 0.0
     for x in range(n - 1, 0, -1):
         j = found[x]
         if not says[j]:
             continue
-        above = tree.parent[j]
+        above, own, top = parent[j], np.int64(codes[j, i]), levels[j]
         says[above] = True
-        v = np.int64(codes[j, i])
-        for u in range(tree.levels[above]):
-            if v < tree.levels[j]:
-                value = _log_p(j, u, v, k, tree, phi, alone)
+        for u in range(levels[above]):
+            row = rows[start[j] + u]
+            if own < top:
+                value = phi[row + own, k] if row >= 0 else alone[first[j] + own, k]
             else:
-                value = _log_sum(j, u, k, tree, phi, alone, below)
-                up[tree.start[j] + u] = value
-            below[tree.first[above] + u] += value
-    top = found[0]
-    at = np.int64(codes[tree.parent[top], i]) if tree.parent[top] >= 0 else np.int64(0)
-    return _log_sum(top, at, k, tree, phi, alone, below)
+                if row >= 0:
+                    value = _log_sum(phi, row, top, k, below, first[j])
+                else:
+                    value = _log_sum(alone, first[j], top, k, below, first[j])
+                up[start[j] + u] = value
+            below[first[above] + u] += value
+    j = found[0]
+    row = rows[start[j] + (np.int64(codes[parent[j], i]) if parent[j] >= 0 else 0)]
+    if row >= 0:
+        return _log_sum(phi, row, levels[j], k, below, first[j])
+    return _log_sum(alone, first[j], levels[j], k, below, first[j])
 
 
 @kernel
 def log_sums(codes, tops, begin, end, k, tree, phi, alone, sums):
     """Write to sums (parts, C) what parts begin .. end - 1 add to the score of class k; codes (a, parts)."""
-    found, says = np.empty(len(tree.order), np.int64), np.empty(len(tree.order), np.bool_)
-    below, up = np.empty(len(alone)), np.empty(len(tree.rows))
+    order, place, last, parent, levels, first, start, rows = tree
+    found, says = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
+    below, up = np.empty(len(alone)), np.empty(len(rows))
     for i in range(begin, end):
-        n = _part(codes, i, tops[i], tree, found)
-        sums[i, k] = _upward(codes, i, found, n, k, tree, phi, alone, below, up, says)
+        n = _part(codes, i, tops[i], order, place, last, levels, found)
+        sums[i, k] = _upward(codes, i, found, n, k, parent, levels, first, start, rows, phi, alone, below, up, says)
 
 
 @kernel
@@ -96,36 +96,38 @@ def add_shares(codes, tops, begin, end, k, tree, phi, alone, residual, gradient)
     """Add to gradient (S, C) the slopes of class k along phi that parts begin .. end - 1 have: residual (parts, C)
     times the share p(u, v | x, k) of each pair of levels.
     """
-    found, says = np.empty(len(tree.order), np.int64), np.empty(len(tree.order), np.bool_)
-    below, up, share = np.empty(len(alone)), np.empty(len(tree.rows)), np.empty(len(alone))
+    order, place, last, parent, levels, first, start, rows = tree
+    found, says = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
+    below, up, share = np.empty(len(alone)), np.empty(len(rows)), np.empty(len(alone))
     for i in range(begin, end):
         slope, top = residual[i, k], tops[i]
-        n = _part(codes, i, top, tree, found)
-        total = _upward(codes, i, found, n, k, tree, phi, alone, below, up, says)
-        at = np.int64(codes[tree.parent[top], i]) if tree.parent[top] >= 0 else np.int64(0)
-        row = tree.rows[tree.start[top] + at]
-        for v in range(tree.levels[top]):
-            p = math.exp(_log_p(top, at, v, k, tree, phi, alone) + below[tree.first[top] + v] - total)
-            share[tree.first[top] + v] = p
+        n = _part(codes, i, top, order, place, last, levels, found)
+        total = _upward(codes, i, found, n, k, parent, levels, first, start, rows, phi, alone, below, up, says)
+        row = rows[start[top] + (np.int64(codes[parent[top], i]) if parent[top] >= 0 else 0)]
+        for v in range(levels[top]):
+            at = first[top] + v
+            share[at] = math.exp((phi[row + v, k] if row >= 0 else alone[at, k]) + below[at] - total)
             if row >= 0:
-                gradient[row + v, k] += slope * p
+                gradient[row + v, k] += slope * share[at]
         for x in range(1, n):
             j = found[x]
             if not says[j]:  # its shares are its table's own: softmax takes their slopes away
                 continue
-            above, own = tree.parent[j], np.int64(codes[j, i])
-            if own >= tree.levels[j]:
-                share[tree.first[j] : tree.first[j] + tree.levels[j]] = 0.0
-            for u in range(tree.levels[above]):
-                row, p = tree.rows[tree.start[j] + u], share[tree.first[above] + u]
-                if own < tree.levels[j]:
+            above, own = parent[j], np.int64(codes[j, i])
+            if own >= levels[j]:
+                for v in range(first[j], first[j] + levels[j]):
+                    share[v] = 0.0
+            for u in range(levels[above]):
+                row, p = rows[start[j] + u], share[first[above] + u]
+                if own < levels[j]:
                     if row >= 0:
                         gradient[row + own, k] += slope * p
                     continue
-                for v in range(tree.levels[j]):
-                    log_q = _log_p(j, u, v, k, tree, phi, alone) + below[tree.first[j] + v] - up[tree.start[j] + u]
-                    q = p * math.exp(log_q)
-                    share[tree.first[j] + v] += q
+                for v in range(levels[j]):
+                    at = first[j] + v
+                    log_p = phi[row + v, k] if row >= 0 else alone[at, k]
+                    q = p * math.exp(log_p + below[at] - up[start[j] + u])
+                    share[at] += q
                     if row >= 0:
                         gradient[row + v, k] += slope * q
 
