@@ -3,15 +3,13 @@ section unfolded, begun by a press, a threshold moved by a key, numbers saved.
 """
 
 import re
-from contextlib import suppress
 
 import pandas as pd
 import pytest
 
 from tests.browser.steps import Explorer
-from tests.browser.test_axe import FOUND, SETTLED
+from tests.browser.test_axe import broken
 from tests.browser.test_order import run_to_its_sentence_and_numbers
-from tests.conftest import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -44,9 +42,7 @@ def test_the_verdicts_order_is_judged_its_threshold_moved_and_its_model_used(exp
         assert not [one for one in explorer.js("probe.sideways()") if not one.startswith("div.scroll")]
         # The rail, folded away on a phone, has the headings of the second level.
         rules = {"rules": {"heading-order": {"enabled": width > 390}}}
-        with suppress(pytest.fail.Exception):  # what is being drawn anew is looked at again
-            wait_until(lambda: not explorer.js(FOUND, rules), SETTLED, "no rule is broken")  # noqa: B023
-        assert explorer.js(FOUND, rules) == []
+        assert broken(explorer, f"{width} px", "light", **rules) == []
     explorer.page.set_viewport_size({"width": 1280, "height": 720})
     explorer.button("Use all orders, n = 2").click()  # AutoClassifier's model is better
     handed = re.compile(r"hlr_a[-.0-9e]+_(?=[^~]*cshares)[^~]*dsmooth[^~]*~lr_a0\.1")  # with its tolerance

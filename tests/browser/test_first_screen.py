@@ -35,6 +35,7 @@ FIRST_PAINT = """
 """
 
 
+@pytest.mark.slow(reason="the same race, its sentence and its trace are tested without a browser")
 def test_alphas_that_are_found_are_seen_to_move_and_named(explorer: Explorer):
     explorer.open("?data=balance-scale&q=all-orders&measure=alpha")
     found = "Alpha chosen by held-out folds, one for each order: lr .*; hlr .*; halr "

@@ -249,6 +249,10 @@ def test_the_example_where_all_orders_win_finds_alphas_and_says_them():
     assert "(lowest), lr 0.37" in sentence
     assert "Alpha chosen by held-out folds, one for each order: lr 0.1" in sentence
     assert not page.race_view.outdated
+    frame = page.race_view.race.frame()
+    tried = frame[(frame.kind == "search") & (frame.label == "hlr")]
+    assert len(tried) > 5
+    assert tried.alpha_1.iloc[-1] != tried.alpha_2.iloc[-1]
     assert page.race_view.measure == "alpha"
     assert page.race_view.picture.plot.figure.yaxis[0].axis_label == "alpha, the penalty of each order, log scale"
 
