@@ -94,7 +94,7 @@ def best_order(
                 some = f"only {useful}" if useful else "no"
                 why = f"{some} column{'s have' if useful > 1 else ' has'} more than one level"
                 break
-            of, share = _affordable(of, rows, max_memory, stop) if given == AUTO else (of, 1.0)
+            of, share = affordable(of, rows, max_memory, stop) if given == AUTO else (of, 1.0)
             if order > 1 and share < 1.0:
                 why = f"order {order} is too much work to be chosen by itself (give order={order} to have it)"
                 break
@@ -179,8 +179,10 @@ def _judged(recipe: Recipe) -> Recipe:
     return recipe.replace(**{name: other for name, own, other in others if recipe.params.get(name) == own})
 
 
-def _affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
-    """The recipe, with a `keep` where all tuples are too much work; and the share of that work that may be done."""
+def affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: StopToken) -> tuple[Recipe, float]:
+    """Return a recipe of some order, with a `keep` where all tuples are too much work, and the share of the work of the
+    others that may be done: below 1 the order is not tried.
+    """
     encoded, order = rows.encoded, recipe.params["order"]
     tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
     n_columns = len(columns_of(encoded.levels, tuples))

@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.fitting import best_order
+from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import NEVER
+from alrviz.studies.core import cost
 from alrviz.studies.core.cost import choosing_seconds, fit_seconds, price_recipes, whole_seconds
 
 # Processor seconds of one fit of lr on one thread of the reference machine: table, order, alpha by nested CV or not,
@@ -50,6 +53,21 @@ def test_choosing_alpha_is_in_what_a_fit_is_said_to_take():
     assert taken / 2.5 < said < 2.5 * taken, f"{said:.0f} passes said, {taken:.0f} taken"
     fixed = recipe.replace(alpha=1.0)
     assert choosing_seconds(SimpleNamespace(seconds_per_pass=1.0, cells_seen=0), fixed, counts, 36) == 0.0
+
+
+def test_choosing_an_order_takes_the_orders_that_are_tried(monkeypatch):
+    """Those up to the likely one and the next, unless that is too much work, or has too few columns."""
+    monkeypatch.setattr(cost, "choosing_seconds", lambda price, recipe, counts, tuples: 10.0 ** recipe.params["order"])
+    recipe = Recipe("hlr", order=2, alpha="auto", discretize="auto")
+    prepared = prepare(alrviz.load_demo("tic-tac-toe"), recipe)
+    assert cost.order_seconds(prepared, recipe, None, NEVER) == 1110.0
+    table = pd.DataFrame({"a": list("xy") * 50, "b": list("xxyy") * 25, "c": "x"})
+    few = prepare(alrviz.Dataset.from_arrays(table, np.arange(100) % 3 > 0), recipe)
+    assert cost.order_seconds(few, recipe, None, NEVER) == 110.0
+    monkeypatch.setattr(best_order, "MOST_WORK", 1e-9)
+    monkeypatch.setattr(best_order, "LEAST_WORK", 0.0)
+    monkeypatch.setattr(best_order, "BY_ROWS", 1)
+    assert cost.order_seconds(prepared, recipe, None, NEVER) == 10.0
 
 
 def test_boosting_of_several_classes_grows_a_tree_for_each():

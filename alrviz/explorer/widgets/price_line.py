@@ -17,7 +17,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.memory import used_memory
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import ORDERS, choosing_seconds
+from alrviz.studies.core.cost import choosing_seconds, order_seconds
 from alrviz.studies.core.names import short_names
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
@@ -232,10 +232,11 @@ def priced(
         own = of_likely_order(recipe, prepared.encoded.n_columns)
         price = price_of(prepared.encoded, own, prepared.holdout, stop=stop, timed=True, prepared=prepared)
         tuples = comb(prepared.encoded.n_columns, known_order(own))
-        choosing = choosing_seconds(price, own, prepared.encoded.class_rows, tuples)
-        price = replace(price, seconds_before=choosing)
-        if own is not recipe:  # a lower one will do
-            price = replace(price, refused="", seconds_before=ORDERS * choosing)
+        if own is recipe:
+            choosing = choosing_seconds(price, own, prepared.encoded.class_rows, tuples)
+            price = replace(price, seconds_before=choosing)
+        else:  # a lower order will do
+            price = replace(price, refused="", seconds_before=order_seconds(prepared, own, None, stop))
         found.append((name, price))
         stop.check()
         if not price.refused:
