@@ -35,6 +35,7 @@ BROWSER_ARGS = [
     "--disable-quic",
 ]
 BROWSERS = "tests/browser"
+LONGEST = (BROWSERS, "tests/test_jupyterlab.py")  # of what one worker does in turn
 NICE = 5  # of workers without a browser
 READY = 120.0  # seconds until a server answers; panel's own import is most of it
 
@@ -49,7 +50,7 @@ settings.load_profile("alrviz")
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give a file to one worker, and all browsers to one: two at a time would only wait for each other.
 
-    Browsers begin first and the other workers leave them the machine: nothing takes longer than they do in turn.
+    What takes longest in turn begins first, and the other workers leave browsers the machine.
     """
     from xdist.scheduler import LoadFileScheduling
 
@@ -61,7 +62,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(BROWSERS))
+    items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in LONGEST])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -17,16 +17,23 @@ LAST = {"race": "within 1 %", "density": "Step 11: NLL per row", "order": "n = 2
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "docs" / "notebooks").glob("*.ipynb"))
 
 
-def test_there_are_notebooks():
+JUPYTERLAB = pytest.mark.slow(reason="JupyterLab runs it from the first cell to the last, in test_jupyterlab")
+
+
+def test_notebooks_are_stored_without_output():
     assert NOTEBOOKS
+    for path in NOTEBOOKS:
+        cells = nbformat.read(path, as_version=4).cells
+        assert all(not cell.get("outputs") for cell in cells), f"store {path.name} without output"
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=path.stem, marks=[JUPYTERLAB] * (path.stem == "order")) for path in NOTEBOOKS]
+)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")  # zmq's and asyncio's own changes
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:zmq")
 def test_notebook_runs(path):
     notebook = nbformat.read(path, as_version=4)
-    assert all(not cell.get("outputs") for cell in notebook.cells), "store notebooks without output"
     client = nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": path.parent}}
     )
