@@ -370,8 +370,8 @@ make, the second with the {most:,} steps that a fit may make{made}.
 _NOT_RUN = """## What else was not run
 - [ALR] 7.3: alpha chosen by validation on nettalk (there are 16 such fits; on promoters and lung-cancer one takes 7 to
   16 times as long as one without, which on nettalk takes 6 to 54 s).
-- [ALR] figures 18, 19, 25, 26, 31 and 32 on the paper's own six sets: they are on sets of ours. For figure 31 300
-  passes of its three methods take 320 s on adult, connect-4, census-income and poker-hand (by sets.csv).
+- [ALR] figures 19, 25, 26 and 32 (order 3, conjugate gradients) on the large sets of figures 18 and 31: at order 2
+  adult, connect-4, census-income and poker-hand are among the eleven; of localization and covtype no curve was made.
 - [WANBIA-C] 20 x 2-fold on the ten little sets where its three methods need more than two minutes, 11,000 s in all:
   wanbia-t2.1 has the other 59. Figure 7 (satellite) in as many rounds: 92 fits, 1,800 s if a penalty saves no
   iteration; its panels of bias and variance are of the same fits."""
