@@ -290,8 +290,9 @@ def test_folds_spread_every_class():
     assert (fold != fold_of_rows(y, 4)).any()
 
 
-def test_a_replay_is_bit_for_bit_and_so_are_two_threads():
-    run, steps = run_of(load_demo("mixed-types"), structure="tan", max_iter=12)
+@pytest.mark.parametrize("summed", ["auto", True])
+def test_a_replay_is_bit_for_bit_and_so_are_two_threads(summed):
+    run, steps = run_of(load_demo("mixed-types"), structure="tan", sum_missing=summed, max_iter=12)
     again = Run(run.dataset, run.recipe, n_jobs=2)
     list(again.steps())
     assert [step.objective for step in again.trace] == [step.objective for step in run.trace]
