@@ -9,6 +9,7 @@
     document.cookie = "alrviz_theme=" + theme + "; Max-Age=31536000; Path=/; SameSite=Lax";
   };
   const now = () => stored() || (system.matches ? "dark" : "light");
+  const turns = (/alrviz_theme=(dark|light)/.exec(document.cookie)?.[1] ?? "light") !== now();  // what the server drew
   show(now());
   system.addEventListener("change", () => show(now()));
   window.alrvizToggleTheme = () => {
@@ -162,20 +163,27 @@
   // server cannot know, and what it drew turns over, each component by itself, as soon as the machine comes to it.
   const CONTROLS = "button, .MuiInputBase-root, .MuiAppBar-root";
   const value = (el, name) => getComputedStyle(el).getPropertyValue(name).trim();
-  const turned = () => {
+  const turned = () => {  // how many controls; 0 where one has not turned
     const ink = value(document.documentElement, "--alrviz-text");
+    let count = 0;
     for (const el of deep(document)) {
       if (!el.matches(CONTROLS)) continue;
       const own = value(el, "--mui-palette-text-primary");  // empty: of no component, and follows the page
-      if ((own && own !== ink) || el.getAnimations().length) return false;
+      if ((own && own !== ink) || el.getAnimations().length) return 0;
+      count += 1;
     }
-    return true;
+    return count;
   };
-  let waits = 200;
+  let looks = 0, same = 0, before = 0;
   const drawn = () => {
-    const bar = first(".MuiAppBar-root");
-    if (bar && (turned() || !waits--)) document.documentElement.dataset.drawn = "";
-    else setTimeout(drawn, 50);
+    if (first(".MuiAppBar-root")) {
+      const now = turns ? turned() : 0;
+      same = now && now === before ? same + 1 : 0;  // half a second without another control
+      before = now;
+      looks += 1;
+      if (!turns || same === 10 || looks > 200) { document.documentElement.dataset.drawn = ""; return; }
+    }
+    setTimeout(drawn, 50);
   };
   drawn();
   const find = (root) => {
