@@ -51,6 +51,8 @@ NEW = {  # name: what is told
     "anes96": "vote (statsmodels)",
 }  # fmt: skip
 MARGIN = 1.1  # a loss so many times the lowest is told
+P_LEVEL = 0.05
+MEASURES = {"error": "error", "AUC": "area under the curve", "Brier": "Brier score", "ECE": "calibration error (ECE)"}
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -109,21 +111,32 @@ def unseen(means: pd.DataFrame) -> pd.DataFrame:
     return means[~means["set"].isin(SEEN)]
 
 
-def each_rival(means: pd.DataFrame) -> str:
-    """Return AutoClassifier beside each rival where both are fitted, with p of Wilcoxon's signed ranks, Holm's."""
+def signed_ranks(losses: pd.DataFrame) -> float:
+    """Return p of Wilcoxon's signed ranks of the logarithms of two columns' ratios."""
     from scipy.stats import wilcoxon
 
+    ours, theirs = (losses[name] for name in losses)
+    return float(wilcoxon(np.log(ours / theirs)).pvalue)
+
+
+def corrected(means: pd.DataFrame) -> dict[str, float]:
+    """Return p of AutoClassifier beside each rival that has figures, by signed ranks, corrected by Holm for all."""
     pairs = {rival: beside(means, "auto", rival).dropna() for rival in RIVALS}
     pairs = {rival: losses for rival, losses in pairs.items() if len(losses)}
-    logs = {rival: np.log(losses["auto"] / losses[rival]) for rival, losses in pairs.items()}
-    p = holm([float(wilcoxon(each).pvalue) for each in logs.values()])
+    return dict(zip(pairs, holm([signed_ranks(losses) for losses in pairs.values()]), strict=True))
+
+
+def each_rival(means: pd.DataFrame) -> str:
+    """Return AutoClassifier beside each rival where both are fitted, on all sets and on those no choice has seen."""
     tried = means[means.log_loss.isna()].groupby("method")["set"].nunique()
-    lines = [
-        (name_of(rival), str(len(losses)), str(tried.get(rival, 0)), *compared(means, "auto", rival)[:2],
-         f"{geometric_mean_ratio(losses['auto'], losses[rival]):.2f}", f"{own:.2g}")
-        for (rival, losses), own in zip(pairs.items(), p, strict=True)
-    ]  # fmt: skip
-    header = ("AutoClassifier beside", "sets", "not fitted", "W-D-L", "ratio (median)", "ratio without limits", "p")
+    lines = []
+    for rival, p in corrected(means).items():
+        losses = beside(means, "auto", rival).dropna()
+        lines.append((name_of(rival), str(len(losses)), str(tried.get(rival, 0)), *compared(means, "auto", rival)[:2],
+                      f"{geometric_mean_ratio(losses['auto'], losses[rival]):.2f}", f"{p:.2g}",
+                      *compared(unseen(means), "auto", rival)[:2]))  # fmt: skip
+    header = ("AutoClassifier beside", "sets", "not fitted", "W-D-L", "ratio (median)", "ratio without limits", "p",
+              "unseen sets: W-D-L", "ratio (median)")  # fmt: skip
     return table(header, lines)
 
 
@@ -145,27 +158,38 @@ def family(means: pd.DataFrame) -> str:
 
 
 def sentence(means: pd.DataFrame) -> str:
-    """Return in a sentence where the family wins beside boosting, CatBoost and EBM, as README has it."""
+    """Return in some sentences where the family wins beside each rival and what it costs, as README has it."""
     of = parts(listed(means))
+    every, new = of["all sets"], unseen(of["all sets"])
 
-    def lower(ours: str, rival: str, words: str = "all sets") -> str:
-        losses = beside(of[words], ours, rival).dropna()
+    def lower(rival: str, ours: str = "auto", within: pd.DataFrame = every) -> str:
+        losses = beside(within, ours, rival).dropna()
         return f"{win_draw_loss(losses[ours], losses[rival], digits=4).wins} of {len(losses)}"
 
     def half(rival: str) -> str:
-        return f"median ratio {ratios(of['all sets'], 'auto', rival)[1]:.2f}"
+        return f"median ratio {ratios(every, 'auto', rival)[1]:.2f}"
 
-    new = beside(unseen(of["all sets"]), "auto", RIVAL).dropna()
-    told = f"{win_draw_loss(new['auto'], new[RIVAL], digits=4).wins} of the {len(new)} that no choice has seen"
-    late = int(listed(means).query("method == 'ebm'").log_loss.isna().sum())
-    sizes = ", ".join(f"{lower('auto', RIVAL, words)} with {words}" for words in SIZES)
+    p = corrected(every)
+    close = [f"{name_of(rival)} (p {p[rival]:.2g})" for rival in p if p[rival] > P_LEVEL]
+    sizes = ", ".join(f"{lower(RIVAL, within=of[words])} with {words}" for words in SIZES)
+    chosen = [
+        f"tuned {name_of(rival)} on {lower(method)} ({half(method)}, "
+        f"p {signed_ranks(beside(every, 'auto', method).dropna()):.2g})"
+        for rival in (RIVAL, "lightgbm")
+        if (every.method == (method := f"{rival} tuned")).any()
+    ]
+    seconds = every[every.method == "auto"].fit_seconds
     return (
-        "`AutoClassifier` has a lower held-out log loss than scikit-learn's gradient boosting with early stopping on "
-        f"{lower('auto', RIVAL)} data sets ({sizes}; {told}; {half(RIVAL)}), than CatBoost on "
-        f"{lower('auto', 'catboost')} ({half('catboost')}), and than EBM on {lower('auto', 'ebm')} "
-        f"({half('ebm')}; EBM was not fitted in time "
-        f"to {late} more); ALR of order 2 at its plain defaults on {lower('alr n=2', RIVAL)} of boosting's and "
-        f"{lower('alr n=2', 'ebm')} of EBM's."
+        "`AutoClassifier` has a lower held-out log loss than scikit-learn's gradient boosting, stopped early, on "
+        f"{lower(RIVAL)} data sets ({half(RIVAL)}; {sizes}), than LightGBM on {lower('lightgbm')} "
+        f"({half('lightgbm')}), CatBoost on {lower('catboost')} ({half('catboost')}) and EBM on {lower('ebm')} "
+        f"({half('ebm')}); of the sets that no choice has seen on {lower(RIVAL, within=new)}, "
+        f"{lower('lightgbm', within=new)}, {lower('catboost', within=new)} and {lower('ebm', within=new)}. "
+        + (f"It is not told apart from {' and '.join(close)}. " if close else "")
+        + (f"On quick sets it is lower than {' and '.join(chosen)}. " if chosen else "")
+        + f"A fit takes {seconds.min():.1f} to {seconds.max():.0f} seconds, in the median {seconds.median():.0f}, at "
+        f"up to {every.rows.max():,.0f} training rows. Plain ALR of order 2 is lower than that boosting on "
+        f"{lower(RIVAL, 'alr n=2')}, than EBM on {lower('ebm', 'alr n=2')}."
     )
 
 
@@ -184,13 +208,14 @@ def tuned(means: pd.DataFrame) -> str:
         lines.append(
             (
                 name_of(own), str(len(tried)), str(int(tried[method].isna().sum())),
-                *(f"{ratios(fitted, *pair)[0]:.3f}" for pair in ((method, own), ("auto", own), ("auto", method))),
-                compared(fitted, "auto", method)[0],
+                *("{:.2f} ({:.2f})".format(*ratios(fitted, *pair)) for pair in ((method, own), ("auto", own))),
+                compared(fitted, "auto", method)[1], compared(fitted, "auto", method)[0],
+                f"{signed_ranks(both[['auto', method]]):.2g}",
                 f"{of[of.method == method].fit_seconds.median():.1f} s", ", ".join(sorted(both.index)),
             )
         )  # fmt: skip
     header = ("rival", "sets", "not fitted", "tuned / defaults", "AutoClassifier / defaults", "AutoClassifier / tuned",
-              "AutoClassifier : tuned", "median fit", "which")  # fmt: skip
+              "AutoClassifier : tuned", "p", "median fit", "which")  # fmt: skip
     return table(header, lines) if lines else "None has been measured yet."
 
 
@@ -207,17 +232,16 @@ def weak(means: pd.DataFrame) -> str:
     ]
     worse = means[means.over_shares > means.over_shares_se].groupby("method")["set"].apply(list)
     told = [f"{name_of(rival)} on {', '.join(worse[rival])}" for rival in RIVALS if rival in worse]
-    plain = beside(means, "lr n=1", "lr n=2", "alr n=2")
-    higher = int((plain["alr n=2"] > plain["lr n=1"]).sum())
+    record, middle, _ = compared(means, "alr n=2", RIVAL)
     lines = (
-        f"- **It is not fast.** A fit takes {seconds['auto'].min():.2g} to {seconds['auto'].max():.2g} seconds, in the "
-        f"median {(seconds['auto'] / seconds[RIVAL]).median():.0f} times what scikit-learn's boosting takes and "
-        f"{(seconds['auto'] / seconds['ebm']).median():.2f} of what EBM does.",
+        f"- **It is not fast.** A fit takes {seconds['auto'].min():.1f} to {seconds['auto'].max():.0f} seconds, in the "
+        f"median {seconds['auto'].median():.0f}: {(seconds['auto'] / seconds[RIVAL]).median():.0f} times what "
+        f"scikit-learn's boosting takes and {(seconds['auto'] / seconds['ebm']).median():.2f} of what EBM does.",
         f"- **Where it loses by more than a tenth:** {'; '.join(lost) or 'nowhere'}.",
-        "- **Rivals that are worse than the class shares** there count as equal in ratios: "
-        f"{'; '.join(told) or 'none'}.",
-        "- **Plain defaults are not for this.** alr of order 2 at its default penalty loses to lr of order 1 on "
-        f"{higher} of {len(plain.dropna())} sets.",
+        f"- **Rivals that are worse than the class shares** count as these do in ratios: {'; '.join(told) or 'none'}.",
+        "- **Plain defaults are not for this.** alr of order 2 at its default penalty stands "
+        f"{record} beside scikit-learn's boosting, the ratio {middle}, and is worse than the class shares on "
+        f"{', '.join(worse.get('alr n=2', ['none']))}.",
     )
     return "\n".join(fill(line, 120, subsequent_indent="  ", break_on_hyphens=False) for line in lines)
 
@@ -246,9 +270,12 @@ def rare(means: pd.DataFrame) -> str:
         for row in of.itertuples()
     ]  # fmt: skip
     worse = (of.over_shares > of.over_shares_se) & (of.method == "auto")
+    better = ", ".join(name_of(name).strip("*") for name in of.method[of.over_shares < -of.over_shares_se])
+    left = ", ".join(name_of(name) for name in PLAIN if name not in set(of.method))
+    told = f"{better or 'None'} is better than the class shares by more than a standard error. Not tried: {left}."
     said = "`AutoClassifier` is worse than the class shares here: 16 rows of a class are too few to choose by.\n\n"
     header = ("method", "log loss", "over the class shares'", "AUC", "Brier", "ECE")
-    return (said if worse.any() else "") + table(header, lines)
+    return (said if worse.any() else "") + f"{told}\n\n{table(header, lines)}"
 
 
 def new(means: pd.DataFrame) -> str:
@@ -280,25 +307,36 @@ def listed(means: pd.DataFrame) -> pd.DataFrame:
     return means[~means["set"].isin([RARE, *NEW])]
 
 
+def first_two(common: pd.DataFrame) -> str:
+    """Return which two methods are best by each measure, of means over the same sets."""
+    told = []
+    for measure, words in MEASURES.items():
+        best = common[measure].astype(float).sort_values(ascending=measure != "AUC")[:2]
+        whose = (f"{value:.3f} ({name_of(str(name)).strip('*')})" for name, value in best.items())
+        told.append(f"{words} {' and '.join(whose)}")
+    return f"On the sets that all are fitted to the best two have {'; '.join(told)}."
+
+
 def page(means: pd.DataFrame) -> str:
     """Return the page."""
     of = ranked(listed(means))
     losses, ranks = ranking(of)
-    lines = summary(of)
+    apart = critical_difference(len(ranks), len(losses))
     mine = losses["auto"]
     new_mean, new_median = ratios(unseen(of), "auto", RIVAL)
     mean, median = ratios(of, "auto", RIVAL)
     whole = losses.dropna()
-    fitted = ranking(of[of["set"].isin(whole.index.get_level_values("set"))])[1].round(2)
-    best = {
-        measure: name_of(str(getattr(lines[measure].astype(float), end)())).strip("*")
-        for measure, end in (("error", "idxmin"), ("AUC", "idxmax"), ("Brier", "idxmin"), ("ECE", "idxmin"))
-    }
+    fitted = of[of["set"].isin(whole.index.get_level_values("set"))]
+    lines, common = summary(of), summary(fitted)
+    common_rank = ranking(fitted)[1].round(2)
+    lines[[*MEASURES]] = common.reindex(lines.index)[[*MEASURES]].fillna(MISSING)
+    lines = lines.rename(columns={"worse than shares": f"worse than shares, of {len(losses)}"})
+    close = [name_of(str(name)).strip("*") for name in ranks.index[1:] if ranks[name] - ranks.iloc[0] < apart]
     lowest = int((losses[list(LISTED)].round(4).min(axis=1) == mine.round(4)).sum())
     figures = table(
         ("method", "mean rank", "where all are fitted", "log loss, all", *KINDS[1:], *lines.columns[1 + len(KINDS) :]),
         (
-            (name_of(str(method)), row[0], f"{fitted.get(method, np.nan):.2f}", *row[1:])
+            (name_of(str(method)), row[0], f"{common_rank.get(method, np.nan):.2f}", *row[1:])
             for method, row in zip(lines.index, lines.to_numpy(), strict=True)
         ),
     )
@@ -314,8 +352,8 @@ package's own models at their plain defaults.
 writes this page; its figures are in [quality.csv](quality.csv).
 
 Each method learns from the same five stratified folds of each set, on one thread and at its documented defaults, but
-for boosting, which stops early on small tables too, and the forest, which has 300 trees: better than their defaults on
-most sets. Nothing is tuned on test rows. Sets of more than {MOST_ROWS:,} rows are a random sample of them: "rows" tells
+for boosting, which stops early on small tables too, and the forest, which has 300 trees. Nothing is tuned on test
+rows. Sets of more than {MOST_ROWS:,} rows are a random sample of them: "rows" tells
 how many. While `AutoClassifier` was made, ways of choosing penalties, cuts and order were compared on these or other
 splits of {", ".join(SEEN[:9])},
 {", ".join(SEEN[9:])}; on the {unseen(of)["set"].nunique()} ranked sets
@@ -324,7 +362,8 @@ that no choice has seen its ratio is {new_mean:.2f}, the median
 boosting, **a log loss below {LEAST_LOSS:g} counted as {LEAST_LOSS:g}, one above that of the class shares as that**, on
 the {len(losses)} sets that all methods have been tried on, by kind (categorical: at most a third of the columns are
 numbers; numeric: all are); each is on the sets that the method and boosting were fitted to. A method that failed or
-was too late has the last rank: "where all are fitted" is the mean rank on the {len(whole)} sets without such a one.
+was too late has the last rank: "where all are fitted" is the mean rank on the {len(whole)} sets without such a one,
+over which error, AUC, Brier score and ECE are means.
 "Worse than shares": sets on which it is worse than the class shares by more than a standard error.
 
 {figures}
@@ -336,13 +375,13 @@ is not told apart from the best.
 
 ## What it says
 
-- Mean ranks that differ by less than {critical_difference(len(ranks), len(losses)):.2f} are not told apart; the best
-  is {ranks.iloc[0]:.2f}, that of {name_of(str(ranks.index[0])).strip("*")}. `AutoClassifier` has the lowest log
+- Mean ranks that differ by less than {apart:.2f} are not told apart; the best
+  is {ranks.iloc[0]:.2f}, that of {name_of(str(ranks.index[0])).strip("*")}: it is not told apart
+  from {", ".join(close) or "none"} by ranks. Which test counts here is that of [the next
+  table](#autoclassifier-beside-each-rival), one with one. `AutoClassifier` has the lowest log
   loss on {lowest} of {len(losses)} sets (to four decimals); in the geometric mean it is
-  {mean:.2f} of boosting's, in the median {median:.2f}. Ranks hang on who
-  else is ranked: the next table compares one with one.
-- The lowest mean error is that of {best["error"]}, the largest area under the curve that of {best["AUC"]}, the lowest
-  Brier score that of {best["Brier"]}, the lowest calibration error (ECE) that of {best["ECE"]}.
+  {mean:.2f} of boosting's, in the median {median:.2f}.
+{fill(first_two(common), 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)}
 - Penalties that folds choose lose 0.002 to 0.012 nats against the best of a grid that has seen the rows that judge, and
   take 5 to 13 times one fit: [measured on eight small sets](defaults.md#alphas-that-are-chosen).
 - Of more than 20,000 training rows a third judges, unless nearly all are of one class: then three folds do. An order's
@@ -373,8 +412,9 @@ rows of a fold.
 
 Each rival chooses among its defaults and a small grid of what its documentation says to tune first (learning rate,
 size and number of trees, rows of a leaf; EBM: interactions, leaves, smoothing), by log loss on the three inner folds
-that `AutoClassifier` chooses on, and is then fitted to all training rows. Ratios of log loss are geometric means on the
-sets that all three were fitted to; not all sets have been reached.
+that `AutoClassifier` chooses on, and is then fitted to all training rows. Ratios of log loss are geometric means (in
+brackets medians) on the sets that all three were fitted to, the p that of signed ranks; not all sets have been reached,
+the quick ones first, and CatBoost, EBM and the forest on none.
 
 {tuned(means)}
 
@@ -407,9 +447,8 @@ not ranked above, for not every method has been tried.
 
 {refusals(means)}
 
-Stopping early, scikit-learn's boosting refuses a class of one row, which it cannot split. Without stopping it can be
-fitted there and diverges: a mean loss of 0.90 on hypothyroid, 1.78 on nursery, 8.32 on thyroid. That is its default on
-the first and the last, but to count it would flatter whoever stands beside it.
+Stopping early, scikit-learn's boosting refuses a class of one row, which it cannot split. Without stopping it is fitted
+there, with losses far above the class shares': to count these would flatter whoever stands beside it.
 
 The sets are those of the [reproduction](reproduction.md) with 500 rows or more.
 """
