@@ -18,7 +18,7 @@ from tests.conftest import Served
 
 pytestmark = pytest.mark.browser
 slow = pytest.mark.slow(reason="a visitor's minutes in a real browser")
-MOMENTS = 5  # of each of four states
+MOMENTS = 5  # of each state that is measured
 LIMIT = 15_000  # ms; a Stop that takes longer is broken whatever the machine
 
 
@@ -145,7 +145,7 @@ def test_a_race_ends_where_its_points_were_when_stop_was_pressed(explorer: Explo
     explorer.race()
     explorer.wait_says("^ended$")
     stops: list[int] = []
-    while len(stops) < 3:
+    for _ in range(3):
         explorer.run.click()
         explorer.wait(lambda: explorer.says("^running$") and explorer.fewest() >= 1, "a race that is shown")
         time.sleep(moments.uniform(0.0, 3.0))
