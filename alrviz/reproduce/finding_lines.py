@@ -94,14 +94,15 @@ class Figures:
 class Lines:
     """A line of an item's table; without a method any of its set.
 
-    drawn: it is of draws of one generator, of which there can be as many as one likes: without a test.
+    by_item: its item's verdict decides, without a test of ours: of draws of one generator, of which there can be as
+    many as one likes, or of an amount that the item is about.
     """
 
     item: str
     quantity: str
     method: str = ""
     on: str = ""
-    drawn: bool = False
+    by_item: bool = False
 
     def found(self, tables: Tables) -> pd.DataFrame:
         """Return the first line that fits; empty where there is none, or its fits are lost."""
@@ -124,7 +125,7 @@ class Lines:
         if not record:
             return replace(told, value=_short(first["ours"]), sd=_short(first["sd"]), printed=str(first["paper"]))
         wins, draws, losses, ratio = *map(int, record.groups()[:3]), float(record[5])
-        p = None if self.drawn else sign_test(wins, losses)
+        p = None if self.by_item else sign_test(wins, losses)
         return replace(told, wins=wins, draws=draws, losses=losses, ratio=f"{ratio:.2f}", raw=p)
 
 

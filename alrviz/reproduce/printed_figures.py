@@ -46,13 +46,14 @@ def _once(lines: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Printed:
-    """All figures that items print: how many agree.
+    """All figures that items print, or those with a verdict `of`: how many agree.
 
     counts: the printed figures by verdict, the best of several lines. ours: the median of how far ours are away, of the
     nearest of several; near: how many are within NEAR. It differs where more than half do.
     """
 
     items: tuple[str, ...]
+    of: str = ""
 
     @property
     def item(self) -> str:
@@ -66,6 +67,8 @@ class Printed:
             return None
         best = lines["verdict"].map(_BEST_FIRST.index).groupby([lines[name] for name in _ONCE]).min()
         away = (lines["ours"] - lines["paper"]).abs().groupby([lines[name] for name in _ONCE]).min()
+        if self.of:
+            away = away[best == _BEST_FIRST.index(self.of)]
         counts = {word: int((best == k).sum()) for k, word in enumerate(_BEST_FIRST)}
         said = DIFFERS if 2 * counts[DIFFERS] > len(best) else AGREES
         near = int((away <= NEAR).sum())
@@ -74,7 +77,9 @@ class Printed:
 
 @dataclass(frozen=True)
 class Away:
-    """A method's figures beside those printed, a printed set each: ours are lower on `wins`, by `ours` in the mean."""
+    """A method's figures beside those printed, a printed set each: ours are lower on `wins`, by `ours` in the mean, and
+    by `median`.
+    """
 
     items: tuple[str, ...]
     method: str
@@ -90,8 +95,9 @@ class Away:
         own = None if lines is None else _once(lines)[lambda table: table["method"] == self.method]
         if own is None or not len(own):
             return None
-        wins = win_draw_loss(own["ours"].to_numpy(), own["paper"].to_numpy())
-        return Figures(wins.wins, wins.draws, wins.losses, ours=f"{(own['ours'] - own['paper']).mean():+.1f}")
+        wins, away = win_draw_loss(own["ours"].to_numpy(), own["paper"].to_numpy()), own["ours"] - own["paper"]
+        mean, median = f"{away.mean():+.1f}", f"{away.median():+.1f}"
+        return Figures(wins.wins, wins.draws, wins.losses, ours=mean, median=median)
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ def _what_was_run(rows: pd.DataFrame, found: Sequence[Reproduced], sample: bool 
     so_few = f", {_rounds(big)}: so few decide" if len(big) else ": there is"
     big_ones = (
         f" **Of the {len(BIG_SETS)} big sets {held} been fitted at order 2**{so_few} nothing of what [ALR] says of big "
-        f"data. There are {len(little) + len(at_1)} sets at n = 1, with {len(at_1)} big ones, at n = 2 "
+        f"data. There are {len(little) + len(at_1)} sets at n = 1, {len(at_1)} of them big, at n = 2 "
         f"{len(little) + len(big)}; [ALR]'s records are of 76, 8 of them big. **Not run:** order 3 over sets "
         f"({len(LITTLE_SETS) - len(at_3)} little ones and all big ones), {_not_run(found)}."
     )
@@ -394,9 +394,10 @@ _JUDGED = """**How it is judged:** p is the exact two-tailed sign test's over se
 Holm for the {tests} tests that decide a finding or are told in one and could come out. Findings were chosen after
 figures were seen, sets share sources: p describes, it bounds no rate of errors, and a heading may hang on a p near .05.
 A claim *stands* where each deciding p is at most .05, *does not* where each is so against it; it is *undecided* where
-so only before correction or on too few sets, *tested and null* where not even then.
-Printed figures and draws have no p; items' verdicts, a line each, are
-uncorrected. Ratios and their means are geometric; W-D-L: the first is lower, equal to four decimals, higher.
+so only before correction or on too few sets, *tested and null* where not even then. Holm is for claims of a difference:
+one of an amount, of print or of draws goes by its item's verdicts, uncorrected, and *does
+not stand* where a line differs and none agrees or is *compatible* (leans its way, or cannot be told from print).
+Ratios and their means are geometric; W-D-L: the first is lower, equal to four decimals, higher.
 [All items, what was not run]({items}); [all comparisons of the findings]({figures})."""
 
 _MEASURED = """Every figure is taken from the tables beside the pages, which `alrviz reproduce --data DIR --report

@@ -159,7 +159,7 @@ def test_what_was_run_is_told_by_the_rows(tmp_path):
 
     assert ", 2 or 5 x 2-fold (the papers" in told()
     assert "Of the 5 big sets none has been fitted at order 2**: there is nothing of" in told()
-    assert "There are 2 sets at n = 1, with 0 big ones, at n = 2 4; " in told(x=1, y=2)
+    assert "There are 2 sets at n = 1, 0 of them big, at n = 2 4; " in told(x=1, y=2)
     assert "**Not run:** order 3 over sets (69 little ones and all big ones), no line." in told()
     assert "Of the 5 big sets x has been fitted at order 2**, 3 x 2-fold: so few decide" in told(x=3)
     assert "Of the 5 big sets x, y and z have been fitted at order 2**, 1 or 2 x 2-fold: so few" in told(x=1, y=2, z=1)
@@ -256,9 +256,21 @@ def test_a_finding_of_two_sets_stands_where_both_say_so():
         both = [{"method": m, "verdict": v, "ours": "1"} for m, v in (("a", "agrees"), ("b", second))]
         assert group(Finding("", lines, deciding=2), {"c15": table(*both)}) is heading
         assert group(Finding("", lines), {"c15": table(*both)}) is Group.STANDS
-    for first, heading in (("differs", Group.FALLS), ("undecided", Group.OPEN), ("agrees", Group.OPEN)):
+    falls = {"differs": Group.FALLS, "undecided": Group.FALLS, "compatible": Group.OPEN, "agrees": Group.OPEN}
+    for first, heading in falls.items():
         both = [{"method": m, "verdict": v, "ours": "1"} for m, v in (("a", first), ("b", "differs"))]
         assert group(Finding("", lines, deciding=2), {"c15": table(*both)}) is heading
+
+
+def test_a_claim_of_an_amount_goes_by_its_items_verdict_where_one_of_a_difference_waits_for_holm():
+    """Among three tests p .021 is not enough: of a test that stays undecided, of an item's own verdict it falls."""
+    against = {"ours": "1/0/9, p .021, mean ratio 2", "verdict": "differs"}
+    tables = {"c6": table(*({"method": m} | against for m in "abc"))}
+    for by_item, heading in ((False, Group.OPEN), (True, Group.FALLS)):
+        one = Finding("", (Lines("c6", "error", "a", by_item=by_item),))
+        figures = figures_of([one, *(Finding("", (Lines("c6", "error", m),)) for m in "bc")], tables)
+        assert one.group(figures) is heading
+        assert sum(own.raw is not None for own in figures.values()) == 3 - by_item
 
 
 def test_a_claim_among_many_stands_where_it_would_after_holm():
@@ -281,7 +293,7 @@ def test_the_family_is_of_tests_that_are_told_or_decide_and_could_come_out():
     lines = [{"method": m, "ours": "9/0/1, p .5, mean ratio 1"} for m in "abcde"]
     lines[1] |= {"ours": "4/0/0, p .125, mean ratio 1", "verdict": "undecided"}
     a, b, c, d = (Lines("c6", "error", m) for m in "abcd")
-    drawn = Lines("c6", "error", "e", drawn=True)
+    drawn = Lines("c6", "error", "e", by_item=True)
     findings = [Finding("p {1.p}", (a, c, d)), Finding("", (b,)), Finding("p {0.p}", (drawn,))]
     figures = figures_of(findings, {"c6": table(*lines)})
     assert [line for line, own in figures.items() if own.raw is not None] == [a, c]
@@ -360,13 +372,16 @@ def test_a_printed_figure_of_two_candidates_counts_once():
         about | {"set": "pima", "method": "svm", "paper": "", "ours": 99.0, "verdict": ""},
     ]
     tables = {"dlr-t1": table(*lines)}
-    once = Finding("{0.differs} of {0.decided}, {0.ours}, {0.near}", (Printed(("dlr-t1",)),))
-    assert told(once, tables).startswith("3 of 4, 9.5, 1 ")
+    both = (Printed(("dlr-t1",)), Printed(("dlr-t1",), "differs"))
+    once = Finding("{0.differs} of {0.decided}, {0.ours}, {0.near}; {1.ours}, {1.near}", both)
+    assert told(once, tables).startswith("3 of 4, 9.5, 1; 10.0, 0 "), "of those that differ none is near"
     assert group(once, tables) is Group.FALLS
     agree = [line | {"verdict": "agrees"} if line["set"] == "wdbc" else line for line in lines]
     assert group(once, {"dlr-t1": table(*agree)}) is Group.STANDS, "two of four"
-    away = Finding("{0.wins} of {0.sets}, {0.ours}; {1.ours}", (Away(("dlr-t1",), "dlr"), Away(("dlr-t1",), "lr")))
-    assert told(away, tables).startswith("2 of 2, -5.5; +12.0 ")
+    away = Finding(
+        "{0.wins} of {0.sets}, {0.ours}, {0.median}; {1.ours}", (Away(("dlr-t1",), "dlr"), Away(("dlr-t1",), "lr"))
+    )
+    assert told(away, tables).startswith("2 of 2, -5.5, -5.5; +12.0 ")
     versus = Finding("{0.ours}, {0.record}", (Versus(("dlr-t1",), "lr", "dlr"),))
     assert told(versus, tables).startswith("2/0/0, 1/0/1 ")
     assert told(Finding("", (Away(("dlr-t1",), "svm"),)), tables) == told(once, {}) == ""
