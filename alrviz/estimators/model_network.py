@@ -3,10 +3,11 @@
 What a level adds that was never seen under its parents is the rest under them, else what it adds by itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.errors import ModelFileError
 from alrviz.estimators import conditional, networks
@@ -48,10 +49,6 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     children = [own[-1] for own in chosen]
     if len(set(children)) < len(children):
         raise ModelFileError("tuples.parquet gives a column two sets of parents")
-    if about.get("summed") and max(map(len, chosen)) > 2:
-        raise ModelFileError(
-            "missing values are summed out along a tree, and tuples.parquet gives a column two parents"
-        )
     parents: list[tuple[int, ...]] = [()] * len(levels)
     for own in chosen:
         parents[own[-1]] = own[:-1]
@@ -59,13 +56,21 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     by_cell, by_parents, by_level = (tables[f"{name}.parquet"] for name in ("cells", "parents", "levels"))
     if len(by_level) != int(levels.sum()):
         raise ModelFileError(f"levels.parquet has {len(by_level)} lines, and there are {int(levels.sum())} levels")
+    summed = about.get("summed", False)
+    if not isinstance(summed, bool) or (summed and not isinstance(model, conditional.ELRClassifier)):
+        raise ModelFileError(f"'summed' is {str(summed)[:40]!r}; expected true or false, and true of elr alone")
+    if summed:
+        _check_tree(chosen, len(levels))
+    seen = cells_of(by_cell, space)
+    if summed:
+        _check_tables(chosen, space, seen)
     cards = finite(about["cards"])
     if cards.shape != levels.shape:
         raise ModelFileError(f"{len(levels)} columns, and 'cards' has {len(cards)} numbers")
     found = NetworkModel(
-        Structure(tuple(parents), tuple(children)), space, above, cells_of(by_cell, space), by_cell.by_class("phi"),
+        Structure(tuple(parents), tuple(children)), space, above, seen, by_cell.by_class("phi"),
         cells_of(by_parents, above), by_parents.by_class("rest", gaps=True), by_level.by_class("alone"), cards, bias,
-        about.get("summed", False),
+        summed,
     )  # fmt: skip
     model._read(found, tuple(column.name for column in model.encoder_.columns_))
     if isinstance(model, conditional.ELRClassifier):
@@ -74,6 +79,32 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     model._model, model.counts_ = found, by_cell.by_class("count")
     if isinstance(model, networks.KDBClassifier):
         model.rmse_ = None if about["rmse"] is None else np.array(about["rmse"], np.float64)
+
+
+def _check_tree(chosen: Sequence[tuple[int, ...]], n_columns: int) -> None:
+    """Refuse tuples that are no trees of all columns, parents first."""
+    before: set[int] = set()
+    for *parents, child in chosen:
+        if len(parents) > 1 or not before.issuperset(parents):
+            raise ModelFileError(
+                "missing values are summed out along a tree, and tuples.parquet gives a column two parents, or one "
+                "that comes after it"
+            )
+        before.add(child)
+    if len(before) < n_columns:
+        raise ModelFileError(
+            f"missing values are summed out along a tree of all {n_columns} columns, and tuples.parquet is of "
+            f"{len(before)}"
+        )
+
+
+def _check_tables(chosen: Sequence[tuple[int, ...]], space: TupleSpace, seen: NDArray[np.int64]) -> None:
+    """Refuse a table of a column, under a level of its parent, that lacks some of its levels: sums go over all."""
+    t = space.tuple_of(seen)
+    levels = space.levels[[own[-1] for own in chosen]][t]
+    _, table, size = np.unique(seen - (seen - space.first[t]) % levels, return_inverse=True, return_counts=True)
+    if (size[table] < levels).any():
+        raise ModelFileError("missing values are summed over all levels, and a table in cells.parquet lacks some")
 
 
 NETWORK: Form = Form(

@@ -36,8 +36,10 @@ class ConditionalTables:
 
     @classmethod
     def of(cls, counts: NetworkCounts, summed: bool = False) -> "ConditionalTables":
-        """Return the groups of the parents' cells that were seen; `summed` as in `NetworkModel`."""
-        network, space = replace(counts.model(), summed=summed), counts.space
+        """Return the groups of the parents' cells that were seen; `summed` as in `NetworkModel`: what levels have alone
+        is a distribution then too, also where some level was never seen, so that a missing leaf drops out.
+        """
+        network, space = counts.model(), counts.space
         card = space.levels[counts.structure.children]
         t = space.tuple_of(counts.seen)
         first = np.unique(counts.seen - (counts.seen - space.first[t]) % card[t])
@@ -47,6 +49,8 @@ class ConditionalTables:
         level = np.arange(size.sum()) - np.repeat(groups, size)
         cells = np.repeat(first, size) + level
         start = cls._counted(counts, network, cells, np.repeat(child, size), level)
+        if summed:
+            network = replace(network, alone=_log_shares(network.alone, space.levels), summed=True)
         return cls(network, cells, groups, start)
 
     @staticmethod
@@ -79,11 +83,7 @@ class ConditionalTables:
 
     def phi(self, w: Floats) -> Floats:
         """Return phi (S, C) of weights (S, C): log p."""
-        top = np.maximum.reduceat(w, self.groups, axis=0)
-        size = np.diff(np.append(self.groups, len(w)))
-        shifted = w - np.repeat(top, size, axis=0)
-        mass = np.add.reduceat(np.exp(shifted), self.groups, axis=0)
-        return shifted - np.repeat(np.log(mass), size, axis=0)
+        return _log_shares(w, np.diff(np.append(self.groups, len(w))))
 
     def adjoint(self, gradient: Floats, phi: Floats) -> Floats:
         """Return dF/dw (S, C) of dF/dphi (S, C) at `phi`."""
@@ -93,3 +93,11 @@ class ConditionalTables:
     def model(self, phi: Floats, bias: Floats) -> NetworkModel:
         """Return the network with these tables; what the fit did not touch stays as counted."""
         return replace(self.network, seen=self.cells, phi=phi, bias=bias)
+
+
+def _log_shares(w: Floats, sizes: NDArray[np.int64]) -> Floats:
+    """w (S, C) less the logarithm of what exp(w) sums to in its group, of consecutive groups of so many lines (G,)."""
+    groups = np.cumsum(sizes) - sizes
+    shifted = w - np.repeat(np.maximum.reduceat(w, groups, axis=0), sizes, axis=0)
+    mass = np.add.reduceat(np.exp(shifted), groups, axis=0)
+    return shifted - np.repeat(np.log(mass), sizes, axis=0)

@@ -14,6 +14,7 @@ import pytest
 from alrviz import (
     AnDEClassifier,
     DLRClassifier,
+    ELRClassifier,
     KDBClassifier,
     NaiveBayesClassifier,
     load_model,
@@ -36,6 +37,14 @@ def density():
 @pytest.fixture(scope="module")
 def average():
     return file_of(AnDEClassifier().fit(*drawn(60)))
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """Of tuples (0), (0, 1), (1, 2), (1, 3)."""
+    parents = {"c1": "c0", "c2": "c1", "c3": "c1"}
+    model = ELRClassifier(structure=parents, sum_missing=True, cross_tuning=False, tol=0.05)
+    return file_of(model.fit(*drawn(60)))
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +149,23 @@ AVERAGE_LIES = {
 }
 
 
-TOLD = {"good": TABLE_LIES, "density": DENSITY_LIES, "average": AVERAGE_LIES}  # to the fixture of that name
+def tuples(*members):
+    return "tuples.parquet", lambda t: pd.DataFrame({"columns": "", "members": members})
+
+
+TREE_LIES = {
+    "a cell less at the end": ("cells.parquet", lambda t: t.head(-1), "lacks some"),
+    "two cells less at the end": ("cells.parquet", lambda t: t.head(-2), "lacks some"),
+    "a cell less within": ("cells.parquet", lambda t: t.drop(index=1), "lacks some"),
+    "a cell less that begins a table": ("cells.parquet", lambda t: t.drop(index=0), "lacks some"),
+    "two parents": (*tuples([0], [0, 1], [0, 1, 2], [1, 3]), "two parents"),
+    "a column less": (*tuples([0], [0, 1], [1, 2]), "of all 4 columns, and tuples.parquet is of 3"),
+    "columns in a circle": (*tuples([0], [3, 1], [1, 2], [1, 3]), "or one that comes after it"),
+}
+
+
+# To the fixture of that name.
+TOLD = {"good": TABLE_LIES, "density": DENSITY_LIES, "average": AVERAGE_LIES, "tree": TREE_LIES}
 
 
 @pytest.mark.parametrize(("model", "lie"), [(model, lie) for model, lies in TOLD.items() for lie in lies])
@@ -157,6 +182,12 @@ def test_a_lie_in_a_table_is_refused(model, lie, request):
 def test_a_lie_in_an_averages_json_is_refused(average, change, message):
     with pytest.raises(ModelFileError, match=message):
         load_model(changed_about(average, lambda about: about.update(change)))
+
+
+@pytest.mark.parametrize(("of", "summed"), [("tree", 1), ("tree", "yes"), ("tree", None), ("good", True)])
+def test_a_lie_about_what_is_summed_is_refused(of, summed, request):
+    with pytest.raises(ModelFileError, match=r"'summed' is .*; expected true or false, and true of elr alone"):
+        load_model(changed_about(request.getfixturevalue(of), lambda about: about.update(summed=summed)))
 
 
 @pytest.mark.parametrize("change", [{"thin": 1.0}, {"thin": "x"}, {"class_counts": [0.0, 1.0]}])
