@@ -6,12 +6,13 @@ from math import comb
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alrviz.errors import ModelFileError
 from alrviz.estimators import auto, cells, linear
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
-from alrviz.models.cell_space import columns_of, count_cells, sizes_of, space_of
+from alrviz.models.cell_space import AllOrders, AnySpace, columns_of, count_cells, sizes_of, space_of
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import owners, weights_by_cell
@@ -58,17 +59,14 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     if order > len(levels):
         raise ModelFileError(f"{len(levels)} columns have no tuples of order {order}")
     whole = recipe.definition.counted(recipe.params, len(levels))[-1]
-    # Of all orders at once columns of one level are in no tuple; in older files they are.
-    n_own, sizes = len(columns_of(levels, whole)), sizes_of(whole, len(levels))
+    sizes = sizes_of(whole, len(levels))
     most, cells = (sum(f(size) for size in sizes) for f in (partial(comb, len(levels)), partial(count_cells, levels)))
-    every = sum(comb(n_own, size) for size in sizes)
-    if not (len(by_tuple) in (every, most) or (some and len(by_tuple) < most)) or len(by_cell) > cells:
+    if len(by_tuple) > most or len(by_cell) > cells:
         raise ModelFileError(f"{len(by_tuple):,} tuples and {len(by_cell):,} cells are not those of order {order}")
     members = by_tuple.lists("members", len(levels))
-    ascending = members == sorted(set(members), key=lambda own: (len(own), own))
-    if not {*map(len, members)} <= {*sizes} or not ascending or any(own != tuple(sorted({*own})) for own in members):
+    space = _some_of(levels, sizes, members) if some else _all_of(levels, whole, members)
+    if space is None:
         raise ModelFileError(f"tuples.parquet does not list the tuples of order {order}, in order")
-    space = space_of(levels, whole if len(by_tuple) == every and not some else tuple(members))
     bias, class_counts = finite(about["bias"]), finite(about["class_counts"])
     found = Tables(
         space=space,
@@ -87,6 +85,28 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     model._model = LinearModel(space, found.seen, by_cell.by_class("phi"), bias, unseen)
     model.phi_, model.intercept_ = model._model.phi, bias
     model.weights_ = _weights(model, about, by_cell) if model._has_weights else None
+
+
+def _some_of(levels: NDArray[np.int64], sizes: range, members: list[tuple[int, ...]]) -> AnySpace | None:
+    """The space of some tuples of these sizes; None where they are not listed in order."""
+    ascending = members == sorted(set(members), key=lambda own: (len(own), own))
+    if not {*map(len, members)} <= {*sizes} or not ascending or any(own != tuple(sorted({*own})) for own in members):
+        return None
+    return space_of(levels, tuple(members))
+
+
+def _all_of(
+    levels: NDArray[np.int64], whole: int | AllOrders, members: list[tuple[int, ...]]
+) -> AnySpace | None:  # fmt: skip
+    """The space of all tuples, which the listed ones are; None where they are not."""
+    older = [AllOrders(whole.order, gaps=True)] if isinstance(whole, AllOrders) else []  # of one level, too
+    for tuples in (whole, *older):
+        n_columns = len(columns_of(levels, tuples))
+        if len(members) == sum(comb(n_columns, size) for size in sizes_of(tuples, n_columns)):
+            space = space_of(levels, tuples)
+            if members == list(map(tuple, space.members)):
+                return space
+    return None
 
 
 def _weights(model: Any, about: Mapping[str, Any], by_cell: ModelTable) -> Floats:

@@ -28,7 +28,7 @@ from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import PLANNED, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.alpha_tuned import AlphaTrial
-from alrviz.models.cell_space import columns_of
+from alrviz.models.cell_space import columns_of, telling
 from alrviz.stop import NEVER, StopToken
 
 HIGHEST = 12
@@ -90,7 +90,7 @@ def best_order(
         of = recipe.replace(order=order)
         try:
             rows = prepared if of.encoding == encoding else encoded_as(of)
-            if (useful := int((rows.encoded.levels > 1).sum())) < order and order > 1:
+            if (useful := len(telling(rows.encoded.levels, of.missing == "skip"))) < order and order > 1:
                 some = f"only {useful}" if useful else "no"
                 why = f"{some} column{'s have' if useful > 1 else ' has'} more than one level"
                 break

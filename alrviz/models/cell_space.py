@@ -242,10 +242,12 @@ class AllOrders:
     """All tuples of one to `order` columns, of those that have several levels.
 
     A column of one level says nothing, and what its tuples say others do that are there too: two for one, which share
-    a penalty meant for each.
+    a penalty meant for each. Where a missing value is no level (`gaps`), tuples are of all columns: whether one of one
+    level has it may tell the class.
     """
 
     order: int
+    gaps: bool = False
 
 
 @dataclass(frozen=True)
@@ -308,11 +310,18 @@ Tuples = int | AllOrders | SomeCells | tuple[tuple[int, ...], ...]
 
 
 def columns_of(levels: NDArray[np.int64], tuples: int | AllOrders) -> NDArray[np.intp]:
-    """Return the columns (a',) that tuples are made of, where columns have so many levels (a,): of `AllOrders` those of
-    several levels, if there are any.
+    """Return the columns (a',) that tuples are made of, where columns have so many levels (a,): of `AllOrders` those
+    that tell something, if there are any.
     """
-    several = np.flatnonzero(levels > 1)
-    return several if isinstance(tuples, AllOrders) and len(several) else np.arange(len(levels))
+    own = telling(levels, tuples.gaps) if isinstance(tuples, AllOrders) else np.empty(0, np.intp)
+    return own if len(own) else np.arange(len(levels))
+
+
+def telling(levels: NDArray[np.int64], gaps: bool) -> NDArray[np.intp]:
+    """Return the columns (a',) that may tell the class: those of several levels of levels (a,), or all where a missing
+    value is no level (`gaps`).
+    """
+    return np.flatnonzero((levels > 1) | gaps)
 
 
 def sizes_of(tuples: int | AllOrders, n_columns: int) -> range:

@@ -82,14 +82,17 @@ def excess_test(tables: Tables, excess: Floats, by_cell: bool = False) -> tuple[
                                                                      E = N_ck + G: what the model expects there
 
     `excess` is G (S, C) of a model of the tuples' parts, which explains all of a table but (L_1 - 1)(L_2 - 1)... of its
-    cells for each class but one: these are the degrees of freedom, in proportion where not all cells are looked at.
+    cells for each class but one: these are the degrees of freedom, in proportion where not all cells are looked at. Of
+    a column of one level that rows lack ("no level") that cell is free.
     """
     of, space, classes = tables.tuple_of_seen, tables.space, tables.n_classes
     expected = tables.counts + excess
     looked = expected >= 1.0
     terms = np.where(looked, excess**2, 0.0) / np.where(looked, expected, 1.0)
     levels = space.levels[space.tuples].astype(float)
-    free = ((levels - 1.0) / levels).prod(axis=1) * (classes - 1.0) / classes
+    lacked = tables.tuple_counts.sum(axis=1) < (1.0 - 1e-9) * tables.class_counts.sum()
+    shares = np.where((levels == 1.0) & lacked[:, None], 1.0, (levels - 1.0) / levels)
+    free = shares.prod(axis=1) * (classes - 1.0) / classes
     if by_cell:
         return terms.sum(axis=1), looked.sum(axis=1) * free[of]
     found = np.bincount(of, terms.sum(axis=1), space.n_tuples)

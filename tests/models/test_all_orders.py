@@ -1,20 +1,25 @@
 """All orders at once: what a row's score is made of by hand, blocks that hold lower tuples, the same over passes."""
 
+import io
 import json
+import zipfile
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import alrviz
 from alrviz import load_model
 from alrviz.data.stream.table import open_table
+from alrviz.errors import ModelFileError
 from alrviz.estimators.frames import _JOIN as JOIN
 from alrviz.fitting.pricing.price import price
 from alrviz.models.cell_space import AllOrders, CellSpace, space_of
 from alrviz.models.plan import plan_cover
-from tests.estimators.model_files import file_of
+from tests.estimators.model_files import file_of, rewritten
 from tests.models.test_tuple_selection import planted
 
 
@@ -294,6 +299,89 @@ def test_an_order_above_the_columns_of_several_levels_is_that_of_all_these(car, 
     np.testing.assert_allclose(model.predict_proba(few), lower.predict_proba(few), atol=apart)
     nothing = alrviz.HLRClassifier(order=2).fit(few[["same"]].assign(other="b"), car.y)
     np.testing.assert_allclose(nothing.predict_proba(few[["same"]].assign(other="b"))[0], car_shares(car), atol=0.01)
+
+
+@pytest.fixture(scope="module")
+def lacking():
+    """Columns of one level or more, two of them with gaps: a flag, and a number that MDL leaves in one interval."""
+    rng = np.random.default_rng(0)
+    there = rng.random((2, 400)) < 0.5
+    X = pd.DataFrame({
+        "flag": np.where(there[0], "x", None),
+        "number": np.where(there[1], rng.normal(size=400), np.nan),
+        "u": rng.choice(list("uvw"), 400),
+        "v": rng.choice(list("st"), 400),
+    })  # fmt: skip
+    return X, np.where(there[0] ^ (rng.random(400) < 0.1), "p", "q")
+
+
+@pytest.mark.parametrize(("kind", "params"), [
+    (alrviz.HLRClassifier, {"order": 2}),
+    (alrviz.HALRClassifier, {"order": 2}),
+    (alrviz.HALRClassifier, {"order": 2, "keep": 2}),
+    (alrviz.HLRClassifier, {"order": 2, "alpha": "auto"}),
+    (alrviz.HLRClassifier, {"order": "auto", "alpha": 1.0}),
+    (alrviz.AutoClassifier, {}),
+])  # fmt: skip
+def test_whether_a_value_is_missing_tells_where_that_is_no_level(lacking, kind, params):
+    X, y = lacking
+    model = kind(missing="skip", **params).fit(X, y)
+    assert model.score(X, y) > 0.85
+    assert model.cells_.members[:4] == [[0], [1], [2], [3]]
+    again = load_model(file_of(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_over_passes_whether_a_value_is_missing_tells_too(lacking, tmp_path):
+    X, y = lacking
+    X.assign(**{"class": y}).to_parquet(tmp_path / "t.parquet", index=False)
+    recipe = alrviz.Recipe("hlr", order=2, missing="skip", discretize="mdl", holdout=0.0, tol=1e-10, solver="tron")
+    stream = open_table(tmp_path / "t.parquet", "class", cache=tmp_path / "codes")
+    run, whole = (alrviz.Run(data, recipe) for data in (stream, alrviz.Dataset.from_arrays(X, y)))
+    list(run.steps()), list(whole.steps())
+    assert run.tables.space.members == whole.tables.space.members
+    assert len(run.tables.space.members) == 10
+    assert run.trace[-1].objective == pytest.approx(whole.trace[-1].objective, rel=1e-6)
+    assert run.price.parameters == whole.price.parameters
+
+
+def test_an_order_is_tried_where_only_gaps_tell():
+    rng = np.random.default_rng(0)
+    there = rng.random((2, 600)) < 0.5
+    X = pd.DataFrame({name: np.where(own, "x", None) for name, own in zip("ab", there, strict=True)})
+    y = np.where((there[0] == there[1]) ^ (rng.random(600) < 0.1), "p", "q")
+    model = alrviz.AutoClassifier(missing="skip").fit(X, y)
+    assert model.score(X, y) > 0.85
+    assert model.cells_.members == [[0], [1], [0, 1]]
+
+
+@pytest.mark.parametrize("kind", [alrviz.HLRClassifier, alrviz.SelectiveALRClassifier])
+def test_a_pair_is_chosen_that_tells_by_what_is_missing(kind):
+    rng = np.random.default_rng(0)
+    there = rng.random(800) < 0.5
+    X = pd.DataFrame({"a": np.where(there, "x", None)} | {name: rng.choice(list("uv"), 800) for name in "bcd"})
+    y = np.where((there == (X["c"] == "u")) ^ (rng.random(800) < 0.1), "p", "q")
+    chosen = {"selection": "gain"} if kind is alrviz.SelectiveALRClassifier else {}
+    model = kind(order=2, missing="skip", keep=2, **chosen).fit(X.assign(same="k"), y)
+    assert [0, 2] in model.cells_.members
+    assert model.score(X.assign(same="k"), y) > 0.85
+
+
+@pytest.mark.parametrize("change", [
+    lambda members: [*members[:-1], members[-2]],
+    lambda members: [[0], [1], [2], *members[3:]],
+    lambda members: [[1], [0], *members[2:]],
+    lambda members: members[:-1],
+])  # fmt: skip
+def test_a_file_of_other_tuples_is_refused(car, change):
+    file = file_of(alrviz.HLRClassifier(order=2).fit(with_constant(car.X), car.y))
+    with zipfile.ZipFile(file) as zipped:
+        table = pq.read_table(pa.BufferReader(zipped.read("tuples.parquet"))).to_pandas()
+    members = change([list(map(int, own)) for own in table["members"]])
+    out = io.BytesIO()
+    table.head(len(members)).assign(members=members).to_parquet(out)
+    with pytest.raises(ModelFileError, match="does not list the tuples of order 2"):
+        load_model(rewritten(file, **{"tuples.parquet": out.getvalue()}))
 
 
 def car_shares(data):

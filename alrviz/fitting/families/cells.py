@@ -112,11 +112,11 @@ class CellFamily(Family):
     def counted(self, params: Mapping[str, Any], n_columns: int) -> Sequence[int | AllOrders]:
         """All tuples of the order, where there are so many columns: the fit itself says that there are not."""
         order = params["order"]
-        return (self.all_tuples(order),) if order != "auto" and order <= n_columns else ()
+        return (self.all_tuples(params),) if order != "auto" and order <= n_columns else ()
 
-    def all_tuples(self, order: int) -> int | AllOrders:
+    def all_tuples(self, params: Mapping[str, Any]) -> int | AllOrders:
         """Return the tuples whose cells are the model's, or that it is chosen from."""
-        return order
+        return int(params["order"])
 
     def price(self, request: PriceRequest) -> Price:
         """By cells, counted or estimated; with those of the folds that find alpha."""
@@ -128,7 +128,7 @@ class CellFamily(Family):
 
     def warm_for(self, recipe: "Recipe", prepared: "Prepared", stop: StopToken = NEVER) -> float:
         """The passes; keys are of 32 bits where a block of the plan has so many joint values."""
-        wide = prepared.plan(self.all_tuples(recipe.params["order"]), stop).largest > 2**16
+        wide = prepared.plan(self.all_tuples(recipe.params), stop).largest > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
 
     def make(self, request: FitRequest) -> BuiltFit:
@@ -196,7 +196,7 @@ class CellFamily(Family):
 
     def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> Tuples:
         """Return the tuples whose cells are the model's, which the rows may tell."""
-        return self.all_tuples(params["order"])
+        return self.all_tuples(params)
 
     def objective_key(self, recipe: "Recipe") -> Hashable:
         """Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or
@@ -221,7 +221,7 @@ class CellFamily(Family):
 
     def _cells_key(self, params: Mapping[str, Any]) -> tuple[Hashable, ...]:
         """Equal for the cells of the same tuples."""
-        every = self.all_tuples(params["order"])
+        every = self.all_tuples(params)
         if not self.chooses_tuples(params):
             return (every,)
         return (every, self.name, *(params[name] for name in self.params if name not in ALR.params))

@@ -37,9 +37,9 @@ class HierarchicalFamily(Fitted):
     learns_rows = ""
     _labels: ClassVar[Mapping[str, str]] = {}
 
-    def all_tuples(self, order: int) -> AllOrders:
+    def all_tuples(self, params: Mapping[str, Any]) -> AllOrders:
         """All of one to n columns."""
-        return AllOrders(order)
+        return AllOrders(params["order"], self.missing(params) == "skip")
 
     def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
         """Where some are kept."""
@@ -53,7 +53,7 @@ class HierarchicalFamily(Fitted):
         """All of them; or single columns, and of each higher order those of the highest predicted gain beside what is
         kept so far.
         """
-        every = self.all_tuples(params["order"])
+        every = self.all_tuples(params)
         if not self.chooses_tuples(params):
             return every
         columns = columns_of(counted.levels, every)

@@ -110,7 +110,8 @@ class SelectiveALR(ALR):
     def counted(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
         """As of alr; of lower orders too, where the parts of tuples are in the model."""
         found = super().counted(params, n_columns)
-        return (AllOrders(params["order"]),) if found and params["selection"] == "gain" else found
+        every = AllOrders(params["order"], self.missing(params) == "skip")
+        return (every,) if found and params["selection"] == "gain" else found
 
     def cells_depend_on_alpha(self, params: Mapping[str, Any]) -> bool:
         """Scores by fits are of fits with the same penalty."""

@@ -16,6 +16,7 @@ from alrviz.fitting.families.family import SECONDS
 from alrviz.fitting.folds import FOLDS, judging_folds
 from alrviz.fitting.pricing.price import of_likely_order, price_of
 from alrviz.fitting.recipe import Recipe
+from alrviz.models.cell_space import telling
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core import workers
 from alrviz.studies.core.names import short_names
@@ -82,7 +83,7 @@ def order_seconds(prepared: "Prepared", likely: Recipe, max_memory: int | None, 
     is found to be no better; those that are not too much work to be tried. `prepared`: rows as `likely` has them.
     """
     encoded, total = prepared.encoded, 0.0
-    several = int((encoded.levels > 1).sum())
+    several = len(telling(encoded.levels, likely.missing == "skip"))
     for order in range(1, min(likely.params["order"] + 1, several) + 1):
         try:
             recipe, share = affordable(likely.replace(order=order), prepared, max_memory, stop)
@@ -139,7 +140,7 @@ def price_recipes(
                 own, plain = own.replace(order=1), plain.replace(order=1)
                 prepared, price, lost = _price(dataset, plain, allowed, stop, hint)
             last = own.replace(alpha=1.0) if own is not recipe and own.params.get("alpha") == "auto" else own
-            varied = int((prepared.encoded.levels > 1).sum())
+            varied = len(telling(prepared.encoded.levels, recipe.missing == "skip"))
             each = seconds(own) if seconds is not None else _seconds(dataset, last, holdout, price, varied)
             if own is not recipe:
                 each += order_seconds(prepared, own, allowed, stop)
