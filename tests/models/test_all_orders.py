@@ -367,6 +367,12 @@ def test_a_pair_is_chosen_that_tells_by_what_is_missing(kind):
     assert model.score(X.assign(same="k"), y) > 0.85
 
 
+def test_where_a_missing_value_is_no_level_columns_of_one_level_are_priced():
+    levels, own = np.array([3, 3, 1]), {"order": 2, "missing": "skip"}
+    of = [alrviz.Recipe("hlr", **own), alrviz.Recipe("salr", selection="gain", **own)]
+    assert [price(levels, 2, 400, recipe).parameters for recipe in of] == [2 * (1 + 3 + 3 + 1 + 9 + 3 + 3)] * 2
+
+
 @pytest.mark.parametrize("change", [
     lambda members: [*members[:-1], members[-2]],
     lambda members: [[0], [1], [2], *members[3:]],
