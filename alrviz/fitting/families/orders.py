@@ -117,7 +117,8 @@ class HLR(HierarchicalFamily, LR):
 
     Lower orders hold what columns say by themselves, higher ones what they say only together, so that each may have a
     penalty of its own: {_SAYS_ALPHA}. With alpha = (inf, ..., inf, a) it is LR^n. A cell that no training row has adds
-    nothing, and its parts, which rows have, still do. A column of one level is in no tuple. n = 1 is LR^1.
+    nothing, and its parts, which rows have, still do. A column of one level is in no tuple, unless missing="skip": then
+    whether it is missing may tell. n = 1 is LR^1.
 
     {{parameters}}
 
@@ -147,8 +148,8 @@ class HALR(HierarchicalFamily, ALR):
                      - log of the sum over classes                                              [sALR]
 
     A cell that no training row has adds nothing, and its parts, which rows have, still do: where thousands of cells are
-    seen once or never the score falls back to lower orders by itself. A column of one level is in no tuple.
-    {_SAYS_ALPHA}. n = 1 is ALR^1.
+    seen once or never the score falls back to lower orders by itself. A column of one level is in no tuple, unless
+    missing="skip": then whether it is missing may tell. {_SAYS_ALPHA}. n = 1 is ALR^1.
 
     {{parameters}}
 
