@@ -94,7 +94,8 @@ PULLS = (
         "toward zero nearly the same RMSE as lr's; toward one more varied",
         (
             Pair("rmse", "alr1 to 0, best", "lr1 to 0, best", "like"),
-            Pair("rmse", _ONE.format("best"), "lr1 to 0, best", "like"),
+            Pair("rmse", _ONE.format("best"), "lr1 to 0, best", beside=True),
+            Pair(derived.DISTANCE, "alr1 to 0, best", _ONE.format("best")),
         ),
     ),
     pulled_item(

@@ -6,6 +6,7 @@ import pandas as pd
 
 from alrviz.reproduce import derived
 from alrviz.reproduce.item import Frames, Item
+from alrviz.reproduce.judge import concludes
 from alrviz.reproduce.limits import drawn_lines, limit_lines, limit_points, limit_seen
 from alrviz.reproduce.pairs import Found, Pair, likely, pair_lines, points, seen
 from alrviz.reproduce.reasons import reason_of
@@ -32,7 +33,7 @@ def paired(claim: Claim, derive: Frames = _same, shows: Shows | None = None) -> 
     """Return the item of a claim that pairs decide; `derive` makes what is compared of the study's rows."""
 
     def why(pair: Pair, what: Found) -> str:
-        return reason_of(claim.name, pair) or likely(pair, what)
+        return "; ".join(filter(None, (reason_of(claim.name, pair), likely(pair, what))))
 
     def table(figures: pd.DataFrame) -> pd.DataFrame:
         return pair_lines(claim.name, claim.pairs, derive(figures), why)
@@ -57,6 +58,23 @@ def limited(
     kind, shown = shows
     of = table if kind == "limits" else _same
     return Item(name, title, study, said, table, limit_seen, kind, lambda figures: shown(of(figures)))
+
+
+def chosen_pulls(claim: Claim) -> Item:
+    """Return the item of a claim on pulls whose alpha is chosen on training rows; it tells which center is the better.
+
+    The claim's last pair is of the pull toward one and that toward zero.
+    """
+
+    def told(table: pd.DataFrame) -> str:
+        ours = str(table["ours"].iloc[-1])
+        if not ours:
+            return seen(table)
+        wins, _, losses = map(int, ours.partition(",")[0].split("/"))
+        word = {1: "is better than", -1: "is worse than", 0: "is not told from"}[concludes(wins, losses)]
+        return f"{seen(table)}; with alpha so chosen the pull toward one {word} that toward zero ({ours})"
+
+    return replace(paired(claim, derived.with_distance_from_lr), seen=told)
 
 
 def both(item: Item) -> Item:
@@ -100,4 +118,4 @@ def pulled_item(name: str, title: str, said: str, pairs: tuple[Pair, ...], sets:
 
     shows: Shows | None = None if sets is None else ("curves", lambda figures: derived.pull_points(own(figures)))
     claim = Claim(name, title, said, "pulls", pairs)
-    return paired(claim, lambda figures: derived.along_pulls(own(figures)), shows)
+    return paired(claim, lambda figures: derived.with_distance_from_lr(derived.along_pulls(own(figures))), shows)

@@ -12,6 +12,7 @@ from alrviz.reproduce.racers import PULLED, STRENGTHS, pulled
 EARLY = 0.02  # share of the rows after which a curve is looked at early
 COSTS = {"error": "0-1 loss", "rmse2": "squared RMSE"}
 FEW = 20  # rows whose mean cost is chance, and would fill a picture
+DISTANCE = "log RMSE from lr's"
 UNPENALISED = {"lr1 to 0": "lr1 paper", "alr1 to 0": "alr1 paper", "alr1 to 1": "alr1 paper"}
 
 
@@ -99,6 +100,20 @@ def along_pulls(figures: pd.DataFrame) -> pd.DataFrame:
                 values = by_method.loc[method].to_dict()
                 lines.append(values | {"set": name, "method": f"{kind}, {words}", "chosen": str(method)})
     return pd.concat([figures, pd.DataFrame(lines)], ignore_index=True)
+
+
+def with_distance_from_lr(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of pulls with `DISTANCE`: |log(RMSE over that of lr toward zero)|, alpha found in the same way.
+
+    The more varied a racer is beside lr, the larger it is on more sets. NaN of an alpha that was not found.
+    """
+    if not len(figures) or "rmse" not in figures:
+        return figures
+    way = figures["method"].astype(str).str.partition(", ")[2]
+    lr = figures[figures["method"].astype(str).str.startswith("lr1 to 0, ")].assign(way=way)
+    of_lr = lr.drop_duplicates(["set", "way"]).set_index(["set", "way"])["rmse"]
+    beside = of_lr.reindex(pd.MultiIndex.from_arrays([figures["set"], way])).to_numpy(float)
+    return figures.assign(**{DISTANCE: np.abs(np.log(figures["rmse"].to_numpy(float) / beside))})
 
 
 def pull_points(figures: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.reproduce.claim_items import CLAIMS, CURVES, ELR_ITEM, PULLS, RACES, TOY
 from alrviz.reproduce.compare import COLUMNS
 from alrviz.reproduce.curves import Curves, curve_rows, share_rows, stepwise
-from alrviz.reproduce.decided import both, paired
+from alrviz.reproduce.decided import both, chosen_pulls, paired
 from alrviz.reproduce.dlr_items import CLINICAL, DLR_TABLES
 from alrviz.reproduce.elr_trace import elr_rows
 from alrviz.reproduce.growth import SIZES, growth_rows
@@ -23,7 +23,7 @@ from alrviz.reproduce.kept import Progress
 from alrviz.reproduce.limit_studies import LIMIT_STUDIES, limit_rows
 from alrviz.reproduce.methods import HELD_BACK, METHODS, OF_LEVELS, OTHERWISE
 from alrviz.reproduce.over_sets import Stage, set_rows, staged_rows
-from alrviz.reproduce.pair_items import PAIR_CLAIMS
+from alrviz.reproduce.pair_items import NESTED_CLAIM, PAIR_CLAIMS
 from alrviz.reproduce.racers import (
     DEFAULTS,
     FIRST_ORDER,
@@ -351,6 +351,7 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
 )
 _PAIRED = {claim.name: paired(claim) for claim in PAIR_CLAIMS}
 _PAIRED["c16"] = both(_PAIRED["c16"])
+_PAIRED["wanbia-f6.1"] = chosen_pulls(NESTED_CLAIM)
 _PAPERS = ("alr", "wanbia", "salr", "dlr", "elr", "c")
 _KINDS = ("t", "f", "")
 

@@ -192,8 +192,10 @@ def pair_lines(
 
 
 def _ours(pair: Pair, what: Found) -> str:
-    near = f"; within a twentieth on {alike(what.a, what.b, width_of(pair.measure))}" if pair.expect == "like" else ""
-    return shown(what) + near
+    if pair.expect != "like":
+        return shown(what)
+    near = alike(what.a, what.b, width_of(pair.measure))  # the verdict's own test counts these, not who is lower
+    return f"{shown(what)}; within a twentieth on {near}, p {p_words(sign_test(near, len(what.sets) - near))}"
 
 
 def _lacking(pair: Pair, what: Found, figures: pd.DataFrame) -> str:

@@ -19,6 +19,7 @@ from alrviz.reproduce.item import Item, verdicts
 from alrviz.reproduce.judge import DIFFERS, NOT_RUN, VERDICTS
 from alrviz.reproduce.printed_figures import Brought, ways_told
 from alrviz.reproduce.racers import LOW_ORDERS, RACERS, THIRD_ORDER
+from alrviz.reproduce.reasons import reasons_among
 from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS
 from alrviz.reproduce.still_missing import FOLDS, Seconds, still_missing
 from alrviz.reproduce.trials import TRIALS, Outcome, outcomes
@@ -44,6 +45,14 @@ _SOURCES = {
 }
 
 
+_NOTES = {
+    "dlr": "Where a printed set may be either of two tables of ours (both Wisconsin ones; monks-3 with and without the "
+    "rows that are wrong) both stand below. The findings count its printed figures once: of how many differ and by how "
+    "much, method by method, the nearer of the two; of a method over sets the table that is the nearer in the mean of "
+    "all methods.",
+}
+
+
 @dataclass(frozen=True)
 class Reproduced:
     """An item, its table, and what we say of it."""
@@ -58,10 +67,14 @@ class Reproduced:
         return _counts(self.table)
 
     @property
+    def lost(self) -> bool:
+        """Whether some of its lines are of an earlier run."""
+        return bool(len(self.table)) and bool(self.table["reason"].str.contains(EARLIER).any())
+
+    @property
     def name(self) -> str:
         """Its name as a link from the folder of the pages, with LOST where some of its lines are of an earlier run."""
-        lost = len(self.table) and self.table["reason"].str.contains(EARLIER).any()
-        return f"[{self.item.name}]({link_of(self.item.name)}){LOST if lost else ''}"
+        return f"[{self.item.name}]({link_of(self.item.name)}){LOST if self.lost else ''}"
 
     @property
     def what(self) -> str:
@@ -242,7 +255,8 @@ def _differing(found: Sequence[Reproduced]) -> list[str]:
     for one in found:
         own = one.table[~one.table["reason"].str.contains(EARLIER)] if len(one.table) else one.table
         if count := _counts(own)[DIFFERS]:
-            why = "; ".join(dict.fromkeys(run.says for run in tried.get(one.item.name, ())))
+            told_of_lines = reasons_among(one.item.name, own.loc[own["verdict"] == DIFFERS, "reason"])
+            why = "; ".join(dict.fromkeys([*(run.says for run in tried.get(one.item.name, ())), *told_of_lines]))
             ways = Brought((one.item.name,)).figures({other.item.name: other.table for other in found})
             if ways and ways.wins:
                 told = (
@@ -264,7 +278,8 @@ def items_page(found: Sequence[Reproduced], folder: Path, front_page: str, sampl
     """Return the page of all items: their verdicts, how they are judged, which sets there are and, but for a sample,
     which are missing.
     """
-    lines = ["# All tables, figures and claims", "", f"Findings: [{front_page}](../{front_page}). {_MEASURED}", ""]
+    measured = _MEASURED.format(lost=_LOST if any(one.lost for one in found) else "")
+    lines = ["# All tables, figures and claims", "", f"Findings: [{front_page}](../{front_page}). {measured}", ""]
     lines += [_HOW, "", f"| lines of | {' | '.join(VERDICTS)} |", "|---" * (1 + len(VERDICTS)) + "|"]
     for paper, source in _SOURCES.items():
         if own := [one.table for one in found if page_of(one.item.name) == paper and len(one.table)]:
@@ -333,7 +348,11 @@ def _measured_by(rows: pd.DataFrame) -> Iterator[str]:
     if len(told):
         by = told["alrviz"] if "alrviz" in told else pd.Series(index=told.index, dtype=object)
         counts = by.fillna("a version that was not noted, before this column was").value_counts()
-        yield "\nMeasured by (column alrviz): " + "; ".join(f"{n:,} rows by {who}" for who, n in counts.items()) + "."
+        yield (
+            '\nMeasured by (column alrviz; "numbers" counts up when the same fit gives other figures): '
+            + "; ".join(f"{n:,} rows by {who}" for who, n in counts.items())
+            + "."
+        )
 
 
 def paper_page(
@@ -348,7 +367,7 @@ def paper_page(
     tried: by item what runs have shown that were made to refute a reason (`trials.outcomes`).
     """
     where = f"Findings: [{front_page}](../{front_page}); what the verdicts mean: [{ITEMS}]({ITEMS})."
-    lines = [f"# {_SOURCES[paper]}", "", where]
+    lines = [f"# {_SOURCES[paper]}", "", where, *(["", _NOTES[paper]] if paper in _NOTES else [])]
     ways = ways_told(next((one.table for one in found if one.item.name == Brought.tried), pd.DataFrame()))
     for one in found:
         lines += ["", *_section(one, pictures, tried.get(one.item.name, ()), ways)]
@@ -403,10 +422,13 @@ Ratios and their means are geometric; W-D-L: the first is lower, equal to four d
 _MEASURED = """Every figure is taken from the tables beside the pages, which `alrviz reproduce --data DIR --report
 docs/reproduction.md` measures (ctrl-C or a crash loses nothing: the same command goes on; a set and method that have
 figures in `fits/sets.csv` are taken from there, `--anew` measures them again; `--list` names the items,
-`NAME ...` takes some of them; `--sample` is a small version in ten minutes). Items with \N{DAGGER} have lines of an
+`NAME ...` takes some of them; `--sample` is a small version in ten minutes).{lost}
+Lines of different kinds are counted side by side, identities and limits of this package under the claims, so that no
+sum of them says how much of a paper is reproduced."""
+
+_LOST = """ Items with \N{DAGGER} have lines of an
 earlier run on the 37 cheapest sets, whose fits are lost ("of an earlier run"): they are in no finding and cannot be
-computed anew. Lines of different kinds are counted side by side, identities and limits of this package under
-the claims, so that no sum of them says how much of a paper is reproduced."""
+computed anew."""
 
 _ITS_REASONS = """Lines are judged one by one, by their own rules and with no correction for their number, so that a few
 may differ by chance. A reason holds so far, or is refuted, by a run that was made to refute it ({trials} has the runs
@@ -415,10 +437,12 @@ and their figures); where the run could refute it alone and did not, it is undec
 _HOW = """## How lines are judged
 A win-draw-loss *agrees* where ours and the paper's are both beyond chance (p <= .05 of the exact two-tailed
 sign test) on the same side, and *differs* where on opposite ones. Where one of them is not, Fisher's exact test of the
-two records decides: it *differs* at p <= .05, else it is *compatible*, or *undecided* where no record over so few sets
-could have differed. A claim in words *agrees* where it holds on more sets than chance gives, *differs* where on fewer;
+two records decides: it *differs* at p <= .05, else it is *compatible* (not told apart from the paper's
+record), or *undecided* where no record over so few sets could have differed. A claim in words *agrees* where it holds
+on more sets than chance gives, *differs* where on fewer;
 by chance it is *compatible* if it leans the claimed way, else *undecided*, and always so below six sets; one that two
-methods are alike counts the sets on which each is within a twentieth of the other in the same way (in tables of
+methods are alike counts the sets on which each is within a twentieth of the other (at most 1.05 times it) in the same
+way, and tells the p of that count (in tables of
 studies whose fits are lost the sets above and those below were counted apart, which is kinder); one about means is
 decided by Wilcoxon's signed ranks of the logarithms of the ratios. None of these p is corrected. A printed mean
 *agrees* within two standard errors of ours and a rounding, and is *compatible* within two of the difference. A limit
@@ -457,7 +481,9 @@ def _section(
             why = [*dict.fromkeys(of_line), *filter(None, why)] or [UNEXPLAINED]
         cells += [_sets(row), row["verdict"] or "not in the paper", "; ".join(why)]
         lines.append("| " + " | ".join(_cell(str(cell)) for cell in cells) + " |")
-    more = f"{len(table)} lines in all ({verdicts(table)}): " if len(shown) < len(table) else "The table: "
+    beside = int((table["verdict"] == "").sum())
+    counts = verdicts(table) + (f", {beside} beside, without a verdict" if beside else "")
+    more = f"{len(table)} lines in all ({counts}): " if len(shown) < len(table) else "The table: "
     return [*lines, "", f"{more}[{name}.csv]({name}.csv)."]
 
 

@@ -1,6 +1,7 @@
 """What is compared of learning curves, of pulls toward a center, and of ELR's errors: by hand."""
 
 import pandas as pd
+import pytest
 
 from alrviz.reproduce import derived
 from alrviz.reproduce.curves import Curves, curve_rows, share_rows, stepwise
@@ -60,6 +61,26 @@ def test_pulls_have_a_best_and_two_ends():
     assert len(points) == len(PULLED) * len(STRENGTHS) + 2 * 2
     table = ITEMS["c10"].table(pd.DataFrame(rows))
     assert table["verdict"].tolist() == ["undecided", "undecided", "", ""], "of one set nothing is told"
+
+
+@pytest.mark.parametrize(
+    ("to_one", "said", "word"),
+    [([1.2] * 5 + [0.8] * 5, "agrees", "is not told from"), ([1.02] * 10, "differs", "is better than"),
+     ([1.3] * 10, "agrees", "is worse than")],
+)  # fmt: skip
+def test_what_is_more_varied_than_another_is_further_from_lr_whichever_way(to_one, said, word):
+    """Toward zero a twentieth above lr on every set."""
+    of = {"lr1 to 0": [1.0] * 10, "alr1 to 0": [1.05] * 10, "alr1 to 1": to_one}
+    rows = [
+        {"set": k, "method": f"{name}, alpha chosen", "rmse": value}
+        for name, values in of.items()
+        for k, value in enumerate(values)
+    ]
+    item = ITEMS["wanbia-f6.1"]
+    table = item.table(pd.DataFrame(rows))
+    (line,) = table[table["quantity"] == derived.DISTANCE].to_dict("records")
+    assert line["verdict"] == said
+    assert f"; with alpha so chosen the pull toward one {word} that toward zero (" in item.seen(table)
 
 
 def test_the_recipes_of_pulls():

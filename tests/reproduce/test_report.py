@@ -18,6 +18,7 @@ from alrviz.reproduce.limits import limit_row
 from alrviz.reproduce.pairs import Pair, pair_lines
 from alrviz.reproduce.printed_figures import Away, Brought, Printed, Versus
 from alrviz.reproduce.racers import LOW_ORDERS, RACERS
+from alrviz.reproduce.reasons import reason_of
 from alrviz.reproduce.report import front, items_page, kept, write_report
 from alrviz.reproduce.sets import LITTLE_SETS
 from alrviz.reproduce.still_missing import still_missing
@@ -444,6 +445,25 @@ def test_of_methods_that_are_alike_a_finding_tells_where_something_is_left_of_th
     assert (row["training_loss_left"], row["within_a_twentieth_of_those"]) == (2, 1)
     less = Finding("{0.record} {0.left.record} {0.left.ratio}", (Over("c6", "rmse", "a", "b"),))
     assert told(less, tables).startswith("2/2/0 1/1/0 0.91 ")
+
+
+def test_pages_say_what_is_beside_what_two_readings_are_and_which_lines_are_lost(tmp_path):
+    lines = [{"set": f"set {k}", "method": "lr", "verdict": "agrees" if k < 20 else "", "ours": "1"} for k in range(30)]
+    dlr, items = pages(tmp_path, dlr_t1=table(*lines))[1:]
+    assert "30 lines in all (20 agree, 10 beside, without a verdict): " in dlr
+    assert "both Wisconsin ones" in dlr
+    assert "Items with \N{DAGGER}" not in items
+    _, claims, _, items = pages(tmp_path, c6=table(lines[0] | {"reason": f"{EARLIER}, whose fits are lost"}))
+    assert "both Wisconsin ones" not in claims
+    assert "c6)\N{DAGGER} |" in items
+    assert "Items with \N{DAGGER} have lines of an" in items
+
+
+def test_a_reason_that_no_run_was_made_for_is_told_on_the_page_of_items(tmp_path):
+    about = {"set": "little sets", "ours": "8/0/35", "verdict": "differs", "method": "a", "quantity": "rmse"}
+    for reason, there in ((reason_of("alr-t2", Pair("rmse", "a", "b")), True), ("half have under 9 rows", False)):
+        _, _, items = pages(tmp_path / str(there), alr_t2=table(about | {"reason": f"{reason}; 6/0/15"}))
+        assert ("| 1 | may be few rows" in items, "| 1 | not explained |" in items) == (there, not there)
 
 
 def test_a_page_leaves_out_what_stands_beside_without_a_figure(tmp_path):
