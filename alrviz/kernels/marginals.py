@@ -1,15 +1,20 @@
-"""Missing columns of a tree, summed out: upward for the sums, down again for the shares of what is summed.
+"""Missing columns of a tree, summed out: messages upward for the sums, beliefs downward for their slopes (Pearl 1988).
 
-    below_j(v)   sum over the children c of j whose columns say something of
-                     log p(x_c | v, k)                                where c has a level
-                     up_c(v)                                          where it has none
-    up_j(u)      log of the sum over v of  p(v | u, k) exp(below_j(v))
+    collected_j(v)   sum over the children c of j that have evidence of
+                         log p(x_c | v, k)                                where c has a level
+                         message_c(v)                                     where it has none
+    message_j(u)     log of the sum over v of  p(v | u, k) exp(collected_j(v))
 
-A part is a missing column `top`, whose parent has a level or which has none, and what hangs together with it by missing
-columns. All of it is in logarithms: no product of many tables underflows. Columns stand in `order` with all that is
-below a column behind it, up to `last`; `rows[start[j] + u]` is where the table of j under its parent's level u begins
-in phi, -1 where no weights are kept of it: there a level has what it has alone, from `first[j]` on (models/marginals.py
-has all of the tree).
+A column has evidence where it or a column below it has a level. A part is a missing column, its root, whose parent has
+a level or which has none, and what hangs together with it by missing columns. All of it is in logarithms: no product of
+many tables underflows.
+
+tree     columns stand in `order` with all that is below a column behind it, up to `last`; `rows[start[j] + u]` is where
+         the table of j under its parent's level u begins in phi, -1 where no weights are kept of it: there a level has
+         what it has alone, from `first[j]` on (models/marginals.py has all of the tree)
+codes    (a, N) of rows; a code >= levels[j] is missing
+row      (P,) a row of `codes` that has each part; roots (P,) its root
+phi      (S, C), alone (L, C) as in models/networks.py; k is the class
 """
 
 import math
@@ -20,129 +25,135 @@ from alrviz.kernels import kernel
 
 
 @kernel
-def _part(codes, i, top, order, place, last, levels, found):
-    """Write to found (a,) the columns of part i, parents first, and return how many they are."""
-    n, at = 0, place[top]
-    while at < last[top]:
+def _part(codes, i, root, order, place, last, levels, columns):
+    """Write to columns (a,) those of the part below `root` that row i has, parents first; return how many they are."""
+    n, at = 0, place[root]
+    while at < last[root]:
         j = order[at]
-        found[n] = j
+        columns[n] = j
         n += 1
         at = last[j] if codes[j, i] < levels[j] else at + 1
     return n
 
 
 @kernel
-def _log_sum(table, row, n, k, below, at):
-    """log of the sum of exp(table + below) over n levels, from `row` of class k and from `at` on."""
-    top = -np.inf
+def _log_sum(table, begin, n, k, collected, at):
+    """log of the sum of exp(table + collected) over n levels, from line `begin` of class k and from `at` on."""
+    largest = -np.inf
     for v in range(n):
-        top = max(top, table[row + v, k] + below[at + v])
-    if not np.isfinite(top):
-        return top
+        largest = max(largest, table[begin + v, k] + collected[at + v])
+    if not np.isfinite(largest):
+        return largest
     total = 0.0
     for v in range(n):
-        total += math.exp(table[row + v, k] + below[at + v] - top)
-    return top + math.log(total)
+        total += math.exp(table[begin + v, k] + collected[at + v] - largest)
+    return largest + math.log(total)
 
 
 @kernel
-def _upward(codes, i, found, n, k, parent, levels, first, start, rows, phi, alone, below, up, says):
-    """Return what part i adds to the score of class k, and fill below_j from place first[j] on, up_j from start[j] on,
-    and says (a,): whether a column or anything below it has a level.
+def _upward(codes, i, columns, n, k, parent, levels, first, start, rows, phi, alone, collected, message, evidence):
+    """Return what the part of row i, of the first n of `columns`, adds to the score of class k.
+
+    Fills collected_j (L,) from place first[j] on, message_j (len(rows),) from start[j] on, and evidence (a,).
     """
     for x in range(n):
-        j = found[x]
-        says[j] = codes[j, i] < levels[j]
-        if not says[j]:
+        j = columns[x]
+        evidence[j] = codes[j, i] < levels[j]
+        if not evidence[j]:
             for v in range(first[j], first[j] + levels[j]):
-                below[v] = 0.0
+                collected[v] = 0.0
     for x in range(n - 1, 0, -1):
-        j = found[x]
-        if not says[j]:
+        j = columns[x]
+        if not evidence[j]:
             continue
-        above, own, top = parent[j], np.int64(codes[j, i]), levels[j]
-        says[above] = True
+        above, own, n_levels = parent[j], np.int64(codes[j, i]), levels[j]
+        evidence[above] = True
         for u in range(levels[above]):
-            row = rows[start[j] + u]
-            if own < top:
-                value = phi[row + own, k] if row >= 0 else alone[first[j] + own, k]
+            table = rows[start[j] + u]
+            if own < n_levels:
+                value = phi[table + own, k] if table >= 0 else alone[first[j] + own, k]
             else:
-                if row >= 0:
-                    value = _log_sum(phi, row, top, k, below, first[j])
+                if table >= 0:
+                    value = _log_sum(phi, table, n_levels, k, collected, first[j])
                 else:
-                    value = _log_sum(alone, first[j], top, k, below, first[j])
-                up[start[j] + u] = value
-            below[first[above] + u] += value
-    j = found[0]
-    row = rows[start[j] + (np.int64(codes[parent[j], i]) if parent[j] >= 0 else 0)]
-    if row >= 0:
-        return _log_sum(phi, row, levels[j], k, below, first[j])
-    return _log_sum(alone, first[j], levels[j], k, below, first[j])
+                    value = _log_sum(alone, first[j], n_levels, k, collected, first[j])
+                message[start[j] + u] = value
+            collected[first[above] + u] += value
+    j = columns[0]
+    table = rows[start[j] + (np.int64(codes[parent[j], i]) if parent[j] >= 0 else 0)]
+    if table >= 0:
+        return _log_sum(phi, table, levels[j], k, collected, first[j])
+    return _log_sum(alone, first[j], levels[j], k, collected, first[j])
 
 
 @kernel
-def log_sums(codes, tops, begin, end, k, tree, phi, alone, sums):
-    """Write to sums (parts, C) what parts begin .. end - 1 add to the score of class k; codes (a, parts)."""
+def log_sums(codes, row, roots, begin, end, k, tree, phi, alone, sums):
+    """Write to sums (P, C) what parts begin .. end - 1 add to the score of class k."""
     order, place, last, parent, levels, first, start, rows = tree
-    found, says = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
-    below, up = np.empty(len(alone)), np.empty(len(rows))
-    for i in range(begin, end):
-        n = _part(codes, i, tops[i], order, place, last, levels, found)
-        sums[i, k] = _upward(codes, i, found, n, k, parent, levels, first, start, rows, phi, alone, below, up, says)
+    columns, evidence = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
+    collected, message = np.empty(len(alone)), np.empty(len(rows))
+    for m in range(begin, end):
+        i = row[m]
+        n = _part(codes, i, roots[m], order, place, last, levels, columns)
+        sums[m, k] = _upward(
+            codes, i, columns, n, k, parent, levels, first, start, rows, phi, alone, collected, message, evidence
+        )
 
 
 @kernel
-def add_shares(codes, tops, begin, end, k, tree, phi, alone, residual, gradient):
-    """Add to gradient (S, C) the slopes of class k along phi that parts begin .. end - 1 have: residual (parts, C)
-    times the share p(u, v | x, k) of each pair of levels.
+def add_slopes(codes, row, roots, begin, end, k, tree, phi, alone, residual, gradient):
+    """Add to gradient (S, C) the slopes of class k along phi that parts begin .. end - 1 have: residual (P, C) times
+    the posterior p(u, v | x, k) of each pair of levels.
     """
     order, place, last, parent, levels, first, start, rows = tree
-    found, says = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
-    below, up, share = np.empty(len(alone)), np.empty(len(rows)), np.empty(len(alone))
-    for i in range(begin, end):
-        slope, top = residual[i, k], tops[i]
-        n = _part(codes, i, top, order, place, last, levels, found)
-        total = _upward(codes, i, found, n, k, parent, levels, first, start, rows, phi, alone, below, up, says)
-        row = rows[start[top] + (np.int64(codes[parent[top], i]) if parent[top] >= 0 else 0)]
-        for v in range(levels[top]):
-            at = first[top] + v
-            share[at] = math.exp((phi[row + v, k] if row >= 0 else alone[at, k]) + below[at] - total)
-            if row >= 0:
-                gradient[row + v, k] += slope * share[at]
+    columns, evidence = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
+    collected, message, belief = np.empty(len(alone)), np.empty(len(rows)), np.empty(len(alone))
+    for m in range(begin, end):
+        i, slope, root = row[m], residual[m, k], roots[m]
+        n = _part(codes, i, root, order, place, last, levels, columns)
+        total = _upward(
+            codes, i, columns, n, k, parent, levels, first, start, rows, phi, alone, collected, message, evidence
+        )
+        table = rows[start[root] + (np.int64(codes[parent[root], i]) if parent[root] >= 0 else 0)]
+        for v in range(levels[root]):
+            at = first[root] + v
+            belief[at] = math.exp((phi[table + v, k] if table >= 0 else alone[at, k]) + collected[at] - total)
+            if table >= 0:
+                gradient[table + v, k] += slope * belief[at]
         for x in range(1, n):
-            j = found[x]
-            if not says[j]:  # its shares are its table's own: softmax takes their slopes away
+            j = columns[x]
+            if not evidence[j]:  # its posterior is its table's own: softmax takes these slopes away
                 continue
             above, own = parent[j], np.int64(codes[j, i])
             if own >= levels[j]:
                 for v in range(first[j], first[j] + levels[j]):
-                    share[v] = 0.0
+                    belief[v] = 0.0
             for u in range(levels[above]):
-                row, p = rows[start[j] + u], share[first[above] + u]
+                table, p = rows[start[j] + u], belief[first[above] + u]
                 if own < levels[j]:
-                    if row >= 0:
-                        gradient[row + own, k] += slope * p
+                    if table >= 0:
+                        gradient[table + own, k] += slope * p
                     continue
                 for v in range(levels[j]):
                     at = first[j] + v
-                    log_p = phi[row + v, k] if row >= 0 else alone[at, k]
-                    q = p * math.exp(log_p + below[at] - up[start[j] + u])
-                    share[at] += q
-                    if row >= 0:
-                        gradient[row + v, k] += slope * q
+                    log_p = phi[table + v, k] if table >= 0 else alone[at, k]
+                    q = p * math.exp(log_p + collected[at] - message[start[j] + u])
+                    belief[at] += q
+                    if table >= 0:
+                        gradient[table + v, k] += slope * q
 
 
 @kernel
-def add_to_rows(sums, of, rows, z):
-    """Add sums[of[m]] to the first C columns of z[rows[m]], for every m."""
+def add_to_rows(sums, part, rows, z):
+    """Add sums (P, C) at part[m] to the first C columns of z (N, C or more) at rows[m], for every m."""
     for m in range(len(rows)):
         for k in range(sums.shape[1]):
-            z[rows[m], k] += sums[of[m], k]
+            z[rows[m], k] += sums[part[m], k]
 
 
 @kernel
-def add_of_rows(z, of, rows, sums):
-    """Add the first C columns of z[rows[m]] to sums[of[m]], for every m."""
+def add_of_rows(z, part, rows, sums):
+    """Add the first C columns of z (N, C or more) at rows[m] to sums (P, C) at part[m], for every m."""
     for m in range(len(rows)):
         for k in range(sums.shape[1]):
-            sums[of[m], k] += z[rows[m], k]
+            sums[part[m], k] += z[rows[m], k]

@@ -13,7 +13,7 @@ every one of naive Bayes. Parts that are alike in all they depend on are compute
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,8 @@ from alrviz.passes.threads import share
 from alrviz.stop import NEVER, StopToken
 
 Ints = NDArray[np.int64]
-# Parts in one call of a kernel: some 10 ms.
-_PARTS = 5_000
+# Pairs of a level and its parent's in one call of a kernel, at most: some 10 ms.
+_PAIRS = 500_000
 # Numbers of distinct combinations grow by products; they are counted anew before they reach this.
 _LARGEST = 2**62
 
@@ -92,104 +92,136 @@ class Parts:
 
     Attributes:
         tree: the columns.
-        codes: (a, P) of each part those of a row that has it.
-        tops: (P,) its column that is nearest to the root.
-        of, rows: (M,) a part and a row that has it, ascending by part's column.
+        codes: (a, n) of the rows with gaps.
+        roots: (P,) of each part its column that is nearest to the tree's root, in the tree's order.
+        row: (P,) which of `codes` has it.
+        part, rows: (M,) numbers of a part and of a row that has it, once for each such pair.
     """
 
     tree: Tree
     codes: NDArray[np.unsignedinteger]
-    tops: Ints
-    of: Ints
+    roots: Ints
+    row: Ints
+    part: Ints
     rows: Ints
 
     def __len__(self) -> int:
-        return len(self.tops)
+        return len(self.roots)
 
     @classmethod
     def of_rows(cls, tree: Tree, codes: NDArray[np.unsignedinteger], stop: StopToken = NEVER) -> "Parts":
-        """Return the parts of rows of codes (a, N); a code >= levels[column] is missing."""
+        """Return the parts of rows of codes (a, N); a code >= levels[column] is missing.
+
+        Raises:
+            Stopped: where `stop` asks for it, between columns.
+        """
         with_gaps = np.flatnonzero((codes >= tree.levels[:, None]).any(axis=0))
-        own = codes[:, with_gaps]
-        missing = own >= tree.levels[:, None]
-        says = ~missing  # a level, or one somewhere below
+        codes = as_compiled(codes[:, with_gaps])
+        missing = codes >= tree.levels[:, None]
+        evidence = ~missing  # a level, or one somewhere below
         for j in tree.order[::-1]:
             if tree.parent[j] >= 0:
-                says[tree.parent[j]] |= says[j]
-        tops, first, of, rows, n = [], [], [], [], 0
+                evidence[tree.parent[j]] |= evidence[j]
+        nothing = np.empty(0, np.int64)
+        roots, first, part, rows, n = [nothing], [nothing], [nothing], [nothing], 0
         for j in tree.order:
             stop.check()
-            if tree.last[j] == tree.place[j] + 1:
-                continue
             above = tree.parent[j]
-            chosen = missing[j] & says[j]
+            chosen = missing[j] & evidence[j]
             if above >= 0:
                 chosen &= ~missing[above]
-            chosen = np.flatnonzero(chosen)
-            if len(chosen):
-                one, number = cls._distinct(tree, j, own[:, chosen], missing[:, chosen])
-                tops.append(np.full(len(one), j))
-                first.append(chosen[one])
-                of.append(n + number)
-                rows.append(with_gaps[chosen])
+            own = np.flatnonzero(chosen)
+            if len(own):
+                one, number = _distinct(tree, j, codes, missing, own, stop)
+                roots.append(np.full(len(one), j))
+                first.append(own[one])
+                part.append(n + number)
+                rows.append(with_gaps[own])
                 n += len(one)
-        if not n:
-            nothing = np.empty(0, np.int64)
-            return cls(tree, as_compiled(codes[:, :0]), nothing, nothing, nothing)
-        kept = as_compiled(own[:, np.concatenate(first)])
-        return cls(tree, kept, np.concatenate(tops), np.concatenate(of), np.concatenate(rows))
-
-    @staticmethod
-    def _distinct(
-        tree: Tree, top: int, codes: NDArray[np.unsignedinteger], missing: NDArray[np.bool_]
-    ) -> tuple[Ints, Ints]:
-        """The first row of each distinct part below `top`, and of each row the number of its part."""
-        above, most = tree.parent[top], 1
-        number = np.zeros(codes.shape[1], np.int64)
-        within = np.zeros(missing.shape, bool)  # what the part reaches
-        for j in [*([above] if above >= 0 else []), *tree.order[tree.place[top] : tree.last[top]]]:
-            if j == top:
-                within[j] = True
-            elif j != above:
-                within[j] = within[tree.parent[j]] & missing[tree.parent[j]]
-            levels = int(tree.levels[j])
-            if most * (levels + 1) >= _LARGEST:
-                _, number = np.unique(number, return_inverse=True)
-                most = int(number.max()) + 1
-            value = np.minimum(codes[j], levels)
-            number = number * (levels + 1) + (value if j == above else np.where(within[j], value, 0))
-            most *= levels + 1
-        _, first, number = np.unique(number, return_index=True, return_inverse=True)
-        return first, number
+        return cls(tree, codes, *(np.concatenate(each) for each in (roots, first, part, rows)))
 
     def log_sums(self, phi: Floats, alone: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
-        """Return (P, C) what each part adds to the class scores, by phi (S, C) and levels' own log p (L, C)."""
+        """Return (P, C) what each part adds to the class scores, by phi (S, C) and levels' own log p (L, C).
+
+        Raises:
+            Stopped: where `stop` asks for it, between calls of a kernel.
+        """
         sums, pieces = np.empty((len(self), phi.shape[1])), self._pieces()
 
-        def work(part: int) -> None:
+        def work(task: int) -> None:
             stop.check()
-            k, (begin, end) = part // len(pieces), pieces[part % len(pieces)]
-            kernels.log_sums(self.codes, self.tops, begin, end, k, self.tree, phi, alone, sums)
+            k, (begin, end) = task // len(pieces), pieces[task % len(pieces)]
+            kernels.log_sums(self.codes, self.row, self.roots, begin, end, k, self.tree, phi, alone, sums)
 
         share(work, len(pieces) * phi.shape[1], n_jobs)
         return sums
 
     def add_scores(self, sums: Floats, z: Floats) -> None:
         """Add what parts have (P, C) to the scores (N, C or more) of their rows."""
-        kernels.add_to_rows(sums, self.of, self.rows, z)
+        kernels.add_to_rows(sums, self.part, self.rows, z)
 
     def slopes(self, residual: Floats, phi: Floats, alone: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
-        """Return dF/dphi (S, C), as far as it comes of parts, of residuals dF/dscore (N, C or more)."""
+        """Return dF/dphi (S, C), as far as it comes of parts, of residuals dF/dscore (N, C or more).
+
+        Raises:
+            Stopped: where `stop` asks for it, between calls of a kernel.
+        """
         own, out, pieces = np.zeros((len(self), phi.shape[1])), np.zeros(phi.shape), self._pieces()
-        kernels.add_of_rows(residual, self.of, self.rows, own)
+        kernels.add_of_rows(residual, self.part, self.rows, own)
 
         def work(k: int) -> None:  # a class each: no two threads add to one number
             for begin, end in pieces:
                 stop.check()
-                kernels.add_shares(self.codes, self.tops, begin, end, k, self.tree, phi, alone, own, out)
+                kernels.add_slopes(self.codes, self.row, self.roots, begin, end, k, self.tree, phi, alone, own, out)
 
         share(work, phi.shape[1], n_jobs)
         return out
 
     def _pieces(self) -> list[tuple[int, int]]:
-        return [(begin, min(len(self), begin + _PARTS)) for begin in range(0, len(self), _PARTS)]
+        """Where the parts of each call of a kernel begin and end: as many as have _PAIRS at most, and one at least."""
+        tree = self.tree
+        above = np.where(tree.parent >= 0, tree.levels[tree.parent], 1)
+        pairs = np.append(0, np.cumsum((tree.levels * above)[tree.order]))
+        size = pairs[tree.last] - pairs[tree.place]
+        number = np.cumsum(size[self.roots]) // _PAIRS
+        ends = [*(np.flatnonzero(np.diff(number)) + 1).tolist(), len(self)]
+        return list(zip([0, *ends[:-1]], ends, strict=True)) if len(self) else []
+
+
+def _distinct(
+    tree: Tree,
+    root: int,
+    codes: NDArray[np.unsignedinteger],
+    missing: NDArray[np.bool_],
+    rows: Ints,
+    stop: StopToken,
+) -> tuple[Ints, Ints]:
+    """Return the first of each kind among the parts below `root` that `rows` (n,) of codes (a, N) have, and of each of
+    these rows the number of its part (n,); missing (a, N): where codes are no levels.
+    """
+    number, most = np.zeros(len(rows), np.int64), 1
+
+    def tell(value: NDArray[Any], levels: int) -> None:
+        """Number parts by this (n,), at most `levels`, too."""
+        nonlocal number, most
+        if most * (levels + 1) >= _LARGEST:
+            _, number = np.unique(number, return_inverse=True)
+            most = int(number.max()) + 1
+        number = number * (levels + 1) + value
+        most *= levels + 1
+
+    if tree.parent[root] >= 0:
+        tell(codes[tree.parent[root], rows], int(tree.levels[tree.parent[root]]))
+    inside = {root: np.ones(len(rows), bool)}  # which rows' parts have the column
+    at = tree.place[root]
+    while at < tree.last[root]:
+        stop.check()
+        j, at = tree.order[at], at + 1
+        within = inside[j] if j == root else inside[tree.parent[j]]
+        tell(np.where(within, np.minimum(codes[j, rows], tree.levels[j]), 0), int(tree.levels[j]))
+        if tree.last[j] > at:
+            inside[j] = within & missing[j, rows]
+            if not inside[j].any():
+                at = tree.last[j]
+    _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    return first, number

@@ -76,9 +76,16 @@ class NetworkModel:
         """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
         codes = as_compiled(codes)
         z = self.table_scores(codes, n_jobs, stop)
-        if self.summed:
-            parts = Parts.of_rows(self.tree, codes, stop)
-            parts.add_scores(parts.log_sums(self.phi, self.alone, resolve_jobs(n_jobs), stop), z)
+        if not self.summed:
+            return z
+        tree, n, chunk = self.tree, codes.shape[1], self._chunk
+
+        def part(k: int) -> None:
+            begin, end = k * chunk, min(n, (k + 1) * chunk)
+            parts = Parts.of_rows(tree, codes[:, begin:end], stop)
+            parts.add_scores(parts.log_sums(self.phi, self.alone, 1, stop), z[begin:end])
+
+        share(part, -(-n // chunk), resolve_jobs(n_jobs))
         return z
 
     def table_scores(
@@ -103,7 +110,7 @@ class NetworkModel:
         if self.summed:
             parts, tuple_of = Parts.of_rows(self.tree, codes), np.argsort(self.structure.children)
             sums = parts.log_sums(self.phi, self.alone)
-            np.add.at(out, (parts.rows, tuple_of[parts.tops[parts.of]]), sums[parts.of])
+            np.add.at(out, (parts.rows, tuple_of[parts.roots[parts.part]]), sums[parts.part])
         return out
 
     def _scores(
@@ -112,7 +119,7 @@ class NetworkModel:
         codes = as_compiled(codes)
         below, above = self._indexes()
         chosen = np.arange(self.space.n_tuples)[some]
-        n, chunk = codes.shape[1], max(16, LOOKUPS // max(1, self.space.n_tuples))
+        n, chunk = codes.shape[1], self._chunk
         z = np.empty((n, self.n_classes))
         first = np.concatenate([[0], np.cumsum(self.space.levels)])
 
@@ -126,6 +133,11 @@ class NetworkModel:
 
         share(part, -(-n // chunk), resolve_jobs(n_jobs))
         return z
+
+    @property
+    def _chunk(self) -> int:
+        """How many rows are scored at a time."""
+        return max(16, LOOKUPS // max(1, self.space.n_tuples))
 
     @property
     def tree(self) -> Tree:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from alrviz.models import marginals, networks
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.marginals import Parts
 from alrviz.models.networks import count_network
@@ -119,6 +120,20 @@ def test_a_long_chain_is_summed_as_a_hidden_markov_model_is():
         state /= state.sum(axis=2, keepdims=True)
     assert (found < -800).all()
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_work_in_pieces_gives_the_same(monkeypatch):
+    model = network(TREES["forest"])
+    codes, residual = rows_with_gaps(model), np.random.default_rng(0).normal(size=(120, model.n_classes))
+    parts = Parts.of_rows(model.tree, codes)
+    scores, slopes = model.scores(codes), parts.slopes(residual, model.phi, model.alone)
+    monkeypatch.setattr(marginals, "_PAIRS", 40)
+    monkeypatch.setattr(networks, "LOOKUPS", 1)  # 16 rows at a time
+    pieces = parts._pieces()
+    assert 4 < len(pieces) < len(parts)
+    assert [begin for begin, _ in pieces] == [0, *[end for _, end in pieces[:-1]]]
+    np.testing.assert_array_equal(model.scores(codes, 2), scores)
+    np.testing.assert_array_equal(parts.slopes(residual, model.phi, model.alone), slopes)
 
 
 def test_numbers_of_distinct_parts_do_not_overflow():
