@@ -101,21 +101,21 @@ class Network(Cells):
         return z
 
     def _summed(self, codes: "np.ndarray") -> "np.ndarray":
-        """What missing columns with something below them that has a level add to the scores (N, C)."""
+        """What missing columns add to the scores (N, C) that have evidence: a column below with a level."""
         n, classes = codes.shape[1], len(self.bias)
         missing = codes >= np.array(self.levels)[:, None]
         below = [np.zeros((n, top, classes)) for top in self.levels]
-        says, z = ~missing, np.zeros((n, classes))
+        evidence, z = ~missing, np.zeros((n, classes))
         for t in reversed(range(len(self.members))):
             *parents, j = self.members[t]
             at_end = missing[parents[0]] if parents else np.zeros(n, bool)
-            has, tables = says[j] & (missing[j] | at_end), self._tables(t)
+            has, tables = evidence[j] & (missing[j] | at_end), self._tables(t)
             if parents:
                 level, sums = has & ~missing[j], has & missing[j] & at_end
                 above = below[parents[0]]
                 above[level] += tables[:, codes[j, level]].transpose(1, 0, 2)
                 above[sums] += np.stack([_log_sum(table + below[j][sums]) for table in tables], axis=1)
-                says[parents[0]] |= level | sums
+                evidence[parents[0]] |= level | sums
             rows = has & missing[j] & ~at_end
             z[rows] += _log_sum(tables[codes[parents[0], rows] if parents else 0] + below[j][rows])
         return z
