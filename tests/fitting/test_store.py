@@ -188,6 +188,29 @@ def test_a_file_of_the_first_format_gets_room_for_races_and_keeps_its_studies(tm
     store.close()
 
 
+@pytest.mark.parametrize("kind", ["path", "race"])
+def test_who_reads_sees_nothing_of_what_another_process_adds_meanwhile(store, tmp_path, monkeypatch, kind):
+    run, other = begin(store, kind=kind), Store(tmp_path)
+
+    def add(place):
+        if kind == "path":
+            save(other, run, place)
+        else:
+            other.save_traces(run, [(place, {}, 0, STEPS)])
+
+    def complete(*of):
+        add(1)
+        return counted(*of)
+
+    counted, read = store_module._complete, store.tasks if kind == "path" else store.traces
+    add(0)
+    with monkeypatch.context() as patch:
+        patch.setattr(store_module, "_complete", complete)
+        assert len(read(run)) == 1
+    assert len(read(run)) == 2
+    other.close()
+
+
 def test_steps_come_back_bit_for_bit_and_in_order(store):
     run = begin(store, kind="race")
     store.save_traces(run, [(0, {"rows": 9.0}, 0, STEPS[:2]), (1, {"rows": 9.0}, 0, [])])

@@ -130,10 +130,13 @@ class Database:
                 self._connection.executescript("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")  # no owner's name is left
 
     @contextmanager
-    def transaction(self) -> Iterator[Any]:
-        """Give `execute`; all that is done with it is kept when the block ends, or nothing where it raises."""
+    def transaction(self, writes: bool = True) -> Iterator[Any]:
+        """Give `execute`; all that is done with it is kept when the block ends, or nothing where it raises.
+
+        Whoever only reads (`writes` False) keeps no other process from writing, and sees nothing of it in the block.
+        """
         with self._lock, self._speaking():
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")
             try:
                 yield self._connection.execute
                 self._connection.execute("COMMIT")

@@ -262,9 +262,11 @@ class Store:
         question = f"""SELECT {sound("members")} AND {sound("cells")}, recipe, outcome, rows FROM members
             LEFT JOIN cells ON cells.owner = members.owner AND cells.key = members.key
             WHERE members.run = ? ORDER BY place"""
-        found = self.database.read(question, (run,))
-        kept = sum(bool(right) for right, *_ in found)
-        if kept < len(found) or not self._complete(run, kept):
+        with self.database.transaction(writes=False) as execute:  # others may add to it meanwhile
+            found = execute(question, (run,)).fetchall()
+            kept = sum(bool(right) for right, *_ in found)
+            complete = kept == len(found) and _complete(execute, run, kept)
+        if not complete:
             raise Damaged(
                 f"only {kept:,} of the finished tasks are as they were saved, for the file "
                 f"{str(self.database.path)!r} is damaged; run the study again: it computes the others anew"
@@ -294,10 +296,12 @@ class Store:
 
     def traces(self, run: str) -> list[tuple[dict[str, Any], list[Step]]]:
         """Return (what is no step, steps) of each racer of a race; raises `Damaged` where it is not as it was saved."""
-        ask, values = self.database.read, (run,)
-        racers = ask(f"SELECT {sound('racers')}, racer, about, steps FROM racers WHERE run = ? ORDER BY racer", values)
-        parts = ask(f"SELECT {sound('steps')}, racer, packed FROM steps WHERE run = ? ORDER BY racer, place", values)
-        if all(right for right, *_ in (*racers, *parts)) and self._complete(run, len(racers)):
+        of_racers = f"SELECT {sound('racers')}, racer, about, steps FROM racers WHERE run = ? ORDER BY racer"
+        of_steps = f"SELECT {sound('steps')}, racer, packed FROM steps WHERE run = ? ORDER BY racer, place"
+        with self.database.transaction(writes=False) as execute:  # others may add to it meanwhile
+            racers, parts = (execute(question, (run,)).fetchall() for question in (of_racers, of_steps))
+            complete = _complete(execute, run, len(racers))
+        if complete and all(right for right, *_ in (*racers, *parts)):
             found = [(about, count, _steps_of(parts, racer)) for _, racer, about, count in racers]
             if all(count in (None, len(steps)) for _, count, steps in found):
                 return [(json.loads(about), steps) for about, _, steps in found]
@@ -305,11 +309,6 @@ class Store:
             f"the steps of this race are not as they were saved, for the file {str(self.database.path)!r} is damaged; "
             "race it again"
         )
-
-    def _complete(self, run: str, parts: int) -> bool:
-        """Whether a run that is there had so many members or racers."""
-        found = self.database.read("SELECT parts FROM runs WHERE id = ?", (run,))
-        return all(count == parts for (count,) in found)
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
@@ -354,6 +353,11 @@ def _state(state: str, changed: float) -> str:
 def _join(execute: Any, run: str, place: int, owner: str, key: str) -> None:
     """Note whose task it is; the run has not moved by that: whoever only looks takes tasks too."""
     execute("INSERT OR REPLACE INTO members (run, place, owner, key) VALUES (?, ?, ?, ?)", (run, place, owner, key))
+
+
+def _complete(execute: Any, run: str, parts: int) -> bool:
+    """Whether a run that is there had so many members or racers."""
+    return all(count == parts for (count,) in execute("SELECT parts FROM runs WHERE id = ?", (run,)))
 
 
 def _steps_of(parts: Sequence[tuple[Any, ...]], racer: int) -> list[Step]:
