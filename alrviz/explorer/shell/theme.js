@@ -177,9 +177,9 @@
   let looks = 0, same = 0, before = 0;
   const drawn = () => {
     if (first(".MuiAppBar-root")) {
-      const now = turns ? turned() : 0;
-      same = now && now === before ? same + 1 : 0;  // half a second without another control
-      before = now;
+      const count = turns ? turned() : 0;
+      same = count && count === before ? same + 1 : 0;  // half a second without another control
+      before = count;
       looks += 1;
       if (!turns || same === 10 || looks > 200) { document.documentElement.dataset.drawn = ""; return; }
     }
