@@ -100,7 +100,7 @@ def explore(options: argparse.Namespace) -> int:
     preload()
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     token = "" if options.token == "none" else options.token or secrets.token_hex(24)
-    protect(server._tornado, token)
+    protect(server, token)
     first = {"lesson": lesson.id} if lesson is not None else {"page": "data"} if dataset is not None else {}
     asked = first | ({"token": token} if token else {})
     url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(asked)}" if asked else "")
