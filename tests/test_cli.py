@@ -135,6 +135,11 @@ def test_explore_reads_as_it_is_told(tmp_path):
         cli.main(["explore", str(file), "--header", "many"])
 
 
+def test_explore_takes_a_proxys_address_and_nothing_else(capsys):
+    assert cli.main(["explore", "--no-show", "--proxy", "proxy.example"]) != 0
+    assert "10.0.0.0/8" in capsys.readouterr().err
+
+
 def test_explore_reads_in_batches_what_memory_does_not_hold_or_is_told_to(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
     tmp_path = tmp_path / "parts"

@@ -66,6 +66,14 @@ def add_to(commands: Commands) -> None:
         help="a name under which others reach the page; needed with --address, may be repeated",
     )
     parser.add_argument(
+        "--proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="a reverse proxy (an IP address or a network) whose X-Forwarded-For and X-Forwarded-Proto are believed; "
+        "may be repeated",
+    )
+    parser.add_argument(
         "--token",
         metavar="TEXT",
         help="what the page's address must hold the first time (default: one made up; none: ask for no token)",
@@ -89,11 +97,15 @@ def explore(options: argparse.Namespace) -> int:
     dataset = read(options) if options.file else None
     from alrviz.explorer import application, preload
     from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
+    from alrviz.explorer.web.connections import PROXIES_VARIABLE, parse_networks
     from alrviz.explorer.web.guard import protect
 
     lesson = _lesson(options.lesson) if options.lesson else None
-    if options.address in LOCAL:
+    if options.address in LOCAL and not options.proxy:
         os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
+    if options.proxy:
+        parse_networks(options.proxy)  # what is no address is said before anything is served
+        os.environ[PROXIES_VARIABLE] = ",".join(options.proxy)
     page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
     failures: list[Exception] = []
     server = _serve(_watched(page, failures), options)  # what cannot be served is said at once
@@ -198,7 +210,12 @@ def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> S
     names = ["localhost", "127.0.0.1", options.address, *options.origin]
     origins = [name if ":" in name else f"{name}:{port}" for name in dict.fromkeys(names)]
     return get_server(
-        {PATH: page}, port=port, address=options.address, websocket_origin=origins, title={PATH: "alrviz"}
+        {PATH: page},
+        port=port,
+        address=options.address,
+        websocket_origin=origins,
+        title={PATH: "alrviz"},
+        use_xheaders=bool(options.proxy),
     )
 
 

@@ -72,7 +72,7 @@ def test_what_a_page_sends_is_taken():
         pytest.param(
             fragments(change({"type": "map", "entries": [["a", {"type": "bytes", "data": ""}]]})), id="inside"
         ),
-        pytest.param(fragments(change({"type": "object", "name": "Div", "id": "x"})), id="new model"),
+        pytest.param(fragments(change([{"type": "object", "name": "Div", "id": "x"}] * 17)), id="new models"),
         pytest.param(
             fragments(change({"type": "ndarray", "array": ["a"], "dtype": "S900000000", "order": "", "shape": [1]})),
             id="wide array",

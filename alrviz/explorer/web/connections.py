@@ -64,7 +64,7 @@ def parse_networks(texts: Iterable[str]) -> Networks:
             networks.append(ip_network(text.strip(), strict=False))
         except ValueError as error:
             raise AlrvizError(
-                f"{text!r} is not a proxy's address; expected an IP address or a network such as 10.0.0.0/8"
+                f"{text.strip()!r} is not a proxy's address; expected an IP address or a network such as 10.0.0.0/8"
             ) from error
     return networks
 

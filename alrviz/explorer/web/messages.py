@@ -6,7 +6,7 @@ message names, and logs a message that it cannot apply together with its whole c
     limit                                  value                 why
     bytes of a message                     MAX_MESSAGE_BYTES     a piece of an uploaded table has 1 MB
     of these, its JSON                     MAX_JSON_BYTES
-    buffers, depth                         MAX_BUFFERS, MAX_DEPTH
+    buffers, depth, new models             MAX_BUFFERS, MAX_DEPTH, MAX_NEW_MODELS
     seconds until a message is complete    MESSAGE_SECONDS
     types, events, values                  MESSAGE_TYPES, EVENTS, and `check_content`
     values stored by a session             MAX_STORED_BYTES      else one could be put into each property of each model
@@ -37,6 +37,8 @@ MAX_MESSAGE_BYTES = 2 * 2**20
 MAX_JSON_BYTES = 2**20
 MAX_BUFFERS = 32
 MAX_DEPTH = 40
+MAX_NEW_MODELS = 16  # a browser makes a few, such as the selection of a table; 40 bytes of JSON make 20 kB of model
+NEW_MODEL_BYTES = 20_000
 MAX_STORED_BYTES = 16 * 2**20
 MESSAGE_SECONDS = 60.0
 MAX_REASON_CHARS = 100
@@ -111,6 +113,7 @@ def check_content(message: Message[Any]) -> None:
             raise MessageRefused("an event that no page sends")
         if event["kind"] == "MessageSent" and event.get("msg_type") != "bokeh_event":
             raise MessageRefused("an event that no page sends")
+    n_models = 0
     stack: list[tuple[Any, int]] = [(events, 1)]
     while stack:
         value, depth = stack.pop()
@@ -118,6 +121,9 @@ def check_content(message: Message[Any]) -> None:
             raise MessageRefused("a value that is nested too deep")
         if isinstance(value, dict):
             _check_mapping(value)
+            n_models += value.get("type") == "object"
+            if n_models > MAX_NEW_MODELS:
+                raise MessageRefused("too many new models")
             stack += [(one, depth + 1) for one in value.values() if isinstance(one, dict | list)]
         elif isinstance(value, list):
             stack += [(one, depth + 1) for one in value if isinstance(one, dict | list)]
@@ -127,8 +133,6 @@ def _check_mapping(value: dict[str, Any]) -> None:
     kind = value.get("type")
     if kind == "bytes" and not isinstance(value.get("data"), dict):
         raise MessageRefused("packed bytes")  # a page's browser sends bytes as buffers
-    if kind == "object":
-        raise MessageRefused("a new object")  # models are made by the server
     if kind == "ndarray" and value.get("dtype") not in DTYPES:
         raise MessageRefused("an array of another dtype")
 
@@ -166,7 +170,7 @@ def _size(value: Any) -> int:
     while stack:
         one = stack.pop()
         if isinstance(one, dict):
-            size += 64 + sum(map(len, one))
+            size += 64 + sum(map(len, one)) + (NEW_MODEL_BYTES if one.get("type") == "object" else 0)
             stack += one.values()
         elif isinstance(one, list):
             size += 8 * len(one)
