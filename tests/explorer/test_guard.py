@@ -6,7 +6,9 @@ import re
 import sys
 from functools import partial
 from html import unescape
+from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
+from urllib.request import urlopen
 
 import panel as pn
 import pytest
@@ -23,6 +25,7 @@ from tornado.websocket import websocket_connect
 from alrviz.explorer import application
 from alrviz.explorer.server import rate_limit
 from alrviz.explorer.web import connections, door, guard, install
+from tests.conftest import ROOT, wait_until
 from tests.explorer.fakes import Clock
 
 TOKEN = re.compile(r'"token":"([^"]+)"')
@@ -227,6 +230,24 @@ def test_the_explorer_is_told_from_other_applications(tmp_path):
 
     assert all(map(served, (application, partial(application, path=None), str(script))))
     assert not any(map(served, (lambda: "another page", str(other))))
+
+
+@pytest.mark.slow
+def test_workers_end_with_the_process_that_started_them(serve):
+    served = serve(ROOT / "apps" / "explorer.py", "--num-procs", "2")
+    served.process.terminate()
+    served.process.wait(timeout=PATIENCE)
+
+    def gone():
+        try:
+            urlopen(served.url, timeout=5).close()
+        except HTTPError:
+            return False
+        except (URLError, OSError):
+            return True
+        return False
+
+    wait_until(gone, 30, "no answer at the port")
 
 
 def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():

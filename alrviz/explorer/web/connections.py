@@ -45,7 +45,7 @@ ACCEPTS_PER_TURN = 128
 ACCEPT_PAUSE_SECONDS = 1.0  # without files nothing can be accepted; asking again at once would be a busy loop
 
 PROXIES_VARIABLE = "ALRVIZ_PROXIES"
-LOOPBACK = ("127.0.0.0/8", "::1/128")
+LOOPBACK = ("127.0.0.1", "::1")
 _FORWARDED_FOR, _FORWARDED_PROTO = "X-Forwarded-For", "X-Forwarded-Proto"
 _FORWARDING_HEADERS = (_FORWARDED_FOR, _FORWARDED_PROTO, "X-Real-Ip", "X-Scheme")
 
