@@ -1,4 +1,4 @@
-"""The command line of the benchmarks: `python -m alrviz.bench NAME [--data DIR] [--repeats K] ...`."""
+"""The command line of the benchmarks: `python -m benchmarks NAME [--data DIR] [--repeats K] ...`."""
 
 import argparse
 import ast
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from alrviz.bench._tools import environment, save
 from alrviz.errors import AlrvizError, nearest
+from benchmarks._tools import environment, save
 
 FOLDER = Path(__file__).parent
 
@@ -25,7 +25,7 @@ def summary(path: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one benchmark, or list them."""
-    first = argparse.ArgumentParser(prog="python -m alrviz.bench", description=__doc__, add_help=False)
+    first = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, add_help=False)
     first.add_argument("name", nargs="?", metavar="NAME")
     first.add_argument("--list", action="store_true", help="list the benchmarks")
     first.add_argument("-h", "--help", action="store_true", help="show this help, or that of NAME")
@@ -45,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, path: Path, arguments: Sequence[str]) -> int:
-    module = import_module(f"alrviz.bench.{path.stem}")
+    module = import_module(f"benchmarks.{path.stem}")
     parser = argparse.ArgumentParser(
-        prog=f"python -m alrviz.bench {name}",
+        prog=f"python -m benchmarks {name}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

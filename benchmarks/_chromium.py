@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from alrviz.bench._server import Server
+from benchmarks._server import Server
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.bench._child import Answer, Peak, in_child
-from alrviz.bench._courses import Course, one_hot, recipe_of, scipy_course, sklearn_model
-from alrviz.bench._tools import Row, mib, seconds, show
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
+from benchmarks._child import Answer, Peak, in_child
+from benchmarks._courses import Course, one_hot, recipe_of, scipy_course, sklearn_model
+from benchmarks._tools import Row, mib, seconds, show
 
 OURS, THEIRS, THEIRS_ALONE, PLAIN = "alrviz", "scikit-learn", "scikit-learn, one BLAS thread", "numpy and SciPy"
 REACH = {"adult": 8.0, "connect-4": 80.0, "covtype-sample": 100.0}

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.bench._child import in_child
-from alrviz.bench._tools import Row, mib, seconds, show
-from alrviz.bench._vowpal import Rows, vowpal
 from alrviz.data.stream.table import CodedTable, Stream, open_table
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
+from benchmarks._child import in_child
+from benchmarks._tools import Row, mib, seconds, show
+from benchmarks._vowpal import Rows, vowpal
 
 BITS = 20  # of hashed crosses
 PASSES = 5

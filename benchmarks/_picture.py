@@ -1,6 +1,6 @@
 """Pictures of the documentation, drawn as SVG from what a bench saved by `--csv FILE`.
 
-    python -m alrviz.bench._picture FILE ... OUT
+    python -m benchmarks._picture FILE ... OUT
 
 Of `peers`: bars on a logarithmic axis, a group a table, shorter is faster; above seconds an iteration, below seconds to
 the target. An arrow at the end of a bar: it was given up there. `ranks_svg` draws the mean ranks of `quality`.
@@ -15,8 +15,8 @@ from xml.sax.saxutils import escape
 
 import pandas as pd
 
-from alrviz.bench._each import OURS, PLAIN, THEIRS, THEIRS_ALONE
-from alrviz.reproduce.svg import line, page, text
+from benchmarks._each import OURS, PLAIN, THEIRS, THEIRS_ALONE
+from reproduction.svg import line, page, text
 
 WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 760, 250, 110, 13, 12, 46
 COLORS = {"ours": "#0072b2", "auto": "#56b4e9", "theirs": "#d55e00", "others": "#999999"}

@@ -1,6 +1,6 @@
 """The documentation's page on how good probabilities are, written from the means that are saved beside it.
 
-    python -m alrviz.bench._quality_page DOCS [FILE ...]
+    python -m benchmarks._quality_page DOCS [FILE ...]
 
 Rows that `quality --csv` saved in FILEs become means in DOCS/quality.csv, in place of those of the same set and method,
 and of those of the set that learned from another number of rows, with which they cannot be compared; then
@@ -15,9 +15,10 @@ from textwrap import fill
 import numpy as np
 import pandas as pd
 
-from alrviz.bench._picture import ranks_svg
-from alrviz.bench._rivals import RIVAL, RIVALS, TUNED
-from alrviz.bench.quality import (
+from alrviz.studies.statistics.significance import geometric_mean_ratio, holm, win_draw_loss
+from benchmarks._picture import ranks_svg
+from benchmarks._rivals import RIVAL, RIVALS, TUNED
+from benchmarks.quality import (
     KINDS,
     LEAST_LOSS,
     MOST_ROWS,
@@ -29,7 +30,6 @@ from alrviz.bench.quality import (
     ranking,
     summary,
 )
-from alrviz.studies.statistics.significance import geometric_mean_ratio, holm, win_draw_loss
 
 MISSING = "\N{EN DASH}"
 PLAIN = ("nb", "lr n=1", "lr n=2", "alr n=1", "alr n=2", "a1de", "auto", *RIVALS)  # what is ranked
@@ -348,7 +348,7 @@ package's own models at their plain defaults.
 
 {fill(sentence(means), 120, break_on_hyphens=False)}
 
-`python -m alrviz.bench quality --data DIR --csv FILE` measures it, `python -m alrviz.bench._quality_page docs FILE`
+`python -m benchmarks quality --data DIR --csv FILE` measures it, `python -m benchmarks._quality_page docs FILE`
 writes this page; its figures are in [quality.csv](quality.csv).
 
 Each method learns from the same five stratified folds of each set, on one thread and at its documented defaults, but

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.bench._tools import data_file
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.data.read import read_table
 from alrviz.errors import AlrvizError
 from alrviz.fitting.prepare import split
-from alrviz.reproduce.sets import KINDS
+from benchmarks._tools import data_file
+from reproduction.sets import KINDS
 
 # A column that says where a row came from.
 _IGNORED: dict[str, dict[str, Any]] = {"vowel": {"Train_or_Test": "ignore"}}

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from alrviz.bench._child import in_child
-from alrviz.bench._courses import Course, our_course, recipe_of, scipy_course, sklearn_course
-from alrviz.bench._each import one_blas_thread
-from alrviz.bench._tools import Row, seconds, show
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.families import choices
+from benchmarks._child import in_child
+from benchmarks._courses import Course, our_course, recipe_of, scipy_course, sklearn_course
+from benchmarks._each import one_blas_thread
+from benchmarks._tools import Row, seconds, show
 
 WITHIN, REACH, REACH_AUTO = 1e-3, 20.0, 1.3
 SHORT = 3.0  # seconds

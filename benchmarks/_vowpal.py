@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.bench._child import in_child
-from alrviz.bench._courses import recipe_of
-from alrviz.bench._tools import Row, seconds, show
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
+from benchmarks._child import in_child
+from benchmarks._courses import recipe_of
+from benchmarks._tools import Row, seconds, show
 
 REACH = 3.0
 PASSES = (1, 2, 5, 10)

@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from alrviz.bench._server import OWNER, Server, serving
-from alrviz.bench._tools import Row, show
-from alrviz.bench.spectators import AT_ONCE, PATIENCE, Spectator, delays_of, get, listen, messages, ms, opened_by
 from alrviz.errors import AlrvizError
+from benchmarks._server import OWNER, Server, serving
+from benchmarks._tools import Row, show
+from benchmarks.spectators import AT_ONCE, PATIENCE, Spectator, delays_of, get, listen, messages, ms, opened_by
 
 QUESTIONS = 3
 AGAIN = 0.3  # of the students who change their answer

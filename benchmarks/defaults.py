@@ -25,8 +25,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.bench._sets import load_set
-from alrviz.bench._tools import Row, show
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
@@ -38,6 +36,8 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.models.linear import log_softmax
+from benchmarks._sets import load_set
+from benchmarks._tools import Row, show
 
 SETS = (
     "adult", "car", "connect-4", "german", "house-votes-84", "letter-recognition", "nursery", "splice", "tic-tac-toe",

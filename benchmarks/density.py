@@ -18,13 +18,13 @@ from itertools import count
 
 import numpy as np
 
-from alrviz.bench._tools import Row, reached, seconds, show, taking_turns, timed
 from alrviz.models.density import DensityFeatures
 from alrviz.models.leave_one_out import left_out
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import THIN, ColumnSums, Kinds, fill
 from alrviz.passes.sources import Sources
 from alrviz.passes.threads import resolve_jobs
+from benchmarks._tools import Row, reached, seconds, show, taking_turns, timed
 
 WITHIN = 0.10
 SHAPES = ("normal", "rounded", "heavy", "apart", "classes")

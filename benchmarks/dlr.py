@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.bench._sets import load_set
-from alrviz.bench._tools import Row, show
 from alrviz.data.encode import Encoder
 from alrviz.errors import AlrvizError
 from alrviz.estimators import DLRClassifier
@@ -29,6 +27,8 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.cost_model import machine_factor
+from benchmarks._sets import load_set
+from benchmarks._tools import Row, show
 
 PARTS = ("toy", "alpha", "rows", "joint", "price")
 MODES = ("silverman", "loo", "validation", "paper")

@@ -18,9 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.bench._sets import load_set
-from alrviz.bench._tools import Row, show
-from alrviz.bench.defaults import SETS
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos.made import skewed
 from alrviz.data.read import read_table
@@ -30,6 +27,9 @@ from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.studies.race.heldout import heldout_losses
 from alrviz.studies.race.milestones import UNITS, Milestones, RacerSummary, milestones, paired
+from benchmarks._sets import load_set
+from benchmarks._tools import Row, show
+from benchmarks.defaults import SETS
 
 RACERS: dict[str, tuple[str, dict[str, Any]]] = {
     "lr": ("lr", {}),

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from alrviz.bench._chromium import PATIENCE, browser, page_of, wait
-from alrviz.bench._server import serving
-from alrviz.bench._tools import Row
-from alrviz.bench.live import Findings
+from benchmarks._chromium import PATIENCE, browser, page_of, wait
+from benchmarks._server import serving
+from benchmarks._tools import Row
+from benchmarks.live import Findings
 
 DATA = "explorer?page=boundaries&data=age-curve&rows={rows}"
 _SCRIPT = """(() => {

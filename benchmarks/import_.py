@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from statistics import median
 
-from alrviz.bench._tools import Row, Timing, reached, seconds, show
+from benchmarks._tools import Row, Timing, reached, seconds, show
 
 TABLE = (
     "import numpy as np; r = np.random.default_rng(0); "

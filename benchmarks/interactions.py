@@ -19,8 +19,6 @@ import numpy as np
 import pandas as pd
 
 import alrviz
-from alrviz.bench._sets import COVERTYPE, load_set
-from alrviz.bench._tools import Row, show
 from alrviz.data.dataset import Dataset
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.prepare import split
@@ -28,6 +26,8 @@ from alrviz.models.cell_space import AllOrders, space_of
 from alrviz.models.effects import purify
 from alrviz.models.linear import LinearModel
 from alrviz.studies.effects.lacking import lacking
+from benchmarks._sets import COVERTYPE, load_set
+from benchmarks._tools import Row, show
 
 PARTS = ("identity", "null", "power", "coverage", "speed", "ebm")
 LEVELS = (3, 4, 2, 3)

@@ -16,14 +16,14 @@ from statistics import median
 
 import numpy as np
 
-from alrviz.bench._courses import recipe_of
-from alrviz.bench._passes import Ready, ready
-from alrviz.bench._sets import COVERTYPE, FULL_COVERTYPE, encoder_of, load_set, made_rows, repeated
-from alrviz.bench._tools import Row, reached, seconds, show, taking_turns
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.warm import warm
 from alrviz.passes.threads import resolve_jobs
+from benchmarks._courses import recipe_of
+from benchmarks._passes import Ready, ready
+from benchmarks._sets import COVERTYPE, FULL_COVERTYPE, encoder_of, load_set, made_rows, repeated
+from benchmarks._tools import Row, reached, seconds, show, taking_turns
 
 WITHIN, OF_GATHERS, OF_PASSES = 0.10, 3.0, 10.0
 

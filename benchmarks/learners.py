@@ -16,13 +16,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from alrviz.bench._tools import Row, data_file, show
 from alrviz.data.demos.games import poker_hand
 from alrviz.data.stream.table import Stream, open_table
 from alrviz.errors import AlrvizError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.reproduce.svg import line, page, text
+from benchmarks._tools import Row, data_file, show
+from reproduction.svg import line, page, text
 
 SETS = ("adult", "connect-4", "covtype-sample", "census-income", "poker", "kddcup99-10pct")
 CASES = (("alr", 2, None), ("alr", 2, 0.0), ("lr", 1, None), ("alr", 1, 0.0))  # family, order, alpha (None: default)

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 import numpy as np
 import pandas as pd
 
-from alrviz.bench._sets import encode_all, load_set
-from alrviz.bench._tools import Row, show
 from alrviz.data.demos import load_demo
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers import line_minimum
+from benchmarks._sets import encode_all, load_set
+from benchmarks._tools import Row, show
 
 WITHIN = (0.01, 0.001)
 

@@ -28,14 +28,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from alrviz.bench._chromium import PATIENCE, beat, browser, kept_on, page_of, seconds_of, started, wait
-from alrviz.bench._server import Notes, Server, serving
-from alrviz.bench._sets import covertype, made_dataset
-from alrviz.bench._tools import Row, show
 from alrviz.data.demos.games import poker_hand
 from alrviz.data.stream.table import open_table
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.fitting.recipe import Recipe
+from benchmarks._chromium import PATIENCE, beat, browser, kept_on, page_of, seconds_of, started, wait
+from benchmarks._server import Notes, Server, serving
+from benchmarks._sets import covertype, made_dataset
+from benchmarks._tools import Row, show
 
 ITERATIONS = 150  # of a race that is watched for what it costs
 PARTS = ("watching", "race", "first", "tic-tac-toe", "paint", "drag", "stream")

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from alrviz.bench._tools import Row, data_file, reached, seconds, show, timed
 from alrviz.data.mdl import mdl_cuts
+from benchmarks._tools import Row, data_file, reached, seconds, show, timed
 
 ROWS = 581_012
 COLUMNS = 10

@@ -14,14 +14,14 @@ from statistics import median
 
 import numpy as np
 
-from alrviz.bench._child import Peak, in_child
-from alrviz.bench._courses import recipe_of
-from alrviz.bench._sets import COVERTYPE, made_rows, speed_rows
-from alrviz.bench._tools import Row, mib, reached, seconds, show
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.models.cell_space import CellSpace
+from benchmarks._child import Peak, in_child
+from benchmarks._courses import recipe_of
+from benchmarks._sets import COVERTYPE, made_rows, speed_rows
+from benchmarks._tools import Row, mib, reached, seconds, show
 
 MOST_BYTES = 4 * 2**30
 FITS = {COVERTYPE: 3, "adult": 4}

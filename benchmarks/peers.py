@@ -15,14 +15,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from alrviz.bench._each import per_iteration
-from alrviz.bench._sets import encoder_of, load_set, made_rows, speed_rows, train_and_held
-from alrviz.bench._target import our_racers, peers_of, to_target
-from alrviz.bench._tools import Row
-from alrviz.bench._vowpal import to_loss
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.warm import warm
 from alrviz.passes.threads import resolve_jobs
+from benchmarks._each import per_iteration
+from benchmarks._sets import encoder_of, load_set, made_rows, speed_rows, train_and_held
+from benchmarks._target import our_racers, peers_of, to_target
+from benchmarks._tools import Row
+from benchmarks._vowpal import to_loss
 
 PARTS = ("each", "target", "loss")
 EACH = ("adult", "connect-4", "covtype-sample")

@@ -23,8 +23,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from alrviz.bench._sets import COVERTYPE, load_set, made_dataset
-from alrviz.bench._tools import Row, show
 from alrviz.data.dataset import Dataset
 from alrviz.estimators.cells import ALRClassifier, LRClassifier
 from alrviz.estimators.networks import AnDEClassifier
@@ -32,6 +30,8 @@ from alrviz.fitting.prepare import split
 from alrviz.fitting.warm import warm_covers, warm_networks
 from alrviz.passes.threads import resolve_jobs
 from alrviz.passes.warm import warm_passes
+from benchmarks._sets import COVERTYPE, load_set, made_dataset
+from benchmarks._tools import Row, show
 
 SETS = ("adult", COVERTYPE)
 

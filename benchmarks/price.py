@@ -16,10 +16,6 @@ from statistics import median
 
 import numpy as np
 
-from alrviz.bench._child import Peak, in_child
-from alrviz.bench._passes import ready
-from alrviz.bench._sets import load_set, made_rows, train_and_held
-from alrviz.bench._tools import Row, mib, show
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.prepare import Prepared
@@ -29,6 +25,10 @@ from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.memory import free_memory
 from alrviz.passes.cost_model import Work, seconds_per_pass
+from benchmarks._child import Peak, in_child
+from benchmarks._passes import ready
+from benchmarks._sets import load_set, made_rows, train_and_held
+from benchmarks._tools import Row, mib, show
 
 BYTES_WITHIN, SECONDS_WITHIN = 0.10, 2.0
 

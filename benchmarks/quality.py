@@ -25,10 +25,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from alrviz.bench._child import Peak, in_child, processor_limit
-from alrviz.bench._rivals import RIVAL, RIVALS, TUNED, as_taken, log_probabilities
-from alrviz.bench._sets import NEW_SETS, load_set, new_set
-from alrviz.bench._tools import Row, show
 from alrviz.data.dataset import Dataset
 from alrviz.data.read import read_table
 from alrviz.errors import AlrvizError
@@ -36,9 +32,13 @@ from alrviz.estimators.auto import AutoClassifier
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.folds import split_folds
 from alrviz.fitting.recipe import Recipe
-from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS
 from alrviz.studies.statistics.measures import measures, row_losses
 from alrviz.studies.statistics.significance import geometric_mean_ratio, mean_ranks
+from benchmarks._child import Peak, in_child, processor_limit
+from benchmarks._rivals import RIVAL, RIVALS, TUNED, as_taken, log_probabilities
+from benchmarks._sets import NEW_SETS, load_set, new_set
+from benchmarks._tools import Row, show
+from reproduction.sets import BIG_SETS, LITTLE_SETS
 
 FOLDS, LEAST_ROWS, MOST_ROWS = 5, 500, 20_000
 LEAST_LOSS = 0.001  # of a ratio: where nothing is left to learn, noise is not to decide

@@ -8,8 +8,6 @@ import argparse
 import time
 from collections.abc import Iterator
 
-from alrviz.bench._sets import load_set
-from alrviz.bench._tools import Row, seconds, show
 from alrviz.data.dataset import Dataset
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
@@ -18,6 +16,8 @@ from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.passes.threads import resolve_jobs
 from alrviz.studies.race.race import race
+from benchmarks._sets import load_set
+from benchmarks._tools import Row, seconds, show
 
 WITHIN = (0.01, 0.001)
 

@@ -15,13 +15,13 @@ from statistics import median
 
 import numpy as np
 
-from alrviz.bench._child import Peak, in_child
-from alrviz.bench._courses import recipe_of
-from alrviz.bench._sets import made_rows, repeated, speed_rows
-from alrviz.bench._tools import Row, mib, seconds, show
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
+from benchmarks._child import Peak, in_child
+from benchmarks._courses import recipe_of
+from benchmarks._sets import made_rows, repeated, speed_rows
+from benchmarks._tools import Row, mib, seconds, show
 
 SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
 WITHIN = 0.20

@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from alrviz.bench._server import OWNER, Server, serving
-from alrviz.bench._tools import Row, show
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.visitor_ids import COOKIE
+from benchmarks._server import OWNER, Server, serving
+from benchmarks._tools import Row, show
 
 _TOKEN = re.compile(r'"token":"([^"]+)"')
 _STEPS = re.compile(rb'"step",\[([-\d,. ]+)\]|"step":\[([-\d,. ]+)\]')

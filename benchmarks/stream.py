@@ -22,14 +22,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from alrviz.bench._child import in_child
-from alrviz.bench._learners import side_by_side
-from alrviz.bench._tools import Row, mib, seconds, show, timed
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.warm import warm_cuts, warm_stream
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
 from alrviz.passes.stream import OwnChunks, single_table
+from benchmarks._child import in_child
+from benchmarks._learners import side_by_side
+from benchmarks._tools import Row, mib, seconds, show, timed
 
 # Million rows a second and core at 18 columns of 29 levels, order 2.
 REACH = {"encode": 1.0, "count": 4.0, "gradient": 3.0, "adagrad": 2.0}

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from alrviz.bench._tools import Row, seconds, show
 from alrviz.data.dataset import Dataset
 from alrviz.data.read import read_table
 from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols.choose_order import choose_order
+from benchmarks._tools import Row, seconds, show
 
 
 def made_table(rows: int, columns: int, seed: int = 0) -> Dataset:

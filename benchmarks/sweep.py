@@ -10,12 +10,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from alrviz.bench._sets import load_set, made_dataset
-from alrviz.bench._tools import Row, reached, seconds, show
 from alrviz.data.dataset import Dataset
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.study import Study
 from alrviz.studies.protocols.bias_variance import bias_variance
+from benchmarks._sets import load_set, made_dataset
+from benchmarks._tools import Row, reached, seconds, show
 
 LIMIT, FASTER = 60.0, 1.8
 SET = "adult"

@@ -1,60 +1,83 @@
-"""`alrviz reproduce`: the papers' tables again, per item a CSV and a picture, saved as rows come."""
+"""The command line of the reproduction: `python -m reproduction [NAME ...]`.
 
-from __future__ import annotations
+Measure the papers' tables, figures and claims again and set ours beside theirs. Each item becomes a CSV and a picture
+in the folder --out, saved as rows arrive.
+
+Exit codes: 0 done; 2 an unknown item, or no data set was found; 130 interrupted.
+"""
 
 import argparse
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from alrviz.cli.options import Commands, Refused, from_one
-
-if TYPE_CHECKING:
-    from alrviz.reproduce.items import Item
+from alrviz.cli.options import from_one
+from alrviz.errors import AlrvizError
+from reproduction.item import Item
+from reproduction.items import ITEMS, SAMPLE, STUDIES, chosen_items
+from reproduction.over_sets import published_rows
+from reproduction.pictures import save
+from reproduction.report import FITS, write_report
+from reproduction.sets import default_folder
+from reproduction.settings import Settings
 
 SAMPLE_NOTE = (
     "**This is the sample**: tables that come with the package, few rounds; what they cannot decide is left out."
 )
-SAVE_EVERY = 10.0  # seconds between two savings of figures that are still coming
+SAVE_INTERVAL_SECONDS = 10.0  # between two savings of figures that are still coming
+INTERRUPTED = 130  # the shell's exit code of a program that was ended by Ctrl-C
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command and its options."""
-    parser = commands.add_parser("reproduce", help="measure the papers' tables again, and set ours beside theirs")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="what to reproduce (default: all of --list)")
-    parser.add_argument("--list", action="store_true", help="list the items and where sets are looked for, and end")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the sets (default: that of --list)")
-    parser.add_argument("--out", type=Path, default=Path("reproduction"), metavar="DIR", help="folder to save to")
-    parser.add_argument(
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        return reproduce(options)
+    except AlrvizError as error:
+        print(f"reproduction: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print()
+        return INTERRUPTED
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    result = argparse.ArgumentParser(
+        prog="python -m reproduction", description="Measure the papers' tables again, and set ours beside theirs."
+    )
+    result.add_argument("names", nargs="*", metavar="NAME", help="what to reproduce (default: all of --list)")
+    result.add_argument("--list", action="store_true", help="list the items and where sets are looked for, and end")
+    result.add_argument("--data", type=Path, metavar="DIR", help="folder with the sets (default: that of --list)")
+    result.add_argument(
+        "--out",
+        type=Path,
+        default=Path("build/reproduction"),
+        metavar="DIR",
+        help="folder to save to (default: build/reproduction)",
+    )
+    result.add_argument(
         "--sample", action="store_true", help="what tables that come with the package can decide: within ten minutes"
     )
-    parser.add_argument("--kept", action="store_true", help="show what earlier sittings kept; compute nothing")
-    parser.add_argument(
+    result.add_argument("--kept", action="store_true", help="show what earlier sittings kept; compute nothing")
+    result.add_argument(
         "--report",
         type=Path,
         metavar="FILE",
         help="write it all as a Markdown page; what it has is not fitted",
     )
-    parser.add_argument("--anew", action="store_true", help="measure again what stands beside the page of --report")
-    parser.add_argument(
+    result.add_argument("--anew", action="store_true", help="measure again what stands beside the page of --report")
+    result.add_argument(
         "--jobs", type=from_one("processes"), default=1, help="processes, each with one thread (default: 1)"
     )
-    parser.set_defaults(command=reproduce)
+    return result
 
 
 def reproduce(options: argparse.Namespace) -> int:
     """Measure what was asked for."""
-    if find_spec("alrviz.reproduce") is None:
-        raise Refused("this is the library alone; reproduce is run from a checkout of alrviz: pip install -e .")
-    from alrviz.reproduce.items import ITEMS, SAMPLE, STUDIES, chosen_items
-    from alrviz.reproduce.over_sets import published_rows
-    from alrviz.reproduce.report import FITS, write_report
-    from alrviz.reproduce.sets import default_folder
-    from alrviz.reproduce.settings import Settings
-
     items = chosen_items(options.names or (SAMPLE if options.sample else ()))
     folder = options.data or default_folder()
     if options.list:
@@ -69,7 +92,7 @@ def reproduce(options: argparse.Namespace) -> int:
         if options.report and not options.anew:
             beside = options.report.with_suffix("") / FITS / f"{study}.csv"
             settings = replace(settings, published=published_rows(beside))
-        every = float("inf") if options.kept else SAVE_EVERY
+        every = float("inf") if options.kept else SAVE_INTERVAL_SECONDS
         figures, lacking, made = _measured(study, STUDIES[study](settings), own, options.out, every)
         found, missing, tables = found + figures, missing + lacking, tables | made
     if options.report:
@@ -79,7 +102,8 @@ def reproduce(options: argparse.Namespace) -> int:
         )
         print(f"\nthe report is {options.report}")
     if not found and missing:
-        raise Refused(f"none of the sets is in {folder}; each line above says where to get one")
+        print(f"reproduction: none of the sets is in {folder}; each line above says where to get one", file=sys.stderr)
+        return 2
     return 0
 
 
@@ -89,8 +113,6 @@ def _measured(
     """Save what a study yields and its items' tables as it comes, again after so many seconds, and at the end; return
     rows with figures, rows without, tables.
     """
-    from alrviz.reproduce.pictures import save
-
     rows: list[dict[str, Any]] = []
     tables: dict[str, Any] = {}
     saved = time.monotonic()
@@ -109,3 +131,7 @@ def _measured(
             print(f"  {out / item.name}.csv, {item.name}.svg; every fit: {study}.csv", flush=True)
     missing = sum("missing" in row for row in rows)
     return len(rows) - missing, missing, tables
+
+
+if __name__ == "__main__":
+    sys.exit(main())

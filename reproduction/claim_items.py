@@ -4,15 +4,15 @@ from functools import partial
 
 import pandas as pd
 
-from alrviz.reproduce import derived, toy
-from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.decided import Claim, Shows, curved_item, drawn, limited, paired, pulled_item, raced_item
-from alrviz.reproduce.elr_trace import extremes
-from alrviz.reproduce.item import Item
-from alrviz.reproduce.limits import limit_points
-from alrviz.reproduce.pairs import Pair
-from alrviz.reproduce.racers import pulled
-from alrviz.reproduce.trials import TRIALS, trial_lines, trials_seen
+from reproduction import derived, toy
+from reproduction.compare import COLUMNS
+from reproduction.decided import Claim, Shows, curved_item, drawn, limited, paired, pulled_item, raced_item
+from reproduction.elr_trace import extremes
+from reproduction.item import Item
+from reproduction.limits import limit_points
+from reproduction.pairs import Pair
+from reproduction.racers import pulled
+from reproduction.trials import TRIALS, trial_lines, trials_seen
 
 ALR, WANBIA, DLR, ELR = "[ALR] figure", "[WANBIA-C] figure", "[DLR] figure", "[ELR] figure"
 

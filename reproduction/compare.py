@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce.judge import DIFFERS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, judge_mean, judge_order
+from reproduction.judge import DIFFERS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, judge_mean, judge_order
 
 COLUMNS = (
     "item", "set", "method", "quantity", "paper", "source", "ours", "sd", "splits", "sets", "verdict", "reason",

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from alrviz.fitting.recipe import Recipe
-from alrviz.reproduce.kept import Progress, Row
-from alrviz.reproduce.over_sets import recalled
-from alrviz.reproduce.sets import BenchmarkSet
-from alrviz.reproduce.settings import OWNER, Settings
-from alrviz.reproduce.tables import MadeTable
 from alrviz.studies.core.study import Study
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.studies.protocols.compare import fits_each
 from alrviz.studies.protocols.learning_curve import learning_curve
+from reproduction.kept import Progress, Row
+from reproduction.over_sets import recalled
+from reproduction.sets import BenchmarkSet
+from reproduction.settings import OWNER, Settings
+from reproduction.tables import MadeTable
 
 MOST_POINTS = 40  # of a curve in the tables; the store has about 120
 

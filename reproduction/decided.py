@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from alrviz.reproduce import derived
-from alrviz.reproduce.item import Frames, Item
-from alrviz.reproduce.judge import concludes
-from alrviz.reproduce.limits import drawn_lines, limit_lines, limit_points, limit_seen
-from alrviz.reproduce.pairs import Found, Pair, likely, pair_lines, points, seen
-from alrviz.reproduce.reasons import reason_of
+from reproduction import derived
+from reproduction.item import Frames, Item
+from reproduction.judge import concludes
+from reproduction.limits import drawn_lines, limit_lines, limit_points, limit_seen
+from reproduction.pairs import Found, Pair, likely, pair_lines, points, seen
+from reproduction.reasons import reason_of
 
 Shows = tuple[str, Frames]  # kind of picture, from rows to what it shows
 

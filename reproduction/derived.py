@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.growth import exponent
-from alrviz.reproduce.judge import NOT_RUN, UNDECIDED
-from alrviz.reproduce.limits import limit_lines
-from alrviz.reproduce.racers import PULLED, STRENGTHS, pulled
+from reproduction.compare import COLUMNS
+from reproduction.growth import exponent
+from reproduction.judge import NOT_RUN, UNDECIDED
+from reproduction.limits import limit_lines
+from reproduction.racers import PULLED, STRENGTHS, pulled
 
 EARLY = 0.02  # share of the rows after which a curve is looked at early
 COSTS = {"error": "0-1 loss", "rmse2": "squared RMSE"}

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce.compare import COLUMNS, WOULD, Paper, compared, order_lines
-from alrviz.reproduce.decided import Claim, paired
-from alrviz.reproduce.growth import exponent
-from alrviz.reproduce.item import Item, verdicts
-from alrviz.reproduce.judge import AGREES, COMPATIBLE, DIFFERS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
-from alrviz.reproduce.methods import HELD_BACK, OTHERWISE
-from alrviz.reproduce.pairs import Pair
+from reproduction.compare import COLUMNS, WOULD, Paper, compared, order_lines
+from reproduction.decided import Claim, paired
+from reproduction.growth import exponent
+from reproduction.item import Item, verdicts
+from reproduction.judge import AGREES, COMPATIBLE, DIFFERS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from reproduction.methods import HELD_BACK, OTHERWISE
+from reproduction.pairs import Pair
 
 _MACHINE = "another machine and other programs (MATLAB, 2.67 GHz); ours hold the work of making numbers of a table"
 _NO_RANKING = "the classes alone, as often right as printed, have a higher AUC: the paper's scores were no ranking"

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from alrviz.pictures.palette import FAMILY_COLOURS, GREY
-from alrviz.reproduce import judge
-from alrviz.reproduce.svg import line, page, text
+from reproduction import judge
+from reproduction.svg import line, page, text
 
 WIDTH, LABEL, VALUES, ROW, HEAD, GAP = 1080, 230, 118, 16, 46, 14
 ACROSS = 2  # panels side by side

@@ -10,12 +10,12 @@ import pandas as pd
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
-from alrviz.reproduce.settings import Settings
+from reproduction.kept import Progress, Row, Step, kept_rows
+from reproduction.settings import Settings
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.reproduce.sets import BenchmarkSet
+    from reproduction.sets import BenchmarkSet
 
 KINDS = {"training": "train_error", "held out": "heldout_error"}
 

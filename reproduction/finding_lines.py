@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.reproduce.judge import AGREES, COMPATIBLE, DIFFERS, ENOUGH, SURE, UNDECIDED, alike
-from alrviz.reproduce.pairs import Pair, digits_of, found, width_of
 from alrviz.studies.statistics.significance import geometric_mean_ratio, sign_test, win_draw_loss
+from reproduction.judge import AGREES, COMPATIBLE, DIFFERS, ENOUGH, SURE, UNDECIDED, alike
+from reproduction.pairs import Pair, digits_of, found, width_of
 
 _RECORD = re.compile(r"(\d+)/(\d+)/(\d+), p (< \.001|[.\d]+), mean ratio ([\d.e+-]+|nan|inf)")
 EARLIER = "of an earlier run"  # so a line's reason begins whose fits are lost: it is in no finding

@@ -13,11 +13,11 @@ from enum import Enum
 
 import pandas as pd
 
-from alrviz.reproduce.finding_lines import Figures, Lines, Over, Tables
-from alrviz.reproduce.judge import AGREES, COMPATIBLE, DIFFERS, SURE, UNDECIDED, judge_claim
-from alrviz.reproduce.pairs import LARGE, p_words
-from alrviz.reproduce.printed_figures import Away, Brought, Printed, Versus
 from alrviz.studies.statistics.significance import holm
+from reproduction.finding_lines import Figures, Lines, Over, Tables
+from reproduction.judge import AGREES, COMPATIBLE, DIFFERS, SURE, UNDECIDED, judge_claim
+from reproduction.pairs import LARGE, p_words
+from reproduction.printed_figures import Away, Brought, Printed, Versus
 
 Line = Lines | Over | Printed | Away | Versus | Brought
 

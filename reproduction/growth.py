@@ -16,9 +16,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
-from alrviz.reproduce.methods import METHODS
-from alrviz.reproduce.settings import Settings
+from reproduction.kept import Progress, Row, Step, kept_rows
+from reproduction.methods import METHODS
+from reproduction.settings import Settings
 
 SIZES = (1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
 METHODS_TIMED = ("lr", "svm-rbf", "dlr", "dlr-h", "dlr-loo")

@@ -8,8 +8,8 @@ from alrviz.data.dataset import Dataset
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.reproduce.kept import Row
-from alrviz.reproduce.limits import limit_row
+from reproduction.kept import Row
+from reproduction.limits import limit_row
 
 ALPHA = 1e-3
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from alrviz.reproduce.judge import AGREES, DIFFERS, VERDICTS
+from reproduction.judge import AGREES, DIFFERS, VERDICTS
 
 Frames = Callable[[pd.DataFrame], pd.DataFrame]
 
@@ -20,7 +20,7 @@ class Item:
 
     name: what it is asked for by. title: one line on what it shows. study: a key of `items.STUDIES`. said: what the
     paper says of it, in words. table: from the study's rows to the item's (`compare.COLUMNS`), verdicts in it.
-    seen: from that table to what we say. picture: which kind (`alrviz.reproduce.pictures.PICTURES`). points: from
+    seen: from that table to what we say. picture: which kind (`reproduction.pictures.PICTURES`). points: from
     the study's rows to what the picture shows; None where that is the table.
     """
 

@@ -10,21 +10,21 @@ import pandas as pd
 
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.recipe import Recipe
-from alrviz.reproduce.claim_items import CLAIMS, CURVES, ELR_ITEM, PULLS, RACES, TOY
-from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.curves import Curves, curve_rows, share_rows, stepwise
-from alrviz.reproduce.decided import both, chosen_pulls, paired
-from alrviz.reproduce.dlr_items import CLINICAL, DLR_TABLES
-from alrviz.reproduce.elr_trace import elr_rows
-from alrviz.reproduce.growth import SIZES, growth_rows
-from alrviz.reproduce.item import Item
-from alrviz.reproduce.judge import DIFFERS, NOT_RUN, judge_mean
-from alrviz.reproduce.kept import Progress
-from alrviz.reproduce.limit_studies import LIMIT_STUDIES, limit_rows
-from alrviz.reproduce.methods import HELD_BACK, METHODS, OF_LEVELS, OTHERWISE
-from alrviz.reproduce.over_sets import Stage, set_rows, staged_rows
-from alrviz.reproduce.pair_items import NESTED_CLAIM, PAIR_CLAIMS
-from alrviz.reproduce.racers import (
+from reproduction.claim_items import CLAIMS, CURVES, ELR_ITEM, PULLS, RACES, TOY
+from reproduction.compare import COLUMNS
+from reproduction.curves import Curves, curve_rows, share_rows, stepwise
+from reproduction.decided import both, chosen_pulls, paired
+from reproduction.dlr_items import CLINICAL, DLR_TABLES
+from reproduction.elr_trace import elr_rows
+from reproduction.growth import SIZES, growth_rows
+from reproduction.item import Item
+from reproduction.judge import DIFFERS, NOT_RUN, judge_mean
+from reproduction.kept import Progress
+from reproduction.limit_studies import LIMIT_STUDIES, limit_rows
+from reproduction.methods import HELD_BACK, METHODS, OF_LEVELS, OTHERWISE
+from reproduction.over_sets import Stage, set_rows, staged_rows
+from reproduction.pair_items import NESTED_CLAIM, PAIR_CLAIMS
+from reproduction.racers import (
     DEFAULTS,
     FIRST_ORDER,
     LOW_ORDERS,
@@ -39,11 +39,11 @@ from alrviz.reproduce.racers import (
     VARIANTS,
     WITH_GAPS,
 )
-from alrviz.reproduce.racers import PULLS as PULLED_RACERS
-from alrviz.reproduce.races import Races, fitted_as_printed, race_rows, scaled_rows
-from alrviz.reproduce.reasons import reason_of
-from alrviz.reproduce.selected_items import SELECTED
-from alrviz.reproduce.sets import (
+from reproduction.racers import PULLS as PULLED_RACERS
+from reproduction.races import Races, fitted_as_printed, race_rows, scaled_rows
+from reproduction.reasons import reason_of
+from reproduction.selected_items import SELECTED
+from reproduction.sets import (
     BIG_SETS,
     CLINICAL_SETS,
     HELD_BACK_SETS,
@@ -56,11 +56,11 @@ from alrviz.reproduce.sets import (
     BenchmarkSet,
     spread,
 )
-from alrviz.reproduce.settings import Settings
-from alrviz.reproduce.splits import split_rows
-from alrviz.reproduce.tables import MadeTable, demo, planted
-from alrviz.reproduce.toy import toy_rows
-from alrviz.reproduce.trials import trial_rows
+from reproduction.settings import Settings
+from reproduction.splits import split_rows
+from reproduction.tables import MadeTable, demo, planted
+from reproduction.toy import toy_rows
+from reproduction.trials import trial_rows
 
 # [ALR] 7.3: 0-1 loss of lr and alr on the sets where they part; its phoneme is nettalk.
 PARTED = {

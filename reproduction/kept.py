@@ -10,10 +10,10 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from alrviz.reproduce.settings import OWNER, Settings
 from alrviz.studies.core.checkpoint import Checkpoint
 from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study_task import Result, StudyTask
+from reproduction.settings import OWNER, Settings
 
 Row = dict[str, Any]
 Progress = Iterator[tuple[str, list[Row]]]

@@ -13,12 +13,12 @@ from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.passes.density import LIMIT
-from alrviz.reproduce.identities import away, no_step, one_optimum, polynomial, same_tables
-from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
-from alrviz.reproduce.limits import limit_row
-from alrviz.reproduce.settings import Settings
-from alrviz.reproduce.tables import covered, demo, planted
-from alrviz.reproduce.toy import settled
+from reproduction.identities import away, no_step, one_optimum, polynomial, same_tables
+from reproduction.kept import Progress, Row, Step, kept_rows
+from reproduction.limits import limit_row
+from reproduction.settings import Settings
+from reproduction.tables import covered, demo, planted
+from reproduction.toy import settled
 
 # -- C8: poker hands -------------------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ ours is NaN where not all that it is made of was computed.
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.judge import AGREES, DIFFERS, NOT_RUN, UNDECIDED, judge_claim
-from alrviz.reproduce.kept import Row
+from reproduction.compare import COLUMNS
+from reproduction.judge import AGREES, DIFFERS, NOT_RUN, UNDECIDED, judge_claim
+from reproduction.kept import Row
 
 
 def limit_row(name: str, method: str, quantity: str, ours: float, limit: float, above: bool = False) -> Row:

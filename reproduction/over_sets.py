@@ -28,14 +28,14 @@ import pandas as pd
 
 from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
-from alrviz.reproduce.kept import Progress, Row
-from alrviz.reproduce.racers import RACERS
-from alrviz.reproduce.sets import BenchmarkSet
-from alrviz.reproduce.settings import OWNER, Published, Settings
-from alrviz.reproduce.tables import MadeTable
 from alrviz.studies.core.checkpoint import Checkpoint
 from alrviz.studies.core.study_task import NUMBERS
 from alrviz.studies.protocols.bias_variance import Errors, bias_variance
+from reproduction.kept import Progress, Row
+from reproduction.racers import RACERS
+from reproduction.sets import BenchmarkSet
+from reproduction.settings import OWNER, Published, Settings
+from reproduction.tables import MadeTable
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset

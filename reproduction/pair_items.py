@@ -7,10 +7,10 @@ defaults stand beside the papers' fits, without a verdict.
 
 from collections.abc import Iterator, Sequence
 
-from alrviz.reproduce.decided import Claim
-from alrviz.reproduce.derived import DISTANCE
-from alrviz.reproduce.pairs import LARGEST, PRINTED, Pair
-from alrviz.reproduce.racers import chosen_pull
+from reproduction.decided import Claim
+from reproduction.derived import DISTANCE
+from reproduction.pairs import LARGEST, PRINTED, Pair
+from reproduction.racers import chosen_pull
 
 Counts = tuple[int, int, int]
 

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.item import verdicts
-from alrviz.reproduce.judge import (
+from alrviz.studies.statistics.significance import WinDrawLoss, geometric_mean_ratio, sign_test, win_draw_loss
+from reproduction.compare import COLUMNS
+from reproduction.item import verdicts
+from reproduction.judge import (
     DIFFERS,
     ENOUGH,
     NOT_RUN,
@@ -32,8 +33,7 @@ from alrviz.reproduce.judge import (
     judge_record,
     same_coin,
 )
-from alrviz.reproduce.sets import BIG_SETS
-from alrviz.studies.statistics.significance import WinDrawLoss, geometric_mean_ratio, sign_test, win_draw_loss
+from reproduction.sets import BIG_SETS
 
 DIGITS = 4  # to which 0-1 loss, bias and the like are rounded before they are equal
 DRAW = 0.5 * 10.0**-DIGITS

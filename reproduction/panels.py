@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.pictures.palette import FAMILY_COLOURS, GREY
-from alrviz.reproduce.svg import line, page, text
+from reproduction.svg import line, page, text
 
 LEFT, TOP = 60, 60
 

@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 
 from alrviz import __version__
-from alrviz.reproduce.drawing import WIDTH, dots, lines
-from alrviz.reproduce.item import Item
-from alrviz.reproduce.methods import EVERY
-from alrviz.reproduce.panels import curves, maps, scatter
-from alrviz.reproduce.svg import page, text
-from alrviz.reproduce.toy import EDGE
 from alrviz.studies.core.export import to_csv
+from reproduction.drawing import WIDTH, dots, lines
+from reproduction.item import Item
+from reproduction.methods import EVERY
+from reproduction.panels import curves, maps, scatter
+from reproduction.svg import page, text
+from reproduction.toy import EDGE
 
 
 def _limits(points: pd.DataFrame, title: str) -> str:

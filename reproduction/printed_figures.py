@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from alrviz.reproduce.compare import HALF_DIGIT, WOULD
-from alrviz.reproduce.finding_lines import Figures, Tables
-from alrviz.reproduce.judge import AGREES, COMPATIBLE, DIFFERS, UNDECIDED, judge_mean
-from alrviz.reproduce.sets import MIXED_SETS, NUMERIC_SETS
 from alrviz.studies.statistics.significance import win_draw_loss
+from reproduction.compare import HALF_DIGIT, WOULD
+from reproduction.finding_lines import Figures, Tables
+from reproduction.judge import AGREES, COMPATIBLE, DIFFERS, UNDECIDED, judge_mean
+from reproduction.sets import MIXED_SETS, NUMERIC_SETS
 
 PRINTED_AS = {one.name: one.paper for one in (*NUMERIC_SETS, *MIXED_SETS)}
 NEAR = 2.0  # points

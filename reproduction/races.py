@@ -16,10 +16,10 @@ import numpy as np
 
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.runs.run import Run
-from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
-from alrviz.reproduce.sets import BenchmarkSet
-from alrviz.reproduce.settings import Settings
-from alrviz.reproduce.tables import MadeTable
+from reproduction.kept import Progress, Row, Step, kept_rows
+from reproduction.sets import BenchmarkSet
+from reproduction.settings import Settings
+from reproduction.tables import MadeTable
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset

@@ -4,7 +4,7 @@ their own was made for are in `trials`.
 
 from collections.abc import Iterable
 
-from alrviz.reproduce.pairs import Pair
+from reproduction.pairs import Pair
 
 # (item, measure or "", words); the first that fits is told.
 _REASONS: tuple[tuple[str, str, str], ...] = (

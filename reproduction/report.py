@@ -13,16 +13,16 @@ from typing import Any
 
 import pandas as pd
 
-from alrviz.reproduce.finding_lines import EARLIER, SETS, Figures
-from alrviz.reproduce.findings import FINDINGS, Finding, Group, Line, figures_of, figures_table, link_of, page_of
-from alrviz.reproduce.item import Item, verdicts
-from alrviz.reproduce.judge import DIFFERS, NOT_RUN, VERDICTS
-from alrviz.reproduce.printed_figures import Brought, ways_told
-from alrviz.reproduce.racers import LOW_ORDERS, RACERS, THIRD_ORDER
-from alrviz.reproduce.reasons import reasons_among
-from alrviz.reproduce.sets import BIG_SETS, LITTLE_SETS
-from alrviz.reproduce.still_missing import FOLDS, Seconds, still_missing
-from alrviz.reproduce.trials import TRIALS, Outcome, outcomes
+from reproduction.finding_lines import EARLIER, SETS, Figures
+from reproduction.findings import FINDINGS, Finding, Group, Line, figures_of, figures_table, link_of, page_of
+from reproduction.item import Item, verdicts
+from reproduction.judge import DIFFERS, NOT_RUN, VERDICTS
+from reproduction.printed_figures import Brought, ways_told
+from reproduction.racers import LOW_ORDERS, RACERS, THIRD_ORDER
+from reproduction.reasons import reasons_among
+from reproduction.sets import BIG_SETS, LITTLE_SETS
+from reproduction.still_missing import FOLDS, Seconds, still_missing
+from reproduction.trials import TRIALS, Outcome, outcomes
 
 MOST = 24  # lines of a table that a page shows, beside those that differ
 UNEXPLAINED = "not explained"
@@ -419,7 +419,7 @@ not stand* where a line differs and none agrees or is *compatible* (leans its wa
 Ratios and their means are geometric; W-D-L: the first is lower, equal to four decimals, higher.
 [All items, what was not run]({items}); [all comparisons of the findings]({figures})."""
 
-_MEASURED = """Every figure is taken from the tables beside the pages, which `alrviz reproduce --data DIR --report
+_MEASURED = """Every figure is taken from the tables beside the pages, which `python -m reproduction --data DIR --report
 docs/reproduction.md` measures (ctrl-C or a crash loses nothing: the same command goes on; a set and method that have
 figures in `fits/sets.csv` are taken from there, `--anew` measures them again; `--list` names the items,
 `NAME ...` takes some of them; `--sample` is a small version in ten minutes).{lost}

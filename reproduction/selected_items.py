@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.decided import Claim, limited, paired
-from alrviz.reproduce.item import Frames, Item
-from alrviz.reproduce.judge import NOT_RUN
-from alrviz.reproduce.pairs import Pair
-from alrviz.reproduce.racers import GROWN_SHARES, SHARES, TUPLES_CHOSEN, chosen
-from alrviz.reproduce.sets import COVERTYPE, NOT_HELD
+from reproduction.compare import COLUMNS
+from reproduction.decided import Claim, limited, paired
+from reproduction.item import Frames, Item
+from reproduction.judge import NOT_RUN
+from reproduction.pairs import Pair
+from reproduction.racers import GROWN_SHARES, SHARES, TUPLES_CHOSEN, chosen
+from reproduction.sets import COVERTYPE, NOT_HELD
 
 STUDY = "selected"
 MEASURES = ("error", "rmse", "parameters", "train_seconds")

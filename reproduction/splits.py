@@ -29,10 +29,10 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from alrviz.errors import AlrvizError
-from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
-from alrviz.reproduce.methods import EVERY, Grid
-from alrviz.reproduce.sets import BenchmarkSet
-from alrviz.reproduce.settings import Settings
+from reproduction.kept import Progress, Row, Step, kept_rows
+from reproduction.methods import EVERY, Grid
+from reproduction.sets import BenchmarkSet
+from reproduction.settings import Settings
 
 TEST_SHARE, CHOICE_SHARE = 0.3, 0.2
 SPECIFICITY = 0.95

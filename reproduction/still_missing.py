@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce.racers import LOWER, RACERS
+from reproduction.racers import LOWER, RACERS
 
 FOLDS = 2
 ENOUGH = 5  # sets from which a power law is fitted

@@ -11,9 +11,9 @@ import pandas as pd
 
 from alrviz.data.demos import load_demo
 from alrviz.estimators.density import DLRClassifier
-from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
-from alrviz.reproduce.limits import drawn_lines, limit_lines
-from alrviz.reproduce.settings import Settings
+from reproduction.kept import Progress, Row, Step, kept_rows
+from reproduction.limits import drawn_lines, limit_lines
+from reproduction.settings import Settings
 
 PRINTED = {"lr": 51.3, "dlr": 89.3}
 SIDE, EDGE = 36, 40.0  # cells of a map along an axis; the plane goes from -EDGE to EDGE

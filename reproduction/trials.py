@@ -25,19 +25,19 @@ from alrviz.estimators.make import make_estimator
 from alrviz.estimators.sklearn_models import ForestClassifier
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.fitting.runs.run import Run
-from alrviz.reproduce.identities import one_optimum
-from alrviz.reproduce.judge import AGREES, DIFFERS, UNDECIDED
-from alrviz.reproduce.kept import Progress, Row, Step, kept_rows
-from alrviz.reproduce.limits import limit_lines, limit_row
-from alrviz.reproduce.racers import RACERS, chosen
-from alrviz.reproduce.races import ABSOLUTE, RELATIVE, fitted_as_printed
-from alrviz.reproduce.sets import CLINICAL_SETS, LITTLE_SETS, MIXED_SETS, NUMERIC_SETS
-from alrviz.reproduce.settings import Settings
-from alrviz.reproduce.splits import TEST_SHARE, measured
-from alrviz.reproduce.tables import planted
-from alrviz.reproduce.toy import PRINTED
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.studies.statistics.significance import geometric_mean_ratio, win_draw_loss
+from reproduction.identities import one_optimum
+from reproduction.judge import AGREES, DIFFERS, UNDECIDED
+from reproduction.kept import Progress, Row, Step, kept_rows
+from reproduction.limits import limit_lines, limit_row
+from reproduction.racers import RACERS, chosen
+from reproduction.races import ABSOLUTE, RELATIVE, fitted_as_printed
+from reproduction.sets import CLINICAL_SETS, LITTLE_SETS, MIXED_SETS, NUMERIC_SETS
+from reproduction.settings import Settings
+from reproduction.splits import TEST_SHARE, measured
+from reproduction.tables import planted
+from reproduction.toy import PRINTED
 
 NEW_ROWS = 20_000
 SMALL = 1_000  # rows up to which a set is in a trial over sets

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.bench import __main__ as bench
-from alrviz.bench import _sets, _tools, defaults, families
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError
+from benchmarks import __main__ as bench
+from benchmarks import _sets, _tools, defaults, families
 
 
 def test_list_names_every_benchmark_with_a_line(capsys):

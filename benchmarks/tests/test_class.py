@@ -8,8 +8,8 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
-from alrviz.bench.class_ import LINK, _joined
-from alrviz.bench.spectators import opened_by
+from benchmarks.class_ import LINK, _joined
+from benchmarks.spectators import opened_by
 from tests.explorer.test_class_page import CHOICE, Class
 from tests.explorer.test_spectators import SERVERS, in_loop
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.bench import __main__ as bench
-from alrviz.bench import scale
-from alrviz.bench._sets import made_rows
 from alrviz.models.cell_space import CellSpace
+from benchmarks import __main__ as bench
+from benchmarks import scale
+from benchmarks._sets import made_rows
 
 
 def test_times_on_a_line_are_on_it_and_others_are_off():

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.bench import __main__ as bench
-from alrviz.bench._courses import Course, our_course, recipe_of
-from alrviz.bench._passes import ready
-from alrviz.bench._sets import made_rows, repeated
+from benchmarks import __main__ as bench
+from benchmarks._courses import Course, our_course, recipe_of
+from benchmarks._passes import ready
+from benchmarks._sets import made_rows, repeated
 
 
 def test_kernel_prints_a_row_a_table(capsys, tmp_path):

@@ -2,8 +2,8 @@
 
 import csv
 
-from alrviz.bench import __main__ as bench
-from alrviz.bench.learners import LEARNERS
+from benchmarks import __main__ as bench
+from benchmarks.learners import LEARNERS
 
 
 def test_learners_prints_a_row_each_and_draws_them(capsys, tmp_path):

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from alrviz.bench import __main__ as bench
-from alrviz.bench import live
-from alrviz.bench._server import Notes
-from alrviz.bench._sets import made_dataset
+from benchmarks import __main__ as bench
+from benchmarks import live
+from benchmarks._server import Notes
+from benchmarks._sets import made_dataset
 
 
 def test_without_a_browser_it_says_what_is_missing(capsys, monkeypatch):

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.bench import __main__ as bench
-from alrviz.bench import _child, _courses, _each, _target
-from alrviz.bench._courses import Course
-from alrviz.bench._sets import made_rows
 from alrviz.errors import AlrvizError
+from benchmarks import __main__ as bench
+from benchmarks import _child, _courses, _each, _target
+from benchmarks._courses import Course
+from benchmarks._sets import made_rows
 
 SHAPE = ["--rows", "400", "--columns", "4", "--levels", "3", "--classes", "3"]
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from alrviz.bench import _picture
+from benchmarks import _picture
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

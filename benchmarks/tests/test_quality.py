@@ -12,11 +12,11 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from alrviz import load_demo
-from alrviz.bench import __main__ as bench
-from alrviz.bench import _quality_page
-from alrviz.bench._child import in_child
-from alrviz.bench._rivals import Tuned
-from alrviz.bench.quality import counted
+from benchmarks import __main__ as bench
+from benchmarks import _quality_page
+from benchmarks._child import in_child
+from benchmarks._rivals import Tuned
+from benchmarks.quality import counted
 
 DOCS = Path(__file__).parents[2] / "docs"
 

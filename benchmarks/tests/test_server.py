@@ -5,7 +5,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
 
-from alrviz.bench import _server
+from benchmarks import _server
 
 
 def test_what_is_raced_is_kept_in_a_folder_that_goes_with_the_server(tmp_path, monkeypatch):

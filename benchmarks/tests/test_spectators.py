@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from alrviz.bench.spectators import ALL, Owner, Spectator, delays_of
+from benchmarks.spectators import ALL, Owner, Spectator, delays_of
 
 
 def streamed(*steps):

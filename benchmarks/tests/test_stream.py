@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from alrviz.bench import __main__ as bench
-from alrviz.bench._learners import LEARNERS
+from benchmarks import __main__ as bench
+from benchmarks._learners import LEARNERS
 
 
 def test_stream_prints_a_row_a_size(capsys, tmp_path):

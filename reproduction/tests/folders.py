@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce.sets import BenchmarkSet
+from reproduction.sets import BenchmarkSet
 
 RING = BenchmarkSet("ring", "Wisconsin breast cancer", ("ring",), "https://example.org/ring")
 BOTH = BenchmarkSet("both", "hepatitis", ("ring", "more"), "https://example.org/both")

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.reproduce.compare import COLUMNS, compared, order_lines
-from alrviz.reproduce.dlr_items import reason
-from alrviz.reproduce.judge import judge_mean
+from reproduction.compare import COLUMNS, compared, order_lines
+from reproduction.dlr_items import reason
+from reproduction.judge import judge_mean
 
 
 def figures(**values):

@@ -3,15 +3,15 @@
 import pandas as pd
 import pytest
 
-from alrviz.reproduce import derived
-from alrviz.reproduce.curves import Curves, curve_rows, share_rows, stepwise
-from alrviz.reproduce.elr_trace import elr_rows, extremes
-from alrviz.reproduce.items import ITEMS
-from alrviz.reproduce.racers import PULLED, RACERS, STRENGTHS, pulled
-from alrviz.reproduce.races import to_goals
-from alrviz.reproduce.settings import Settings
-from alrviz.reproduce.tables import demo
-from tests.reproduce.folders import ABSENT, RING, filled
+from reproduction import derived
+from reproduction.curves import Curves, curve_rows, share_rows, stepwise
+from reproduction.elr_trace import elr_rows, extremes
+from reproduction.items import ITEMS
+from reproduction.racers import PULLED, RACERS, STRENGTHS, pulled
+from reproduction.races import to_goals
+from reproduction.settings import Settings
+from reproduction.tables import demo
+from reproduction.tests.folders import ABSENT, RING, filled
 
 
 def test_a_curve_early_last_and_in_the_mean():

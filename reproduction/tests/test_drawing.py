@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.reproduce import drawing
-from alrviz.reproduce.svg import page, text
+from reproduction import drawing
+from reproduction.svg import page, text
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

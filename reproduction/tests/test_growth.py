@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alrviz.reproduce import growth
-from alrviz.reproduce.dlr_items import growth_seen, growth_table
-from alrviz.reproduce.settings import Settings
+from reproduction import growth
+from reproduction.dlr_items import growth_seen, growth_table
+from reproduction.settings import Settings
 
 
 def test_the_rows_that_are_made_are_the_same_every_time_and_not_monotone():

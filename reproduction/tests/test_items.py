@@ -4,15 +4,15 @@ import pandas as pd
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.reproduce import dlr_items as paper
-from alrviz.reproduce.dlr_items import best_of, times_of_lr
-from alrviz.reproduce.items import ITEMS, STUDIES, chosen_items
-from alrviz.reproduce.methods import METHODS
-from alrviz.reproduce.pair_items import PAIR_CLAIMS
-from alrviz.reproduce.racers import RACERS, VALIDATED_2
-from alrviz.reproduce.races import SCALED
-from alrviz.reproduce.sets import MIXED_SETS, NUMERIC_SETS
-from alrviz.reproduce.settings import Settings
+from reproduction import dlr_items as paper
+from reproduction.dlr_items import best_of, times_of_lr
+from reproduction.items import ITEMS, STUDIES, chosen_items
+from reproduction.methods import METHODS
+from reproduction.pair_items import PAIR_CLAIMS
+from reproduction.racers import RACERS, VALIDATED_2
+from reproduction.races import SCALED
+from reproduction.sets import MIXED_SETS, NUMERIC_SETS
+from reproduction.settings import Settings
 
 
 def rows(**methods):

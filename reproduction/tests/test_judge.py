@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.reproduce.judge import (
+from reproduction.judge import (
     AGREES,
     COMPATIBLE,
     DIFFERS,

@@ -4,9 +4,9 @@ import pytest
 
 from alrviz import Recipe, load_demo
 from alrviz.fitting.runs.run import Run
-from alrviz.reproduce import elr_trace, limit_studies, races
-from alrviz.reproduce.kept import Step, kept_rows
-from alrviz.reproduce.settings import Settings
+from reproduction import elr_trace, limit_studies, races
+from reproduction.kept import Step, kept_rows
+from reproduction.settings import Settings
 
 
 def steps(calls, fail_at=None):

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from alrviz import load_demo
-from alrviz.reproduce import identities, limit_studies, limits
-from alrviz.reproduce.items import ITEMS
-from alrviz.reproduce.tables import covered
+from reproduction import identities, limit_studies, limits
+from reproduction.items import ITEMS
+from reproduction.tables import covered
 
 
 def row(ours, limit, above=False):

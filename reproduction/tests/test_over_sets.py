@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from alrviz import Recipe
-from alrviz.reproduce import over_sets
-from alrviz.reproduce.settings import Settings
 from alrviz.studies.core import compute_task
-from tests.reproduce.folders import ABSENT, RING, filled
+from reproduction import over_sets
+from reproduction.settings import Settings
+from reproduction.tests.folders import ABSENT, RING, filled
 
 RACERS = ("nb", "alr1")
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from alrviz.reproduce.pairs import Pair, found, pair_lines, points, seen, verdict
+from reproduction.pairs import Pair, found, pair_lines, points, seen, verdict
 
 
 def figures(a, b, group="little", measure="error"):

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from alrviz.reproduce.items import ITEMS
-from alrviz.reproduce.panels import RAMP, SIDE, curves, maps, scatter
-from alrviz.reproduce.pictures import PICTURES, picture, save
+from reproduction.items import ITEMS
+from reproduction.panels import RAMP, SIDE, curves, maps, scatter
+from reproduction.pictures import PICTURES, picture, save
 
 SVG = "{http://www.w3.org/2000/svg}"
 

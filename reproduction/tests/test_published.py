@@ -9,11 +9,11 @@ from shutil import copytree
 import pandas as pd
 import pytest
 
-import alrviz.reproduce
-from alrviz.reproduce.finding_lines import SETS, Over
-from alrviz.reproduce.findings import FINDINGS
-from alrviz.reproduce.items import ITEMS
-from alrviz.reproduce.report import FIGURES, write_report
+import reproduction
+from reproduction.finding_lines import SETS, Over
+from reproduction.findings import FINDINGS
+from reproduction.items import ITEMS
+from reproduction.report import FIGURES, write_report
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "reproduction"
@@ -85,7 +85,7 @@ def pattern(node: ast.expr) -> str:
 
 def told_by_the_code() -> re.Pattern[str]:
     """What can be put together of the strings of `reproduce`, those of more than six letters."""
-    files = Path(alrviz.reproduce.__path__[0]).glob("*.py")
+    files = Path(reproduction.__path__[0]).glob("*.py")
     nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
     found = {pattern(node) for node in nodes if isinstance(node, ast.JoinedStr | ast.Constant)}
     sentence = "|".join(one for one in sorted(found) if len(re.findall("[a-z]", one.replace(PLACE, ""))) > 6)

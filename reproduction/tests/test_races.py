@@ -3,10 +3,10 @@
 import pandas as pd
 
 from alrviz import Recipe, load_demo
-from alrviz.reproduce.derived import race_points, with_gains, zipf_lines
-from alrviz.reproduce.races import Races, fitted_as_printed, race_rows, raced, scaled_rows, to_goals
-from alrviz.reproduce.settings import Settings
-from alrviz.reproduce.tables import demo, planted
+from reproduction.derived import race_points, with_gains, zipf_lines
+from reproduction.races import Races, fitted_as_printed, race_rows, raced, scaled_rows, to_goals
+from reproduction.settings import Settings
+from reproduction.tables import demo, planted
 
 
 def test_a_fit_gives_points_and_in_the_last_its_whole_curve():

@@ -9,20 +9,21 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from alrviz.reproduce.compare import COLUMNS
-from alrviz.reproduce.finding_lines import EARLIER, SETS, Lines, Over
-from alrviz.reproduce.findings import FINDINGS, Finding, Group, figures_of, figures_table
-from alrviz.reproduce.items import ITEMS, SAMPLE
-from alrviz.reproduce.judge import VERDICTS
-from alrviz.reproduce.limits import limit_row
-from alrviz.reproduce.pairs import Pair, pair_lines
-from alrviz.reproduce.printed_figures import Away, Brought, Printed, Versus
-from alrviz.reproduce.racers import LOW_ORDERS, RACERS
-from alrviz.reproduce.reasons import reason_of
-from alrviz.reproduce.report import front, items_page, kept, write_report
-from alrviz.reproduce.sets import LITTLE_SETS
-from alrviz.reproduce.still_missing import still_missing
+from reproduction.compare import COLUMNS
+from reproduction.finding_lines import EARLIER, SETS, Lines, Over
+from reproduction.findings import FINDINGS, Finding, Group, figures_of, figures_table
+from reproduction.items import ITEMS, SAMPLE
+from reproduction.judge import VERDICTS
+from reproduction.limits import limit_row
+from reproduction.pairs import Pair, pair_lines
+from reproduction.printed_figures import Away, Brought, Printed, Versus
+from reproduction.racers import LOW_ORDERS, RACERS
+from reproduction.reasons import reason_of
+from reproduction.report import front, items_page, kept, write_report
+from reproduction.sets import LITTLE_SETS
+from reproduction.still_missing import still_missing
 
+ROOT = Path(__file__).parents[2]
 RECORD = "9/1/0, p .004, mean ratio 0.5"
 
 
@@ -87,7 +88,7 @@ def test_every_item_has_a_line_a_section_a_picture_and_its_table(tmp_path):
 
 def test_the_check_of_the_sample_finds_a_line_that_differs(tmp_path):
     """By the words that CI searches its page for."""
-    checks = (Path(__file__).parents[2] / ".ci" / "run").read_text()
+    checks = (ROOT / ".ci" / "run").read_text()
     words = re.search(r"! grep '(.*)' .*sample\.md", checks)[1]
     for verdict, there in (("differs", True), ("agrees", False)):
         line = {"set": "all sets", "ours": "2/0/1", "verdict": verdict, "method": "a"}
@@ -506,10 +507,10 @@ def test_the_sample_is_of_items_that_tell_no_seconds():
 @pytest.mark.slow(reason="three processes that fit; CI writes the whole sample")
 def test_a_sample_that_was_killed_goes_on_and_writes_the_same_page(tmp_path):
     def begin(home, out):
-        asked = ["reproduce", "--sample", "c2", "c3", "--out", str(out), "--report", str(out / "page.md")]
-        words = f"import sys; from alrviz.cli import main; sys.exit(main({asked!r}))"
+        command = [sys.executable, "-um", "reproduction", "--sample", "c2", "c3"]
+        command += ["--out", str(out), "--report", str(out / "page.md")]
         env = os.environ | {"ALRVIZ_HOME": str(home)}
-        return subprocess.Popen([sys.executable, "-uc", words], env=env, stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
 
     killed = begin(tmp_path / "home", tmp_path / "killed")
     first = killed.stdout.readline()

@@ -3,11 +3,11 @@
 import pandas as pd
 import pytest
 
-from alrviz.reproduce.items import ITEMS, STUDIES
-from alrviz.reproduce.racers import GROWN_SHARES, RACERS, SHARES, chosen
-from alrviz.reproduce.selected_items import SELECTED, along_shares
-from alrviz.reproduce.sets import COVERTYPE
-from alrviz.reproduce.settings import Settings
+from reproduction.items import ITEMS, STUDIES
+from reproduction.racers import GROWN_SHARES, RACERS, SHARES, chosen
+from reproduction.selected_items import SELECTED, along_shares
+from reproduction.sets import COVERTYPE
+from reproduction.settings import Settings
 
 
 def figures(sets, **errors):

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from alrviz.errors import TableError
-from alrviz.reproduce.sets import MIXED_SETS, NUMERIC_SETS, BenchmarkSet, default_folder
-from tests.reproduce.folders import ABSENT, BOTH, RING, filled, ring
+from reproduction.sets import MIXED_SETS, NUMERIC_SETS, BenchmarkSet, default_folder
+from reproduction.tests.folders import ABSENT, BOTH, RING, filled, ring
 
 
 def test_a_set_is_read(tmp_path):

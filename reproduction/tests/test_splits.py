@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from alrviz.estimators.peers import PEERS, make_peer
-from alrviz.reproduce import methods, splits
-from alrviz.reproduce.settings import Settings
-from tests.reproduce.folders import ABSENT, RING, filled, ring
+from reproduction import methods, splits
+from reproduction.settings import Settings
+from reproduction.tests.folders import ABSENT, RING, filled, ring
 
 FAST = ("lr", "svm-rbf")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from alrviz.reproduce import toy
+from reproduction import toy
 
 
 def test_accuracies_and_maps_of_the_toy():

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from alrviz.data.demos import load_demo
-from alrviz.reproduce import trials
-from alrviz.reproduce.items import ITEMS
-from alrviz.reproduce.limits import limit_row
-from alrviz.reproduce.settings import Settings
+from reproduction import trials
+from reproduction.items import ITEMS
+from reproduction.limits import limit_row
+from reproduction.settings import Settings
 
 # Small tables are often separable: weights without a penalty grow without end, which is told.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
