@@ -78,6 +78,7 @@ def test_what_a_page_sends_is_taken():
             id="wide array",
         ),
         pytest.param(fragments(change(nested(messages.MAX_DEPTH))), id="depth"),
+        pytest.param(fragments(change([1] * messages.MAX_VALUES)), id="values"),
         pytest.param(fragments('{"events":' + "[" * 400_000), id="depth of the JSON"),
         pytest.param(fragments(change("x" * messages.MAX_JSON_BYTES)), id="JSON"),
         pytest.param(fragments(change(1), *[bytes(700_000)] * 4), id="bytes"),

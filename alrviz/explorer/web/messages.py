@@ -6,7 +6,7 @@ message names, and logs a message that it cannot apply together with its whole c
     limit                                  value                 why
     bytes of a message                     MAX_MESSAGE_BYTES     a piece of an uploaded table has 1 MB
     of these, its JSON                     MAX_JSON_BYTES
-    buffers, depth, new models             MAX_BUFFERS, MAX_DEPTH, MAX_NEW_MODELS
+    buffers, depth, values, new models     MAX_BUFFERS, MAX_DEPTH, MAX_VALUES, MAX_NEW_MODELS
     seconds until a message is complete    MESSAGE_SECONDS
     types, events, values                  MESSAGE_TYPES, EVENTS, and `check_content`
     values stored by a session             MAX_STORED_BYTES      else one could be put into each property of each model
@@ -37,6 +37,7 @@ MAX_MESSAGE_BYTES = 2 * 2**20
 MAX_JSON_BYTES = 2**20
 MAX_BUFFERS = 32
 MAX_DEPTH = 40
+MAX_VALUES = 20_000  # of lists and mappings; a property that refuses 490,000 of them one by one took 8.6 s of the loop
 MAX_NEW_MODELS = 16  # a browser makes a few, such as the selection of a table; 40 bytes of JSON make 20 kB of model
 NEW_MODEL_BYTES = 20_000
 MAX_STORED_BYTES = 16 * 2**20
@@ -113,12 +114,15 @@ def check_content(message: Message[Any]) -> None:
             raise MessageRefused("an event that no page sends")
         if event["kind"] == "MessageSent" and event.get("msg_type") != "bokeh_event":
             raise MessageRefused("an event that no page sends")
-    n_models = 0
+    n_models = n_values = 0
     stack: list[tuple[Any, int]] = [(events, 1)]
     while stack:
         value, depth = stack.pop()
+        n_values += len(value)
         if depth > MAX_DEPTH:
             raise MessageRefused("a value that is nested too deep")
+        if n_values > MAX_VALUES:
+            raise MessageRefused("too many values")
         if isinstance(value, dict):
             _check_mapping(value)
             n_models += value.get("type") == "object"
