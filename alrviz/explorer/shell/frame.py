@@ -99,12 +99,9 @@ class Frame:
             part.sizing_mode = mode
             # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
             part.styles = {"max-height": "none"} if mode == "stretch_width" else {}
-        # What is left is hidden, not taken out: its figures would be made anew when it comes back, and what is said to
-        # them meanwhile would be about figures that the browser no longer has.
-        if view not in self._area.objects:
-            self._area.append(view)
-        for page in self._area.objects:
-            page.visible = page is view
+        # Only the page shown is in the document: Bokeh lays out hidden figures too, which froze the browser for seconds.
+        if list(self._area.objects) != [view]:
+            self._area.objects = [view]
         self._drawer.param.update(open=False, objects=[])
         self._rail.here = slug
         self._slug = slug
