@@ -99,7 +99,7 @@ class Frame:
             part.sizing_mode = mode
             # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
             part.styles = {"max-height": "none"} if mode == "stretch_width" else {}
-        # Only the page shown is in the document: Bokeh lays out hidden figures too, which froze the browser for seconds.
+        # Only the page shown is in the document: Bokeh lays out hidden figures too, which froze the browser.
         if list(self._area.objects) != [view]:
             self._area.objects = [view]
         self._drawer.param.update(open=False, objects=[])
