@@ -18,7 +18,7 @@ from bokeh.models.annotations import Label, Legend, LegendItem
 from bokeh.models.axes import LogAxis
 from bokeh.plotting import figure
 
-from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, Crossing, box, place, with_room
+from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, place, with_room
 from alrviz.pictures.measures import (
     ALPHAS,
     MEASURES,
@@ -215,7 +215,8 @@ def marks(
     ]
     there = [(curve.name, colour, marker, *end) for curve, colour, marker, end in found if end is not None]
     name, colour, marker, x, y = [list(column) for column in zip(*there, strict=True)] if there else [[]] * 5
-    lines = [(_told(w, view.width), v) for w, v in levels.items() if view.bottom <= v <= view.top]
+    heads = [view.pixel(at, up) for at, up in zip(x, y, strict=True)]
+    lines = [(_told(w, view.pixel(view.right, v), heads), v) for w, v in levels.items() if view.bottom <= v <= view.top]
     # The words of the grey lines are placed first: a name can be told by its colour, a grey word only by its line.
     words = [*(w for w, _ in lines), *name]
     cut = [view.pixel(at, view.top)[0] + LETTER * len(text) > view.width for at, text in zip(x, name, strict=True)]
@@ -241,9 +242,14 @@ def marks(
     )
 
 
-def _told(words: str, width: float) -> str:
-    """Words of a grey line; where they would take more than most of its length, without what explains them."""
-    return words if LETTER * len(words) < MOST * width else words.partition(":")[0]
+def _told(words: str, end: tuple[float, float], heads: Sequence[tuple[float, float]]) -> str:
+    """Return the words of a grey line; without what explains them, where that takes most of the line or hides a head.
+
+    end: of the line, in pixels. heads: of the racers' lines.
+    """
+    width, wide = end[0], LETTER * len(words)
+    hidden = any(x > width - wide and abs(y - end[1]) < LINE for x, y in heads)
+    return words if wide < MOST * width and not hidden else words.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:

@@ -37,7 +37,7 @@ _BREAK = """
 const axis = cb_obj.left.find((part) => typeof part.axis_label === "string");
 if (!axis || !(cb_obj.inner_height > 0)) return;
 const letter = 0.52 * parseFloat(axis.axis_label_text_font_size), lines = [];
-const most = Math.max(cb_obj.inner_height / letter, 12);  // a word a line would be no better
+const most = Math.max(cb_obj.inner_height / letter, 8);  // a word a line would be no better
 for (const word of axis.axis_label.replaceAll("\\n", " ").split(" ")) {
   const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
   if (lines.length && longer.length <= most) lines[lines.length - 1] = longer;
