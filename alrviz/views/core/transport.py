@@ -106,7 +106,7 @@ class Transport:
             sizing_mode="stretch_width",
             margin=(0, 16),
             size="small",
-            sx=SLIDER_FOCUS,
+            sx={**SLIDER_FOCUS, "& .MuiFormLabel-root": {"whiteSpace": "nowrap"}},
             css_classes=["alrviz-wide"],
         )
         self.slider.param.watch(self._moved, ["value", "value_throttled"])
