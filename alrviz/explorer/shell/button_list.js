@@ -24,6 +24,7 @@ export function render({ model }) {
     list.append(button);
   }
   const show = () => {
+    if (model.upright) window.alrvizTurnPage?.(model.here);
     for (const [key, button] of made) {
       const here = key === model.here;
       button.classList.toggle("alrviz-here", here);

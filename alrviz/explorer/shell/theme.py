@@ -220,6 +220,8 @@ TEMPLATE = (
     + asset("browser_history.js").replace("FIRST", State().page)
     + f"{{const FIT = {json.dumps(FIT)}, PRESENT = {json.dumps(asset('present.css'))};{_HEAD_SCRIPT}}}"
     + asset("accessibility.js").replace("LINES", json.dumps(_LINES).replace("</", "<\\/"))
+    + asset("scroll_place.js")
+    + asset("layout_frames.js")
     + STATE_SYNC
     + "</script>{{ super() }}{% endblock %}"
     "{% block loader %}<style>#loader { background: none !important; }"

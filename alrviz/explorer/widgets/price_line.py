@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _SAID = "as the recipe says"
 _SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
-VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`bench stream`)
+VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`python -m benchmarks stream`)
 _ONE_LINE = ".quiet {display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right}"
 AT_ONCE_SECONDS = 6.0  # a race priced below them starts by itself: when a page opens, and whatever is chosen on it
 
