@@ -119,6 +119,13 @@ class DensityFilmView(NotebookViewer):
         mapping = self.map.pump()
         return more or mapping or coming
 
+    def settle(self) -> None:
+        """Show the last step that has been computed by now, with its map."""
+        self.player.catch_up()
+        with pn.io.hold():
+            self._moment.finish()
+        self.map.settle()
+
     def _failed(self, error: Exception) -> None:
         say(self.error, f"<p class='bad'>This step cannot be shown: {safe(error, 600)}</p>")
 

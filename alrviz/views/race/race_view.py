@@ -199,12 +199,16 @@ class RaceView(PlayerButtons, NotebookViewer):
             self._after()
 
     def _after(self) -> None:
+        self._draw_anew()
+        self._wake()
+
+    def _draw_anew(self) -> None:
+        """Draw the place shown, of the race that is shown now."""
         self.outdated = self.player.outdated
         shown = self.player.shown
         if shown is not None and shown is not self._drawn:
             self._take(shown)
         self._redraw()
-        self._wake()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
 
@@ -214,6 +218,15 @@ class RaceView(PlayerButtons, NotebookViewer):
             self._advance()
             self.picture.describe(self._told)
         return self.player.alive or (self._scoring is not None and self._scoring.busy)
+
+    def settle(self) -> None:
+        """Show all of the race that has been computed by now, and whether its end is a tie."""
+        with pn.io.hold():
+            self.player.catch_up()
+            self._draw_anew()
+            if self._scoring is not None and self._scoring.busy:
+                self._scoring.finish()
+                self._redraw()
 
     def _advance(self) -> None:
         self._ticks += 1

@@ -221,6 +221,13 @@ class PathView(StudyView):
             self._look()
         return moving or self.follower.busy
 
+    def settle(self) -> None:
+        """Show all of the study that has been computed by now, and the fit at the alpha that is looked at."""
+        super().settle()
+        while self.follower.busy:
+            self.follower.wait(1.0)
+        self._look()
+
     def _show_path(self) -> None:
         """Draw the weights of the path chosen."""
         if self.study is None or self.lines is None or self.losses.picture is None or self._offering:

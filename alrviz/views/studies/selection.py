@@ -309,6 +309,13 @@ class SelectionView(StudyView):
             self._draw_search()
         return moving or self._owed
 
+    def settle(self) -> None:
+        """Show all of the study that has been computed by now, and the search at the share that is kept."""
+        super().settle()
+        self._task.finish()
+        self._touched = 0.0  # no hand drags any more
+        self._draw_search()
+
     def give_up(self) -> None:
         """Search no more: nothing comes after this returns."""
         self._task.cancel()
