@@ -21,7 +21,7 @@ from alrviz.pictures.evaluation import CURVES
 from alrviz.pictures.level_axis import short
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.studies.statistics.evaluation import Evaluation, percent
-from alrviz.studies.statistics.measures import loss_text
+from alrviz.studies.statistics.measures import BINNING, loss_text
 from alrviz.views.core.collapsible import Collapsible, Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
@@ -404,7 +404,7 @@ def summary_html(found: Evaluation, beside: Evaluation | None = None, name: str 
     lines: dict[str, tuple[str, Callable[[float], str]]] = {
         "error": ("error (95 % interval)", percent), "log_loss": ("log loss (nats)", number),
         "balanced_error": ("error, mean over classes", percent), "brier": ("Brier score, summed over classes", number),
-        "ece": ("calibration error (ECE), percentage points", points), "auc": (f"AUC, {whose}", ranked),
+        "ece": (f"calibration error (ECE, {BINNING}), percentage points", points), "auc": (f"AUC, {whose}", ranked),
         "average_precision": (f"average precision, {whose}", ranked),
     }  # fmt: skip
     other = None if beside is None else beside.summary()
