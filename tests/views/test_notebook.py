@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import re
+import sys
 import threading
 import time
 import traceback
@@ -555,6 +556,36 @@ def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
     assert kernel.published[-1].data["text/plain"] != shown.data["text/plain"]
     page.say(bye=True)
     assert not notebook_comm.links
+
+
+def without_jupyter_bokeh(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jupyter_bokeh", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "jupyter_bokeh.widgets", None)
+    monkeypatch.setattr(pn.config, "comms", "ipywidgets")
+
+
+def test_where_panel_lacks_what_it_needs_a_picture_is_shown_and_the_package_named(kernel, monkeypatch):
+    without_jupyter_bokeh(monkeypatch)
+    views.RaceView(small_race())._ipython_display_()
+    (shown,) = kernel.published
+    assert "pip install jupyter_bokeh" in shown.data["text/html"]
+    assert "pip install jupyter_bokeh" in shown.data["text/plain"]
+    assert size(shown.data["image/png"])[0] > 1000
+    assert EXEC not in shown.data
+
+
+def test_where_nobody_connects_a_picture_is_shown(monkeypatch):
+    """Neither marimo nor a kernel-less shell has a connection; marimo asks for `_display_` and then for `_mime_`."""
+    monkeypatch.setattr(pn.extension, "_loaded", False)
+    race = small_race()
+    computed(race)
+    view = views.RaceView(race)
+    kind, html = view._display_()._mime_()
+    assert kind == "text/html"
+    assert "src='data:image/png;base64," in html
+    assert "Step limit" in html
+    bundle, _ = view._repr_mimebundle_()
+    assert bundle["text/html"] == html
 
 
 def test_layouts_without_views_are_shown_as_panel_does(kernel):

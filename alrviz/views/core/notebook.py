@@ -18,6 +18,7 @@ import uuid
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from html import escape, unescape
 from pathlib import Path
@@ -158,7 +159,7 @@ class NotebookViewer(Viewer):
         """Show the view in a notebook: its picture, its words, and the script that asks for the view itself."""
         shell = _shell()
         if shell is None or _other_ways():
-            return super()._repr_mimebundle_(include, exclude)
+            return self._bundle_of_panel(include, exclude)
         with turn():
             return _Output.of(self, shell).bundle()
 
@@ -168,12 +169,35 @@ class NotebookViewer(Viewer):
 
         shell = _shell()
         if shell is None or _other_ways():
-            data, metadata = super()._repr_mimebundle_() or ({"text/plain": repr(self)}, {})
-            publish_display_data(data, metadata)
+            publish_display_data(*self._bundle_of_panel())
             return
         with turn():
             output = _Output.of(self, shell)
             publish_display_data(*output.bundle(), transient={"display_id": output.key})
+
+    def _bundle_of_panel(self, include: Any = None, exclude: Any = None) -> Any:
+        """Return what Panel shows where it speaks with a notebook in its own way; where it cannot, a picture."""
+        if _shell() is None and not pn.extension._loaded:
+            return self._still_bundle()  # nobody will connect
+        try:
+            return super()._repr_mimebundle_(include, exclude) or self._still_bundle()
+        except ModuleNotFoundError as error:
+            package = str(error.name).partition(".")[0]
+            return self._still_bundle(
+                f"A picture: a live view needs the package {package} here (pip install {package})."
+            )
+
+    def _still_bundle(self, note: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the picture and the words for a place without a connection; `note` says why it is only a picture."""
+        picture, words = base64.b64encode(self.png()).decode("ascii"), self.shown_words()
+        shown = _picture_html(picture, words) + (f"<p>{escape(note)}</p>" if note else "")
+        plain = ": ".join(filter(None, (type(self).__name__, words, note)))
+        return {"text/plain": plain, "image/png": picture, "text/html": shown}, {}
+
+    def _display_(self) -> "_StillHtml":
+        """Show the picture in marimo, with which nothing here can connect."""
+        bundle, _ = self._still_bundle()
+        return _StillHtml(bundle["text/html"])
 
     # ---- as a file ---------------------------------------------------------------------------------------------------
 
@@ -200,6 +224,16 @@ class NotebookViewer(Viewer):
             filename.write(text)
         else:
             path.write_text(text, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class _StillHtml:
+    """HTML as marimo takes it."""
+
+    text: str
+
+    def _mime_(self) -> tuple[str, str]:
+        return "text/html", self.text
 
 
 class ViewLayout(pn.Column):
@@ -312,8 +346,7 @@ class _Output:
         self._kept = _seen(self.view)
         words = self.view.shown_words()
         picture = base64.b64encode(self.view.shown_png()).decode("ascii")
-        style = f"max-width: {WIDTH}px; width: 100%"
-        shown = f"<img src='data:image/png;base64,{picture}' alt='{escape(words)}' style='{style}'>"
+        shown = _picture_html(picture, words)
         html = f"<div class='alrviz-view' id='alrviz-{self.key}'>{shown}</div>\n<script>{script(self.key)}</script>"
         names = ", ".join(type(view).__name__ for view in self.view._views)
         plain = f"{names}: {words}" if words else names
@@ -325,6 +358,12 @@ class _Output:
             from IPython.display import publish_display_data
 
             publish_display_data(*self.bundle(), transient={"display_id": self.key}, update=True)
+
+
+def _picture_html(picture: str, words: str) -> str:
+    """Return a PNG (base64) as HTML that holds it."""
+    style = f"max-width: {WIDTH}px; width: 100%"
+    return f"<img src='data:image/png;base64,{picture}' alt='{escape(words)}' style='{style}'>"
 
 
 def _place(shell: Any) -> tuple[str, str]:
