@@ -273,11 +273,10 @@ def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -
         return ""
     losses = f"log loss {own:.3f} against {other:.3f} of {lowest.name}"
     gap = _paired_heldout(winner, lowest)
-    if gap is None:
-        return f", but ends worse on held-out rows ({losses})" if own > RISEN * other else ""
-    if gap.tie:
+    if gap is not None and gap.tie:
         return f"; on held-out rows they end in a tie ({losses}, standard error {gap.error:.3f})"
-    return f", but ends worse on held-out rows ({losses}, standard error {gap.error:.3f})"
+    worse = own > RISEN * other if gap is None else True
+    return f", but ends worse on held-out rows ({losses})" if worse else ""
 
 
 def _iterations(lane: RacerSummary) -> str:
