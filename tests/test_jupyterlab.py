@@ -66,6 +66,9 @@ class Lab:
     def notebook(self, name: str, change: Callable[[str], str] = str) -> str:
         """Put a copy of an example there, with a cell that counts; return its name."""
         cells = json.loads(change((ROOT / "docs" / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")))
+        for cell in cells["cells"]:
+            if cell["cell_type"] == "code":
+                cell |= {"outputs": [], "execution_count": None}
         view = "film" if name == "density" else "view"
         last = {"cell_type": "code", "id": "counts", "metadata": {}, "outputs": [], "execution_count": None}
         cells["cells"].append(last | {"source": COUNTS.format(view=view)})

@@ -47,7 +47,7 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     ratios = Picture(
         draw=partial(_draw_ratios, dark=dark),
         x=(view.left, view.right), y=(view.bottom, view.top),
-        labels=("step", "h / hₛ (log)"),  # as the words of a ratio have it: hₛ is Silverman's
+        labels=("step", "h / h_S (log)"),  # h_S: Silverman's; the PNG's font has no subscript S
         axes={"y_axis_type": "log"}, parts={"ticks": {"ticks": ratio_ticks(view.bottom, view.top)}}, key=key,
         data={
             "ratios": {

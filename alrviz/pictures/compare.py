@@ -17,9 +17,11 @@ from bokeh.models import FixedTicker, HoverTool
 from alrviz.pictures.labels import Box, place
 from alrviz.pictures.palette import GREY, IN_FRONT, racer_marks, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
+from alrviz.studies.statistics.measures import BINS
 
 WORDS = {
-    "log_loss": "log loss", "error": "0-1 loss", "rmse": "RMSE", "brier": "Brier score", "ece": "calibration error",
+    "log_loss": "log loss", "error": "0-1 loss", "rmse": "RMSE", "brier": "Brier score",
+    "ece": f"calibration error (ECE, {BINS} bins)",
     "balanced_error": "balanced error", "average_precision_loss": "1 - average precision",
     "bias": "bias²", "variance": "variance", "train_seconds": "training seconds",
     "classify_seconds": "classification seconds",

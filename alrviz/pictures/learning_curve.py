@@ -2,24 +2,28 @@
 
 A line a learner, the mean over the orders of the rows, with a band of a standard error; a ring where a higher order
 goes ahead for good of the one below it. The grey stretch is the window: the rows that the last point shown averages.
+The line of a learner that has counted the rows that judge it is dashed, its name has a star, and a note says why.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import pandas as pd
-from bokeh.models import BoxAnnotation, HoverTool
+from bokeh.models import BoxAnnotation, HoverTool, Label
 
 from alrviz.pictures.labels import Box, spread
 from alrviz.pictures.palette import GREY, IN_FRONT, racer_colours, readable
-from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
+from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot, Range
 from alrviz.studies.statistics.crossing import FIRST, Crossing
 
 MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats per row)", "rmse": "RMSE"}
 SPANS: Mapping[str, str] = {"all": "rows seen, log scale", "first": "rows seen"}
 START = 1000  # rows of the zoom
 _LABELS = 0.22  # of the width, right of the curves, for their names
+LEAK_MARK = "*"
+_LEAK_DASHES = [8, 5]
+_LEAK_NOTE = f"{LEAK_MARK} dashed: has counted the rows that judge it"
 
 
 def measured(curves: pd.DataFrame) -> pd.DataFrame:
@@ -40,13 +44,16 @@ def learning_curve(
     rows: int,
     window: int,
     crossed: Sequence[Crossing] = (),
+    leaking: Collection[int] = (),
     dark: bool = False,
 ) -> Picture:
     """Return the picture.
 
     curves: of `measured`, maybe empty. racers: (name, label) of each. measure: of MEASURES. span: of SPANS. rows: of
-    the table. window: rows a point averages. crossed: of `crossings`, for this measure.
+    the table. window: rows a point averages. crossed: of `crossings`, for this measure. leaking: the racers that know
+    something of rows before they are judged on them.
     """
+    racers = [(f"{name} {LEAK_MARK}" if k in leaking else name, label) for k, (name, label) in enumerate(racers)]
     end = rows if span == "all" else min(START, rows)
     there = len(curves) > 0 and measure in curves
     shown = curves[curves["seen"] <= end] if there else curves
@@ -62,10 +69,12 @@ def learning_curve(
             rings["y"].append(float(line["y"][at[0]]))
             rings["words"].append(crossing_text(crossing, rows))
     return Picture(
-        draw=partial(_draw, racers=racers, measure=measure, dark=dark),
+        draw=partial(_draw, racers=racers, leaking=frozenset(leaking), measure=measure, dark=dark),
         x=x, y=y, labels=(SPANS[span], MEASURES[measure]), axes={"x_axis_type": "log"} if span == "all" else {},
         data={"lines": lines, "rings": rings, "words": _words(lines, racers, y, dark)},
-        parts={"window": {"left": float(max(end - window, 1)), "right": float(end)}},
+        parts={
+            "window": {"left": float(max(end - window, 1)), "right": float(end)}, "note": {"visible": bool(leaking)},
+        },
         key=(tuple(racers), rows, measure, span, dark),
     )  # fmt: skip
 
@@ -118,16 +127,21 @@ def crossing_text(crossing: Crossing, rows: int) -> str:
     return f"{crossing.higher} stays below {crossing.lower} from {since}{end}"
 
 
-def _draw(plot: Plot, racers: Sequence[tuple[str, str]], measure: str, dark: bool) -> None:
+def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int], measure: str, dark: bool) -> None:
     fig = plot.figure
     window = plot.parts["window"] = BoxAnnotation(fill_color=GREY, fill_alpha=0.12, line_color=None, level="underlay")
     fig.add_layout(window)
     hovers = []
     colours = racer_colours([label for _, label in racers], dark)
-    for (text, _), colour, source in zip(racers, colours, plot["lines"], strict=True):
+    for k, ((text, _), colour, source) in enumerate(zip(racers, colours, plot["lines"], strict=True)):
         fig.varea("x", "low", "high", source=source, fill_color=colour, fill_alpha=0.18)
-        hovers.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, name=text))
+        dashes = _LEAK_DASHES if k in leaking else []
+        hovers.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dashes, name=text))
     ink = readable(GREY, dark)
+    corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
+    note = Label(text=_LEAK_NOTE, text_color=ink, text_font_size="16px", text_font=FONT_NAME, **corner)
+    fig.add_layout(note)
+    plot.parts["note"] = note
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)
     fig.text(
         "x", "y", text="words", source=plot["words"], text_font=FONT, text_color="colour", text_baseline="middle",

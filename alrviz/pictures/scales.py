@@ -1,10 +1,11 @@
-"""Why a family is faster: each family's scale beside the diagonal of the Hessian.
+"""Each family's scale beside the diagonal of the Hessian.
 
 A family is a metric: with phi = scale * w, L-BFGS in w started from a multiple of the identity walks the path of
-L-BFGS in phi started from that multiple of diag(scale^2). The best diagonal metric is the inverse of the Hessian's
-diagonal, which at the class prior is N_cell pi_k (1 - pi_k). So the nearer a family's scale is to 1 / sqrt of it (up
-to one factor for all cells, which the line search finds), the rounder the valley its solver sees: the diagonal family
-lies on that line by construction, lr is flat, alr rises because log theta grows as a cell gets rarer.
+L-BFGS in phi started from that multiple of diag(scale^2). The usual diagonal metric (Jacobi's) is the inverse of the
+Hessian's diagonal, which at the class prior is N_cell pi_k (1 - pi_k). The diagonal family lies on 1 / sqrt of it by
+construction (up to one factor for all cells, which the line search finds), lr is flat, alr rises because log theta
+grows as a cell gets rarer. Who is nearer to the line need not be faster: the diagonal knows nothing of cells that
+overlap, nor of how the Hessian changes on the way.
 """
 
 from functools import partial

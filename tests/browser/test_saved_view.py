@@ -25,4 +25,11 @@ def test_a_saved_view_is_drawn_without_a_network(new_page: Any, tmp_path: Path) 
     longest = max(len(run.trace) for run in race.runs)
     wait_until(lambda: page.evaluate(counted) == [longest], 30, "the curves")
     assert page.get_by_text("At iteration").first.is_visible()
+    # In a place as narrow as a notebook's cell what stands beside the picture comes below it, and is not cut.
+    side, run = page.locator(".alrviz-side"), page.get_by_role("button", name="Run or pause (space)")
+    for width, below in ((1280, False), (712, True)):
+        page.set_viewport_size({"width": width, "height": 900})
+        wait_until(lambda below=below: (side.bounding_box()["y"] > run.bounding_box()["y"]) == below, 10, "the layout")
+        box = side.bounding_box()
+        assert 0 <= box["x"] < box["x"] + box["width"] <= width
     assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]

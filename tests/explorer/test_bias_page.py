@@ -182,7 +182,7 @@ def test_the_curve_runs_from_its_link(opened):
 def test_whatever_a_link_asks_for_is_made_a_learner():
     given = (Recipe("rf"), Recipe("lr", alpha=3.0, start="anje"), Recipe("alr", scale="theta-gamma", solver="sgd"))
     asked = bias_curve.CurveSpec.read(State(judged=given, folds="999999999-0", theta="x"), "")
-    assert (asked.repeats, asked.window, asked.theta) == (100, 1, "two-pass")
+    assert (asked.repeats, asked.window, asked.theta) == (100, 1, "single-pass")
     assert [recipe.family for recipe in asked.recipes] == ["lr", "alr"]
     assert asked.recipes[1].solver == "sgd"
     import alrviz

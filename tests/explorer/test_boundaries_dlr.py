@@ -11,6 +11,7 @@ from alrviz import load_model
 from alrviz.explorer.pages.boundaries import dlr_tab
 from alrviz.explorer.pages.boundaries.words import dlr_script, loss_words
 from alrviz.explorer.server import process_tuning
+from alrviz.studies.statistics.evaluation import wilson
 from alrviz.views.density import density_ratio
 from tests.explorer.maps import open_page, said, settled, until
 
@@ -22,6 +23,9 @@ def test_both_maps_and_the_sentence_are_there_without_a_press(page):
     error = racer.run.trace[-1].extra["heldout_error"]
     assert f"{100 * (1 - error):.1f} %" in said(page)
     assert f"logistic regression <b>{100 * (1 - tab.peer.found.error):.1f} %" in said(page)
+    low, high = wilson(1 - error, tab.peer.found.heldout_rows)
+    assert f"{100 * low:.1f} to {100 * high:.1f}" in said(page)
+    assert said(page).count("interval of") == 3, "of dlr, of the peer, of the best possible"
     assert "Bayes-optimal" in said(page)
     assert not tab.pictures.map.outdated
     assert not tab.pictures.other.outdated

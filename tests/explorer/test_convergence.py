@@ -13,7 +13,7 @@ from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
 from alrviz.explorer.pages.convergence.page import ConvergencePage, recorded_text
 from alrviz.explorer.pages.convergence.settings import RaceSettings
-from alrviz.explorer.pages.convergence.words import ABOUT, WHY
+from alrviz.explorer.pages.convergence.words import ABOUT, WHY, WHY_HEADS, WHY_ROWS
 from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.limits import ServerLimits
@@ -33,6 +33,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs import run
 from alrviz.fitting.runs.run import Run
 from alrviz.passes.threads import available_threads
+from alrviz.studies.race.milestones import milestones
 from alrviz.studies.race.race import race
 from alrviz.studies.race.recorded import read_recorded
 from alrviz.studies.race.verdict import verdict
@@ -406,6 +407,22 @@ def test_why_is_drawn_when_it_is_unfolded():
     page.why.part.open = True
     until(page, lambda: page.why.picture.pane.object is not None)
     assert {"lr", "alr", "diagonal"} <= {r.name for r in page.why.picture.pane.object.renderers}
+
+
+def test_the_table_beside_the_picture_of_scales_says_what_a_race_says():
+    """Its first line is the page's first example: alr is farther from the orange line than the diagonal, and faster."""
+    about = {"order": 2, "alpha": 0.0, "max_iter": 1000, "solver": "lbfgs"}
+    recipes = [Recipe("lr", **about), Recipe("lr", scale="diagonal", **about), Recipe("alr", penalty="phi", **about)]
+    raced = race(load_demo("led", 3000), recipes)
+    raced.start()
+    raced.join()
+    watched = RaceReader(raced)
+    watched.pull()
+    lanes = [racer.lane() for racer in watched.racers]
+    marks = milestones(lanes)
+    assert WHY_HEADS[1:] == tuple(lane.name for lane in lanes)
+    told = [int(number) for number in WHY_ROWS[0][1:]]
+    assert told == pytest.approx([marks.at(lane.name, 1) for lane in lanes], rel=0.1)
 
 
 def test_texts_are_html_without_leftovers():

@@ -120,8 +120,8 @@ CASES = {
         BiasPage, "?page=bias&data=monks-1&tab=learning-curve&of=anje_o1~lr_o1_a0_vsgd&folds=3-100", ("window", 300),
         {"span": "first"}, "learning curve on monks-1", summary_shown,
         {
-            "?page=bias&tab=learning-curve&of=lr_o1_a0_vsgd~anje_o1&folds=20-300&theta=single-pass&view=span.first": {
-                "recipes": (SGD, NB), "repeats": 20, "window": 300, "theta": "single-pass", "span": "first",
+            "?page=bias&tab=learning-curve&of=lr_o1_a0_vsgd~anje_o1&folds=20-300&theta=two-pass&view=span.first": {
+                "recipes": (SGD, NB), "repeats": 20, "window": 300, "theta": "two-pass", "span": "first",
             },
             "?page=bias&tab=learning-curve&measure=rmse": {"measure": "rmse"},
             "?page=bias&tab=learning-curve&view=measure.rmse": {"measure": "rmse"},

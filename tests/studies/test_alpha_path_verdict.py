@@ -1,5 +1,8 @@
 """What a path says: each sentence of the list, the names, and the fit that follows a hand."""
 
+import json
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,7 +31,7 @@ def curve(values, errors=(0.01, 0.01, 0.01), measure="log_loss"):
         ((0.41, 0.4, 0.6), "generative", 1.0),
         ((0.4, 0.5, 0.6), "generative", 100.0),
         ((0.6, 0.4, 0.415), "free", 1.0),
-        ((0.41, 0.4, 0.41), "flat", 1.0),
+        ((0.41, 0.4, 0.41), "unclear", 1.0),
     ],
 )
 def test_where_the_best_lies(values, place, alpha):
@@ -38,14 +41,25 @@ def test_where_the_best_lies(values, place, alpha):
     assert best_of([]) is None
 
 
+@pytest.mark.parametrize(("error", "place"), [(0.0005, "between"), (0.002, "flat"), (0.008, "flat"), (0.01, "unclear")])
+def test_no_difference_is_told_from_too_few_rows_to_see_one(error, place):
+    """Both ends are 0.002 above 0.4; 5 % of that are 0.02, which two standard errors may exceed."""
+    found = reading(curve((0.402, 0.4, 0.402), (error,) * 3), "log_loss")
+    assert (found.place, found.error) == (place, 2 * error)
+
+
 class Told:
     """A study that has one path and its references."""
 
     recipes = (Recipe("alr", center="anje"), Recipe("anje"), Recipe("lr", alpha=0.0), Recipe("alr", alpha=0.0))
 
-    def __init__(self, losses, rmse=(0.2, 0.2, 0.2)):
+    spec, dataset = json.dumps({"holdout": 0.3}), SimpleNamespace(n_rows=176)
+
+    def __init__(self, losses, rmse=(0.2, 0.2, 0.2), error=0.01):
         self.tasks = [type("StudyTask", (), {"racer": 0, "kind": "path"})]
-        table = curve(losses).assign(rmse=rmse[::-1], rmse_above_se=0.001, error=0.3, error_above_se=0.1, order=2)
+        table = curve(losses, (error,) * 3).assign(
+            rmse=rmse[::-1], rmse_above_se=0.001, error=0.3, error_above_se=0.1, order=2
+        )
         beside = pd.DataFrame(
             {
                 "racer": [1, 2, 3],
@@ -80,20 +94,19 @@ class Told:
             "The best is as good as the weakest-penalty end: alpha 1 has held-out log loss 0.400, within two standard "
             "errors of 0.410 at alpha 0.01 (unregularised 1.500); 0.600 at alpha 100 (AnJE itself 0.700) is worse.",
         ),
-        (
-            (0.41, 0.4, 0.41),
-            "alpha hardly matters: alpha 1 has held-out log loss 0.400, 0.410 at alpha 100 (AnJE itself 0.700) and "
-            "0.410 at alpha 0.01 (unregularised 1.500) within two standard errors of it.",
-        ),
-        (
-            (0.4, 0.41, 0.41),
-            "alpha hardly matters: held-out log loss 0.400 at alpha 100 (AnJE itself 0.700) and 0.410 at alpha 0.01 "
-            "(unregularised 1.500), within two standard errors.",
-        ),
     ],
 )
 def test_the_sentences(losses, said):
     assert sentence(Told(losses)) == said
+
+
+@pytest.mark.parametrize("losses", [(0.402, 0.4, 0.402), (0.4, 0.402, 0.402)])
+def test_alpha_hardly_matters_only_where_that_is_sure(losses):
+    sure, unsure = (sentence(Told(losses, error=error)) for error in (0.002, 0.02))
+    assert sure.startswith("alpha hardly matters")
+    assert "cannot be told from 53 held-out rows" in unsure
+    assert "± 0.040" in unsure
+    assert ("alpha 1 " in unsure) == (losses[1] == 0.4)
 
 
 def test_a_dip_of_rmse_is_said_where_log_loss_has_none():

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from alrviz.data.demos import load_demo
+from alrviz.data.read import read_table
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core import learning_curve_task
 from alrviz.studies.core.learning_curve_task import ETAS, _means
 from alrviz.studies.protocols.learning_curve import learning_curve
 
@@ -42,6 +44,25 @@ def test_every_learner_meets_the_rows_in_the_same_order():
     assert firsts.log_loss.tolist() == pytest.approx([np.log(10)] * 4)
 
 
+def test_no_learner_knows_rows_that_are_judged_later_unless_it_is_asked_to(monkeypatch):
+    """With other classes in the second half of the rows the first half costs the same."""
+    monkeypatch.setattr(learning_curve_task, "ETAS", (1.0,))  # no search for a step length
+    data, recipe = load_demo("led", 200), row_by_row("alr", 1)
+    (task,) = learning_curve(data, [recipe], repeats=1).tasks
+    second_half = np.random.default_rng(task.seed).permutation(200)[100:]
+    classes = np.array(data.y)
+    classes[second_half] = classes[second_half][::-1]
+
+    def first_half(y, **options):
+        table = read_table(data.X.assign(digit=y), target="digit")
+        frame = learning_curve(table, [recipe], repeats=1, n_jobs=1, **options).run().frame()
+        return frame[frame.seen <= 100].log_loss.tolist()
+
+    assert first_half(classes) == pytest.approx(first_half(data.y))
+    leaked = first_half(classes, theta="two-pass")
+    assert leaked != pytest.approx(first_half(data.y, theta="two-pass"))
+
+
 def test_theta_known_beforehand_is_an_advantage():
     data, recipe = load_demo("led", 1500), row_by_row("alr", 1)
     means = {}
@@ -68,7 +89,7 @@ def test_what_cannot_learn_row_by_row(recipe, complaint):
 
 
 def test_other_values_that_are_none():
-    with pytest.raises(RecipeError, match="'two-pass', 'single-pass'"):
+    with pytest.raises(RecipeError, match="'single-pass', 'two-pass'"):
         learning_curve(load_demo("xor", 50), [Recipe("anje")], theta="three")
     with pytest.raises(RecipeError, match="whole numbers from 1"):
         learning_curve(load_demo("xor", 50), [Recipe("anje")], window=0)

@@ -242,6 +242,32 @@ def test_a_held_out_loss_that_rises_again_is_not_kept_silent():
     assert "Overfitting: the held-out loss of lr rises" in limit.sentence
 
 
+def faster(ends, heldout=(None, None)):
+    """The verdict of a race that alr wins, with these held-out losses at the end."""
+    speeds = falling(40, 100), falling(10, 25)
+    return verdict(
+        [
+            lane(name, speed, heldout_loss=np.full(len(speed), end), heldout=rows)
+            for name, speed, end, rows in zip(("lr", "alr"), speeds, ends, heldout, strict=True)
+        ]
+    )
+
+
+def test_a_faster_racer_that_ends_worse_on_held_out_rows_is_told_so_at_once():
+    told = faster((1.374, 1.498))
+    first = told.sentence.split(". ")[0]
+    assert (told.code, told.winner) == ("faster", "alr")
+    assert all(part in first for part in ("times faster", "worse on held-out rows", "1.498", "1.374 of lr"))
+    for ends in ((1.498, 1.374), (0.5, 0.5), (0.5, 0.501), (np.nan, np.nan)):
+        assert "worse" not in faster(ends).sentence
+    lr = np.random.default_rng(0).exponential(1.3, 400)
+    assert "worse" in faster((lr.mean(), lr.mean() + 0.01), (lr, lr + 0.01)).sentence, "little, and beyond chance"
+    alr = lr + np.random.default_rng(1).normal(0.01, 2.0, 400)
+    tied = faster((lr.mean(), lr.mean() + 0.2), (lr, alr)).sentence
+    assert "a tie" in tied
+    assert "worse" not in tied
+
+
 def test_what_is_only_counted_is_compared_held_out_with_what_is_fitted():
     counted = lane("nb", [0.5], heldout_loss=[0.6])
     told = verdict([counted, lane("lr", falling(10, 20), heldout_loss=np.linspace(0.8, 0.5, 22))])

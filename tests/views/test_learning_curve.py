@@ -100,9 +100,20 @@ def test_measure_and_zoom_are_switched():
 
 def test_theta_is_told_where_there_is_alr():
     recipes = [Recipe("alr", order=1, solver="sgd", alpha=0.0)]
-    assert "all rows beforehand" in alrviz.LearningCurveView(study(recipes=recipes)).told.object
-    assert "(single-pass)" in alrviz.LearningCurveView(study(recipes=recipes, theta="single-pass")).told.object
+    assert "(single-pass)" in alrviz.LearningCurveView(study(recipes=recipes)).told.object
+    assert "(two-pass)" in alrviz.LearningCurveView(study(recipes=recipes, theta="two-pass")).told.object
     assert "theta" not in alrviz.LearningCurveView(study()).told.object
+
+
+@pytest.mark.parametrize(("theta", "marked"), [("single-pass", [False] * 3), ("two-pass", [False, True, True])])
+def test_a_curve_that_has_counted_the_rows_that_judge_it_is_marked(theta, marked):
+    recipes = [Recipe(name, order=n, solver="sgd", alpha=0.0) for name, n in (("lr", 1), ("alr", 1), ("alr", 2))]
+    view = alrviz.LearningCurveView(study(recipes=recipes, theta=theta, repeats=1).run())
+    lines = [part for part in view.picture.plot.figure.renderers if part.glyph.__class__.__name__ == "Line"]
+    assert [bool(line.glyph.line_dash) for line in lines] == marked
+    assert [line.name.endswith("*") for line in lines] == marked
+    assert view.picture.plot.parts["note"].visible == any(marked)
+    assert ("judge" in view.said()) == any(marked), "the sentence compares orders of alr"
 
 
 def test_an_outdated_study_is_faded_and_run_asks_for_another():

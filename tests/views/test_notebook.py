@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import re
+import sys
 import threading
 import time
 import traceback
@@ -31,6 +32,8 @@ from alrviz.views.core import kernel_lock, live_figure, notebook, notebook_comm
 from alrviz.views.core.notebook import EXEC, NotebookViewer
 from alrviz.views.core.notebook_comm import ESM, Link, packed
 from tests.conftest import wait_until
+from tests.races import ByHand
+from tests.views.raced import finished
 
 
 class PageComm:
@@ -457,6 +460,80 @@ def test_a_view_is_saved_as_a_page_or_a_picture(tmp_path):
         view.save(tmp_path / "race.pdf")
 
 
+def small_film():
+    recipe = alrviz.Recipe("dlr", bandwidth="loo", max_iter=3)
+    return alrviz.race(alrviz.load_demo("two-moons", rows=60), [recipe])
+
+
+def small_path():
+    recipe = alrviz.Recipe("alr", order=1, center="anje", max_iter=3)
+    return alrviz.alpha_path(alrviz.load_demo("led", 100), [recipe], n_jobs=1)
+
+
+def computed(job):
+    """Compute a race or a study to its end, as a script does."""
+    if isinstance(job, alrviz.Race):
+        job.start()
+        job.join()
+    else:
+        job.run()
+
+
+def points(view):
+    """How many points the figures of a view have."""
+    sources = [renderer.data_source for figure in view.figures() for renderer in figure.renderers]
+    return sum(len(column) for source in sources for column in source.data.values())
+
+
+@pytest.mark.parametrize(
+    ("make", "view_class"),
+    [
+        (small_race, views.RaceView),
+        (small_film, views.DensityFilmView),
+        (small_study, views.OrderStudyView),
+        (small_path, views.PathView),
+    ],
+)
+def test_a_script_shows_what_it_has_computed_without_an_event_loop(make, view_class, tmp_path):
+    job = make()
+    view = view_class(job)
+    before, words = view.png(), view.said()
+    computed(job)
+    view.save(tmp_path / "view.png")
+    assert len((tmp_path / "view.png").read_bytes()) > len(before)
+    assert view.said() != words
+    later = view_class(job)  # a view that was made after the end has no more
+    assert points(view) >= points(later) > 0
+    assert len(view.elements()) == len(view.figures()) > 0
+
+
+def test_a_script_maps_a_model_without_an_event_loop():
+    data = alrviz.load_demo("iris")
+    model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
+    assert list(views.DecisionMapView(model, data.X, data.y).elements()) == ["map"]
+
+
+def test_a_race_that_runs_is_saved_as_far_as_it_is():
+    race = ByHand()
+    view = views.RaceView(race)
+    race.start()
+    race.take(40)
+    assert view.png()
+    assert (view.player.shown.head, view.player.playing) == (40, True)
+    race.take(3)
+    view.scrub(7)  # a hand holds it there
+    assert view.png()
+    assert view.player.shown.head == 7
+
+
+def test_a_race_in_a_loop_is_saved_at_its_end():
+    view = views.RaceView(finished(40), loop=True)
+    for _ in range(60):
+        view.pump()
+        assert view.png()
+        assert view.player.shown.head == 40
+
+
 def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
     """What a notebook lays out beside other things loses no message either, and keeps its picture."""
     study, race = small_study(), small_race()
@@ -479,6 +556,36 @@ def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
     assert kernel.published[-1].data["text/plain"] != shown.data["text/plain"]
     page.say(bye=True)
     assert not notebook_comm.links
+
+
+def without_jupyter_bokeh(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jupyter_bokeh", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "jupyter_bokeh.widgets", None)
+    monkeypatch.setattr(pn.config, "comms", "ipywidgets")
+
+
+def test_where_panel_lacks_what_it_needs_a_picture_is_shown_and_the_package_named(kernel, monkeypatch):
+    without_jupyter_bokeh(monkeypatch)
+    views.RaceView(small_race())._ipython_display_()
+    (shown,) = kernel.published
+    assert "pip install jupyter_bokeh" in shown.data["text/html"]
+    assert "pip install jupyter_bokeh" in shown.data["text/plain"]
+    assert size(shown.data["image/png"])[0] > 1000
+    assert EXEC not in shown.data
+
+
+def test_where_nobody_connects_a_picture_is_shown(monkeypatch):
+    """Neither marimo nor a kernel-less shell has a connection; marimo asks for `_display_` and then for `_mime_`."""
+    monkeypatch.setattr(pn.extension, "_loaded", False)
+    race = small_race()
+    computed(race)
+    view = views.RaceView(race)
+    kind, html = view._display_()._mime_()
+    assert kind == "text/html"
+    assert "src='data:image/png;base64," in html
+    assert "Step limit" in html
+    bundle, _ = view._repr_mimebundle_()
+    assert bundle["text/html"] == html
 
 
 def test_layouts_without_views_are_shown_as_panel_does(kernel):

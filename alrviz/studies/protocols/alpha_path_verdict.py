@@ -2,10 +2,12 @@
 
 An end counts as worse than the best where it is more than two standard errors of the paired difference above it. So
 an intermediate alpha is best (both ends are worse), or the generative end (only the other is), or that of the
-weakest penalty, or alpha hardly matters. RMSE may dip between where log loss does not: that is said beside it.
-([WANBIA-C] V)
+weakest penalty. Where no end is worse, alpha hardly matters if even two standard errors more would leave both ends
+within 5 % of the best; else the held-out rows are too few to tell. RMSE may dip between where log loss does not: that
+is said beside it. ([WANBIA-C] V)
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
 
     from alrviz.studies.core.study import Study
 
-BETWEEN, GENERATIVE, FREE, FLAT = "between", "generative", "free", "flat"
+BETWEEN, GENERATIVE, FREE, FLAT, UNCLEAR = "between", "generative", "free", "flat", "unclear"
 WORDS: Mapping[str, str] = {"log_loss": "log loss", "rmse": "RMSE", "error": "0-1 loss"}
 _CENTERS = {0: "0", 1: "1", "anje": "AnJE", "shares": "class shares"}
 _ERRORS = 2.0  # standard errors from which a difference counts
+_HARDLY = 0.05  # of the lowest loss: a difference that is surely smaller hardly matters
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,9 @@ class AlphaPathVerdict:
         racer: of the study's recipes.
         alpha, value: the best held-out value of the measure, and where it is.
         first, last: the values at the strongest penalty and at the weakest.
-        place: "between", "generative", "free" or "flat".
+        place: "between", "generative", "free", "flat" (both ends are surely about as good) or "unclear" (neither is
+            surely worse, nor surely as good).
+        error: two standard errors of the difference between the best and that end about which less is known.
     """
 
     racer: int
@@ -44,6 +49,7 @@ class AlphaPathVerdict:
     first: float
     last: float
     place: str
+    error: float = 0.0
 
 
 def paths_of(study: "Study") -> list[Recipe]:
@@ -70,10 +76,18 @@ def reading(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
     line = curve.sort_values("alpha", ascending=False)
     values, errors = line[measure].to_numpy(float), line[f"{measure}_above_se"].to_numpy(float)
     best = int(values.argmin())
-    worse = [bool(values[k] - values[best] > _ERRORS * errors[k]) for k in (0, -1)]
-    place = {(True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE, (False, False): FLAT}
+    above, spread = values[[0, -1]] - values[best], _ERRORS * errors[[0, -1]]
+    worse = above > spread
+    surely_level = bool((above + spread <= _HARDLY * values[best]).all())
+    place = {
+        (True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE,
+        (False, False): FLAT if surely_level else UNCLEAR,
+    }  # fmt: skip
     alpha, first, last = float(line.alpha.iloc[best]), float(values[0]), float(values[-1])
-    return AlphaPathVerdict(int(line.racer.iloc[0]), alpha, float(values[best]), first, last, place[worse[0], worse[1]])
+    return AlphaPathVerdict(
+        int(line.racer.iloc[0]), alpha, float(values[best]), first, last, place[bool(worse[0]), bool(worse[1])],
+        float(spread.max()),
+    )  # fmt: skip
 
 
 def readings(study: "Study", measure: str) -> list[AlphaPathVerdict]:
@@ -108,7 +122,8 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
         return ""
     names = path_names(study)
     of = f" of {len(found)} paths ({names[best.racer]})" if len(found) > 1 else ""
-    text = _sentence(best, WORDS[measure], of, _ends(study, lines, best, measure))
+    rows = heldout_rows(study)
+    text = _sentence(best, WORDS[measure], of, _ends(study, lines, best, measure), rows)
     dips = measure != "rmse" and best.place != BETWEEN and reading(lines[lines.racer == best.racer], "rmse")
     if dips and dips.place == BETWEEN:
         text += (f". RMSE dips between all the same: {loss_text(dips.value)} at alpha {alpha_text(dips.alpha)}, "
@@ -116,12 +131,24 @@ def sentence(study: "Study", measure: str = "log_loss") -> str:
     return text + "."
 
 
-def _sentence(of: AlphaPathVerdict, words: str, paths: str, ends: tuple[str, str]) -> str:
+def heldout_rows(study: "Study") -> int:
+    """Return about how many rows a path is judged on."""
+    return round(study.dataset.n_rows * float(json.loads(study.spec)["holdout"]))
+
+
+def _sentence(of: AlphaPathVerdict, words: str, paths: str, ends: tuple[str, str], rows: int) -> str:
     lowest = f"alpha {alpha_text(of.alpha)} has held-out {words} {loss_text(of.value)}"
     first, last = ends
     if of.place == BETWEEN:
         on = paths.replace(" of", ", in the best of", 1)
         return f"An intermediate alpha is best{on}: {lowest}, below {first} and {last}"
+    if of.place == UNCLEAR:
+        between = "" if of.value in (of.first, of.last) else f"{lowest}, "
+        return (
+            f"Which alpha is best cannot be told{paths} from {rows:,} held-out rows: {between}"
+            f"{'' if between else f'held-out {words} '}{first} and {last}, differences that are uncertain by "
+            f"± {loss_text(of.error)}"
+        )
     if of.place == FLAT and of.value in (of.first, of.last):
         return f"alpha hardly matters{paths}: held-out {words} {first} and {last}, within two standard errors"
     if of.place == FLAT:

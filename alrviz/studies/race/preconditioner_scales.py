@@ -1,4 +1,4 @@
-"""Why one family is faster: its scale beside the curvature, one row a cell and class.
+"""The scale of each family beside the curvature, one row a cell and class.
 
 At the class prior pi the Hessian's diagonal is N_cell pi_k (1 - pi_k). Families that share cells are compared at the
 same cells, of which a sample is taken where there are many.

@@ -57,6 +57,7 @@ class ReferenceFit:
         rows: training rows it was fitted on; 0 for the truth.
         error: share of held-out rows it gets wrong, NaN without any.
         log_loss: per held-out row in nats, NaN without probabilities or rows.
+        heldout_rows: how many rows these are means of.
     """
 
     name: str
@@ -64,6 +65,7 @@ class ReferenceFit:
     rows: int
     error: float
     log_loss: float
+    heldout_rows: int
 
 
 def fit_reference(
@@ -93,7 +95,7 @@ def fit_reference(
             train = train[split(y[train], 1 - MOST / len(train), seed)[0]]  # every class keeps a row
         model, rows = fit_rows(name, X.iloc[train], y[train]), len(train)
     stop.check()
-    return ReferenceFit(name, model, rows, *_losses(model, X.iloc[held], y[held]))
+    return ReferenceFit(name, model, rows, *_losses(model, X.iloc[held], y[held]), heldout_rows=len(held))
 
 
 def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any]) -> Any:

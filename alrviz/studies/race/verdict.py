@@ -14,8 +14,9 @@
 
 An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes are compared likewise, and seconds from a
 millisecond on: what is below is no racer's merit. A racer that never met the milestone counts as "at least" its last
-iteration. Differences of held-out log loss below two paired standard errors are called a tie. Where racers are told
-apart by speed, a last sentence says whose held-out log loss ends more than 2 % above its lowest, and since when.
+iteration. Differences of held-out log loss below two paired standard errors are called a tie. A sentence that calls a
+racer faster says in the same breath where it ends worse on held-out rows than another. Where racers are told apart by
+speed, a last sentence says whose held-out log loss ends more than 2 % above its lowest, and since when.
 
 What racers have found for alpha="auto" is a further sentence.
 
@@ -30,6 +31,7 @@ import numpy as np
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.race.milestones import (
     UNITS,
+    Difference,
     Milestones,
     RacerSummary,
     by_objective,
@@ -250,13 +252,31 @@ def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) ->
     ]
     level = f" ({_list(equals)} about as fast)" if equals else ""
     counts = "" if len(lanes) > FEW else f" {_both(lanes, marks, rank.goal)}"
+    speed = f"{rank.first.name} is {bound}{_times(rank.factor)} times faster ({marks.unit}){rivals}{level}"
     return RaceVerdict(
         "faster",
-        f"{rank.first.name} is {bound}{_times(rank.factor)} times faster ({marks.unit}){rivals}{level}.{counts}",
+        f"{speed}{_winner_heldout_words(lanes, rank.first)}.{counts}",
         rank.first.name,
         rank.factor,
         rank.at_least,
     )
+
+
+def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -> str:
+    """Where the fastest racer ends worse on held-out rows than another, as the end of its sentence; else "".
+
+    A difference counts from two paired standard errors on; where the losses of single rows are unknown, from 2 % on.
+    """
+    lowest = min(lanes, key=lambda lane: lane.last_of("heldout_log_loss"))
+    own, other = (lane.last_of("heldout_log_loss") for lane in (winner, lowest))
+    if not own > other:  # also where either is not known
+        return ""
+    losses = f"log loss {own:.3f} against {other:.3f} of {lowest.name}"
+    gap = _paired_heldout(winner, lowest)
+    if gap is not None and gap.tie:
+        return f"; on held-out rows they end in a tie ({losses}, standard error {gap.error:.3f})"
+    worse = own > RISEN * other if gap is None else True
+    return f", but ends worse on held-out rows ({losses})" if worse else ""
 
 
 def _iterations(lane: RacerSummary) -> str:
@@ -312,10 +332,17 @@ def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
     return f" Overfitting: the held-out loss of {who} rises after iteration {steps} ({ends})."
 
 
+def _paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:
+    """The difference of held-out log loss, a minus b; None where the losses of single rows are not known."""
+    if a is b or a.heldout is None or b.heldout is None or len(a.heldout) != len(b.heldout):
+        return None
+    return paired(a.heldout, b.heldout)
+
+
 def _tie(best: RacerSummary, worst: RacerSummary) -> str:
-    if best is worst or best.heldout is None or worst.heldout is None or len(best.heldout) != len(worst.heldout):
+    gap = _paired_heldout(worst, best)
+    if gap is None:
         return ""
-    gap = paired(worst.heldout, best.heldout)
     if gap.tie:
         return f" (a tie: the difference {gap.mean:.4f} is below two standard errors of {gap.error:.4f})"
     return f" (difference {gap.mean:.4f}, standard error {gap.error:.4f})"

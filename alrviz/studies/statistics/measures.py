@@ -26,6 +26,7 @@ from sklearn.metrics import average_precision_score
 from alrviz.passes.aligned_buffers import Floats
 
 BINS = 15
+BINNING = f"{BINS} bins of equal numbers of rows"  # what is said wherever an ECE is shown: another binning, another ECE
 _BINNED = ("rows", "confidence", "accuracy")
 
 

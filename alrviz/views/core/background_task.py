@@ -128,6 +128,11 @@ class BackgroundTask:
         with self._changed:
             self._changed.wait_for(lambda: self._found is not None or self._over, seconds)
 
+    def finish(self) -> None:
+        """Wait for the end of the work, and hand over its last result."""
+        while self.poll():
+            self.wait()
+
     @property
     def busy(self) -> bool:
         """Whether a result waits to be handed over or may still come."""

@@ -77,7 +77,10 @@
   }
 
   async function fetched(name) {
-    if (name === "scripts" && bokeh()) return "";
+    if (name === "scripts") {
+      await otherLoader();
+      if (bokeh()) return "";
+    }
     const packed = new Promise((done) => (loading[name] = done));
     comm.send({ want: name });
     const text = await new Response(
@@ -86,6 +89,18 @@
     if (name === ESM || name === "state-sync") return text; // for the widgets; for when Bokeh is there
     run(text);
     return "";
+  }
+
+  // hv.extension and pn.extension may fetch Bokeh from another machine. What they fetch is awaited as long as Panel's
+  // loader (autoload_panel_js.js) itself waits. Without a network it never comes, and the loader's marks would keep
+  // everybody else from loading anything: they are taken away.
+  async function otherLoader() {
+    const late = () => Date.now() > (window._bokeh_timeout ?? 0);
+    while (window._bokeh_is_initializing && !bokeh() && !late()) await new Promise((done) => setTimeout(done, 50));
+    if (bokeh()) return;
+    window._bokeh_is_initializing = false;
+    window._bokeh_is_loading = 0;
+    window._bokeh_onload_callbacks = undefined;
   }
 
   function run(text) {

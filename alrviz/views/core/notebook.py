@@ -16,7 +16,9 @@ import sys
 import time
 import uuid
 import weakref
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from html import escape, unescape
 from pathlib import Path
@@ -32,6 +34,7 @@ from panel.viewable import Viewer
 from alrviz.errors import AlrvizError
 from alrviz.pictures.elements import element
 from alrviz.pictures.still import still
+from alrviz.views.core.browser_ready import server_session
 from alrviz.views.core.kernel_lock import in_kernel, turn, when_turns_end
 from alrviz.views.core.notebook_comm import ESM, at_home, flush, listen, resource, script, watched
 from alrviz.views.core.pump import Pump
@@ -90,32 +93,65 @@ class NotebookViewer(Viewer):
 
     layout: Any  # what Panel lays out; `__panel__` has it come alive as well
 
+    def settle(self) -> None:
+        """Show everything that has been computed by now, and wait for what the view itself computes.
+
+        On a page a pump does this little by little. A script has no event loop, so nothing would be shown there. A
+        race or study that still runs is shown as far as it is. Views without a pump show everything at once.
+        """
+
+    def _settle_unserved(self) -> None:
+        """Settle, except on a served page: its pump shows what comes, and its reader decides what is seen."""
+        if server_session() is None:
+            self.settle()
+
     def figures(self) -> list[Any]:
-        """Return the Bokeh figures that are seen now, in the order of the page."""
+        """Return the Bokeh figures of what has been computed by now, in the order of the page."""
+        self._settle_unserved()
+        return self.shown_figures()
+
+    def shown_figures(self) -> list[Any]:
+        """Return the Bokeh figures that are on the screen now, in the order of the page."""
         panes = self.layout.select(pn.pane.Bokeh)
         return [pane.object for pane in panes if pane.object is not None and pane.visible]
 
     def elements(self) -> dict[str, Any]:
-        """Return the pictures that are seen now as HoloViews overlays by name, for a notebook that composes them.
+        """Return the pictures of `figures` as HoloViews overlays by name, for a notebook that composes them.
+
+        Of pictures of one kind the second is called "density-ratio-2", and so on.
 
         Raises:
             AlrvizError: HoloViews is not installed.
         """
-        names = [re.sub(r"^alrviz-|-[0-9a-f]{12}$", "", figure.name or "picture") for figure in self.figures()]
-        return {name: element(figure) for name, figure in zip(names, self.figures(), strict=True)}
+        found: dict[str, Any] = {}
+        count: Counter[str] = Counter()
+        for figure in self.figures():
+            kind = re.sub(r"^alrviz-|-[0-9a-f]{12}$", "", figure.name or "picture")
+            count[kind] += 1
+            found[kind if count[kind] == 1 else f"{kind}-{count[kind]}"] = element(figure)
+        return found
 
     def said(self) -> str:
-        """Return what the view says, as plain text."""
+        """Return what the view says of what has been computed by now, as plain text."""
+        self._settle_unserved()
+        return self.shown_words()
+
+    def shown_words(self) -> str:
+        """Return what the view says on the screen now, as plain text."""
         said = getattr(getattr(self, "sentence", None), "object", None) or ""
         return " ".join(unescape(re.sub(r"<[^>]*>", " ", said)).split())
 
     def png(self, width: int = WIDTH) -> bytes:
-        """Return the pictures that are seen now as a PNG, `width` pixels wide; it needs no browser.
+        """Return the pictures of `figures` as a PNG, `width` pixels wide; it needs no browser.
 
         Returns:
             Its bytes; a line of words where there is no picture yet.
         """
-        return still(self.figures(), self.said(), width=width)
+        return still(self.figures(), self.shown_words(), width=width)
+
+    def shown_png(self) -> bytes:
+        """Return the pictures that are on the screen now as a PNG, as a notebook's file keeps them."""
+        return still(self.shown_figures(), self.shown_words(), width=WIDTH)
 
     # ---- in a notebook -----------------------------------------------------------------------------------------------
 
@@ -123,7 +159,7 @@ class NotebookViewer(Viewer):
         """Show the view in a notebook: its picture, its words, and the script that asks for the view itself."""
         shell = _shell()
         if shell is None or _other_ways():
-            return super()._repr_mimebundle_(include, exclude)
+            return self._bundle_of_panel(include, exclude)
         with turn():
             return _Output.of(self, shell).bundle()
 
@@ -133,17 +169,40 @@ class NotebookViewer(Viewer):
 
         shell = _shell()
         if shell is None or _other_ways():
-            data, metadata = super()._repr_mimebundle_() or ({"text/plain": repr(self)}, {})
-            publish_display_data(data, metadata)
+            publish_display_data(*self._bundle_of_panel())
             return
         with turn():
             output = _Output.of(self, shell)
             publish_display_data(*output.bundle(), transient={"display_id": output.key})
 
+    def _bundle_of_panel(self, include: Any = None, exclude: Any = None) -> Any:
+        """Return what Panel shows where it speaks with a notebook in its own way; where it cannot, a picture."""
+        if _shell() is None and not pn.extension._loaded:
+            return self._still_bundle()  # nobody will connect
+        try:
+            return super()._repr_mimebundle_(include, exclude) or self._still_bundle()
+        except ModuleNotFoundError as error:
+            package = str(error.name).partition(".")[0]
+            return self._still_bundle(
+                f"A picture: a live view needs the package {package} here (pip install {package})."
+            )
+
+    def _still_bundle(self, note: str = "") -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the picture and the words for a place without a connection; `note` says why it is only a picture."""
+        picture, words = base64.b64encode(self.png()).decode("ascii"), self.shown_words()
+        shown = _picture_html(picture, words) + (f"<p>{escape(note)}</p>" if note else "")
+        plain = ": ".join(filter(None, (type(self).__name__, words, note)))
+        return {"text/plain": plain, "image/png": picture, "text/html": shown}, {}
+
+    def _display_(self) -> "_StillHtml":
+        """Show the picture in marimo, with which nothing here can connect."""
+        bundle, _ = self._still_bundle()
+        return _StillHtml(bundle["text/html"])
+
     # ---- as a file ---------------------------------------------------------------------------------------------------
 
     def save(self, filename: Any, title: str | None = None) -> None:
-        """Save the view as it is seen now.
+        """Save the view with everything that has been computed by now; a fit that was paused or scrubbed stays there.
 
         Args:
             filename: a path that ends in .png (its pictures) or .html (one page that needs neither network nor
@@ -159,11 +218,22 @@ class NotebookViewer(Viewer):
             return
         if path is not None and path.suffix.lower() not in (".html", ".htm"):
             raise AlrvizError(f"a view is saved as .html or .png; got {path.name!r}. Nearest: {path.stem}.html")
-        text = _page(self.layout, title or type(self).__name__, self.said())
+        words = self.said()  # before the page is made: it brings the view up to date
+        text = _page(self.layout, title or type(self).__name__, words)
         if path is None:
             filename.write(text)
         else:
             path.write_text(text, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class _StillHtml:
+    """HTML as marimo takes it."""
+
+    text: str
+
+    def _mime_(self) -> tuple[str, str]:
+        return "text/html", self.text
 
 
 class ViewLayout(pn.Column):
@@ -202,9 +272,14 @@ class _Laid(NotebookViewer):
             view.__panel__()
         return self.layout
 
-    def said(self) -> str:
-        """Return what the views say."""
-        return " ".join(filter(None, (view.said() for view in self._together)))
+    def settle(self) -> None:
+        """Show everything that has been computed by now in each view."""
+        for view in self._together:
+            view.settle()
+
+    def shown_words(self) -> str:
+        """Return what the views say on the screen now."""
+        return " ".join(filter(None, (view.shown_words() for view in self._together)))
 
 
 def _views_in(layout: Any) -> list[NotebookViewer]:
@@ -269,10 +344,9 @@ class _Output:
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what the file keeps, and what it says of it."""
         self._kept = _seen(self.view)
-        words = self.view.said()
-        picture = base64.b64encode(self.view.png()).decode("ascii")
-        style = f"max-width: {WIDTH}px; width: 100%"
-        shown = f"<img src='data:image/png;base64,{picture}' alt='{escape(words)}' style='{style}'>"
+        words = self.view.shown_words()
+        picture = base64.b64encode(self.view.shown_png()).decode("ascii")
+        shown = _picture_html(picture, words)
         html = f"<div class='alrviz-view' id='alrviz-{self.key}'>{shown}</div>\n<script>{script(self.key)}</script>"
         names = ", ".join(type(view).__name__ for view in self.view._views)
         plain = f"{names}: {words}" if words else names
@@ -286,6 +360,12 @@ class _Output:
             publish_display_data(*self.bundle(), transient={"display_id": self.key}, update=True)
 
 
+def _picture_html(picture: str, words: str) -> str:
+    """Return a PNG (base64) as HTML that holds it."""
+    style = f"max-width: {WIDTH}px; width: 100%"
+    return f"<img src='data:image/png;base64,{picture}' alt='{escape(words)}' style='{style}'>"
+
+
 def _place(shell: Any) -> tuple[str, str]:
     """Return the cell that is run, and which run of it; "" for what the notebook does not say."""
     parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
@@ -294,8 +374,8 @@ def _place(shell: Any) -> tuple[str, str]:
 
 def _seen(view: NotebookViewer) -> bytes:
     """Return a digest of what a view shows."""
-    digest = hashlib.sha256(view.said().encode())
-    for figure in view.figures():
+    digest = hashlib.sha256(view.shown_words().encode())
+    for figure in view.shown_figures():
         spans = (figure.x_range, figure.y_range)
         digest.update(repr([(getattr(s, "start", None), getattr(s, "end", None)) for s in spans]).encode())
         for renderer in figure.renderers:

@@ -20,6 +20,31 @@ def as_high(pane: Any, height: str, number: int) -> Any:
     return pn.Column(pane, height=number, styles=styles, sizing_mode="stretch_width", margin=0, css_classes=classes)
 
 
+_SIDE_BY_SIDE = """
+:host {{ flex-wrap: wrap; gap: 12px 16px; }}
+:host > .alrviz-part-1 {{ flex: {grow[0]} 1 {widths[0]} !important; min-width: min({widths[0]}, 100%) !important; }}
+:host > .alrviz-part-2 {{ flex: {grow[1]} 1 {widths[1]} !important; min-width: min({widths[1]}, 100%) !important; }}
+"""
+_FIRST = (9999, 1)  # the first part takes all room that is left, the second only where it has a line of its own
+HALVES = (1, 1)
+
+
+def side_by_side(first: Any, second: Any, *widths: int | str, grow: tuple[int, int] = _FIRST, **row: Any) -> pn.Row:
+    """Return a row of two parts; where it is too narrow for both, as in a notebook's cell, the second comes below.
+
+    Args:
+        first, second: the parts.
+        widths: what each needs, in px or as CSS has it.
+        grow: how they share the room that is left, as CSS has it: `HALVES`; by default it is the first one's.
+        row: of the row, as Panel has it.
+    """
+    for part, name in ((first, "alrviz-part-1"), (second, "alrviz-part-2")):
+        part.css_classes = [*part.css_classes, name]
+    lengths = [width if isinstance(width, str) else f"{width}px" for width in widths]
+    sheet = _SIDE_BY_SIDE.format(widths=lengths, grow=grow)
+    return pn.Row(first, second, stylesheets=[sheet], **{"sizing_mode": "stretch_width", "margin": 0, **row})
+
+
 class Updating:
     """A flag that is up while widgets are brought up to date: what they tell meanwhile is nobody's choice.
 

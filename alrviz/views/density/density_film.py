@@ -16,7 +16,7 @@ from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.race.race_like import RaceLike
 from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import html, say
+from alrviz.views.core.panes import HALVES, html, say, side_by_side
 from alrviz.views.core.style import safe
 from alrviz.views.density.bandwidths import BandwidthView
 from alrviz.views.density.density_ratio import DensityRatioView
@@ -25,6 +25,7 @@ from alrviz.views.race.fit_player import FitPlayer
 
 TICK = 100  # ms
 HALF = 420  # px that the map's legend may count on
+PATH = 340  # px that the bandwidths need
 
 
 class DensityFilmView(NotebookViewer):
@@ -61,10 +62,11 @@ class DensityFilmView(NotebookViewer):
         self.sentence = self.path.sentence
         self.error = html()
         bar = pn.Row(self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
-        halves = [pn.Column(part, sizing_mode="stretch_width", margin=8) for part in (self.map, self.path)]
+        halves = [pn.Column(part, sizing_mode="stretch_width", margin=0) for part in (self.map, self.path)]
         self.layout = ViewLayout(
-            bar, self.error, pn.Row(*halves, sizing_mode="stretch_width"), self.ratios, sizing_mode="stretch_width"
-        )
+            bar, self.error, side_by_side(*halves, HALF, PATH, grow=HALVES, margin=(0, 0, 12, 0)), self.ratios,
+            sizing_mode="stretch_width",
+        )  # fmt: skip
         self.param.watch(lambda _: self._ground(), "dark")
         self.player.show(race)
 
@@ -118,6 +120,13 @@ class DensityFilmView(NotebookViewer):
             coming = self._moment.poll()
         mapping = self.map.pump()
         return more or mapping or coming
+
+    def settle(self) -> None:
+        """Show the last step that has been computed by now, with its map."""
+        self.player.catch_up()
+        with pn.io.hold():
+            self._moment.finish()
+        self.map.settle()
 
     def _failed(self, error: Exception) -> None:
         say(self.error, f"<p class='bad'>This step cannot be shown: {safe(error, 600)}</p>")

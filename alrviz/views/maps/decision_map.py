@@ -234,6 +234,11 @@ class DecisionMapView(NotebookViewer):
             self._show_status()
         return busy
 
+    def settle(self) -> None:
+        """Wait for the finest map of what was asked for, and show it."""
+        with pn.io.hold():
+            self._map.finish()
+
     def _failed(self, error: Exception) -> None:
         self.surface = None
         self.picture.clear()

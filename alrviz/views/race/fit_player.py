@@ -202,6 +202,12 @@ class FitPlayer(PlayerButtons):
         self.say_status()
         return player.alive
 
+    def catch_up(self) -> None:
+        """Go to the end of what has been computed, unless a hand keeps what is shown where it is."""
+        self.player.catch_up()
+        self._draw()
+        self.say_status()
+
     def _after(self) -> None:
         """Draw anew after a press."""
         self._draw()

@@ -283,6 +283,15 @@ class Player:
             self._at_end = 0
         return moved or bool(new)
 
+    def catch_up(self) -> None:
+        """Go to the end of what has been computed, unless a hand keeps what is shown where it is."""
+        self.arrived()
+        self.advance()
+        if self.shown is not None and self.coming is None and self.playing:
+            self.shown.move(self.shown.last)
+            if not self.loop:  # a loop would begin again
+                self.advance()
+
     def _follow_others(self, watched: RaceReader, goes_on: bool, unseen: bool) -> None:
         """A race that another page of its owner resumed, or a cell of a notebook started, is followed here too.
 

@@ -26,7 +26,7 @@ from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import Updating, html, say
+from alrviz.views.core.panes import Updating, html, say, side_by_side
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
@@ -42,7 +42,7 @@ SLOW = 5  # ticks between two looks at the table of numbers
 _COMING = (
     "Getting ready: rows are encoded, what computes is compiled and the price is found. The race starts by itself then."
 )
-SIDE = 336  # px of the words beside the picture
+MAIN, SIDE = 440, 336  # px that the picture needs, and the words beside it
 # The longest sentence has its lines from the start: Run below it would else move under the hand when that comes.
 _ROOM = """
 :host { min-height: 3.15rem; }
@@ -118,7 +118,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         # it would else be a line longer when they come, and Run would move under the hand.
         room = {"white-space": "nowrap", "min-width": "min(145px, 12vw)", "text-align": "right"}
         self.status = pn.pane.HTML("", stylesheets=[CSS], margin=(0, 0, 0, 16), styles=room)
-        self.side = html(width=SIDE, sizing_mode=None, margin=(0, 0, 0, 16), css_classes=["alrviz-side"])
+        self.side = html(width=SIDE, sizing_mode=None, css_classes=["alrviz-side"])
         told = "all numbers, with recipes, seed, data hash and version"
         buttons = [
             *self.picture.buttons("the picture of the race", self.origin),
@@ -153,7 +153,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_width", margin=0)
         # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
         left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures", "alrviz-room"])
-        self.body = pn.Row(left, self.side, sizing_mode="stretch_width", margin=0)
+        self.body = side_by_side(left, self.side, MAIN, SIDE)
         self.layout = ViewLayout(self.line, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
 
     def __panel__(self) -> pn.viewable.Viewable:
@@ -201,12 +201,16 @@ class RaceView(PlayerButtons, NotebookViewer):
             self._after()
 
     def _after(self) -> None:
+        self._draw_anew()
+        self._wake()
+
+    def _draw_anew(self) -> None:
+        """Draw the place shown, of the race that is shown now."""
         self.outdated = self.player.outdated
         shown = self.player.shown
         if shown is not None and shown is not self._drawn:
             self._take(shown)
         self._redraw()
-        self._wake()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
 
@@ -216,6 +220,15 @@ class RaceView(PlayerButtons, NotebookViewer):
             self._advance()
             self.picture.describe(self._told)
         return self.player.alive or (self._scoring is not None and self._scoring.busy)
+
+    def settle(self) -> None:
+        """Show all of the race that has been computed by now, and whether its end is a tie."""
+        with pn.io.hold():
+            self.player.catch_up()
+            self._draw_anew()
+            if self._scoring is not None and self._scoring.busy:
+                self._scoring.finish()
+                self._redraw()
 
     def _advance(self) -> None:
         self._ticks += 1

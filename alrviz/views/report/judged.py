@@ -9,7 +9,7 @@ from alrviz.pictures.picture import Picture
 from alrviz.pictures.still_svg import still_svg
 from alrviz.studies.protocols.report_facts import GROUP, ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
-from alrviz.studies.statistics.measures import loss_text, row_losses
+from alrviz.studies.statistics.measures import BINNING, loss_text, row_losses
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.evaluation import classes_html, points, summary_html
@@ -178,9 +178,10 @@ def how_good(facts: ReportFacts) -> str:
         f"<p>All figures are of the {len(found.y):,} {found.what}. {_beside(facts)}Log loss is the mean of "
         "-log(probability given to what happened), in nats: 0 would be certainty that is always right; class shares "
         "alone are what can be said without any column, the same probabilities for every row. The calibration error is "
-        "by how much probabilities are off on average; the AUC is the chance that a random row of a class gets a "
-        "higher probability of that class than a random row of the others; average precision is the mean height of the "
-        "curve of precision below. The 95 % interval of the error is Wilson&rsquo;s, of the AUC DeLong&rsquo;s.</p>"
+        f"by how much probabilities are off on average, over {BINNING}; the AUC is the chance that a random row of a "
+        "class gets a higher probability of that class than a random row of the others; average precision is the mean "
+        "height of the curve of precision below. The 95 % interval of the error is Wilson&rsquo;s, of the AUC "
+        "DeLong&rsquo;s.</p>"
         f"{summary_html(found, facts.reference, REFERENCE)}"
         f"<div class='pictures'>{''.join(figure_html(*each) for each in pictures)}</div>"
         f"<h3>Classes</h3>{classes_html(found)}<h3>Choosing another threshold for {label}</h3>"

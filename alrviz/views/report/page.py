@@ -23,7 +23,7 @@ from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.words import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
-from alrviz.studies.statistics.measures import loss_text
+from alrviz.studies.statistics.measures import BINNING, loss_text
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.report.groups import hardest_group, most_divided, most_missed, where_it_fails
@@ -359,7 +359,7 @@ def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
         "Judged on": judged,
         "Figures": f"error {percent(of.error)}, log loss {loss_text(of.log_loss)} nats{auc}, calibration error "
-        f"(ECE) {points(of.ece)} percentage points",
+        f"(ECE, {BINNING}) {points(of.ece)} percentage points",
         "Groups compared": ", ".join(safe(name, 40) for name in facts.groups),
     }
     said = {

@@ -18,7 +18,7 @@ from alrviz.studies.protocols.compare import COMPARED, fits_each, pairs, to_late
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import Updating, as_high, html, say
+from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side
 from alrviz.views.core.saving import SaveButton, csv_button
 from alrviz.views.core.style import CSS
 from alrviz.views.studies.compare_words import GRID, latex_frame, means_html, numbers_html, pairs_html, sentence_html
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
 
 PAIRED = ["a", "b", "win_draw_loss", "p", "ratio"]  # columns of a paper's table
+MAIN = 400  # px that the tables need
 SIDE = 412  # px of the picture and the menus above it
 
 
@@ -79,9 +80,9 @@ class CompareView(StudyView):
         wide = f"max({SIDE}px, {self._height} + {SIDE - 372}px)"  # it grows as a square
         self._beside = pn.Column(
             pn.Row(self._across, self._up, margin=0), as_high(self.picture.pane, self._height, 372),
-            width=SIDE, margin=(0, 0, 0, 20), styles={"width": wide, "flex": f"0 0 {wide}"},
+            width=SIDE, margin=0, styles={"width": wide},
         )  # fmt: skip
-        self.body = pn.Row(left, self._beside, sizing_mode="stretch_width", margin=(14, 0, 6, 0))
+        self.body = side_by_side(left, self._beside, MAIN, wide, margin=(14, 0, 6, 0))
         self._numbers = Numbers(self._saves(), self.of_study(lambda study: numbers_html(self.lines, fits_each(study))))
         self.layout = ViewLayout(
             self.sentence, self.bar.panel, self.body, self._numbers, sizing_mode="stretch_width", margin=0

@@ -21,11 +21,11 @@ from alrviz.pictures.evaluation import CURVES
 from alrviz.pictures.level_axis import short
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.studies.statistics.evaluation import Evaluation, percent
-from alrviz.studies.statistics.measures import loss_text
+from alrviz.studies.statistics.measures import BINNING, loss_text
 from alrviz.views.core.collapsible import Collapsible, Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import Updating, as_high, choice, html, say
+from alrviz.views.core.panes import HALVES, Updating, as_high, choice, html, say, side_by_side
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
 from alrviz.views.core.transport import SLIDER_FOCUS
@@ -47,6 +47,7 @@ SHOWN = 30  # lines of a table
 WORST = 12
 FOLLOWS = 200_000  # rows; of more the figures follow when the slider is let go
 HEIGHT = "340px"
+MATRIX, CURVE = 352, 420  # px that they need, with the buttons above them
 TABLES = {
     "classes": ("classes", "figures of every class"), "curve": ("thresholds", "the class's figures at every threshold"),
     "groups": ("groups", "the groups beside each other"), "worst": ("worst rows", "the rows of the highest loss"),
@@ -140,11 +141,11 @@ class EvaluationView(NotebookViewer):
         sides = [
             pn.Column(
                 pn.FlexBox(*above, align_items="center", gap="8px", margin=(0, 0, 4, 0)),
-                as_high(one.pane, height, 340), sizing_mode="stretch_width", margin=(0, 12, 0, 0),
+                as_high(one.pane, height, 340), sizing_mode="stretch_width", margin=0,
             )
             for above, one in (((written,), self.matrix), ((shown, self.column), self.curve))
         ]  # fmt: skip
-        pictures = pn.Row(*sides, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-pictures"])
+        pictures = side_by_side(*sides, MATRIX, CURVE, grow=HALVES, css_classes=["alrviz-pictures"])
         self.worst = html()
         self._failures = Collapsible("Where it fails: the worst rows", self.worst)
         self._failures.param.watch(lambda _: self._show_worst(), "open")
@@ -404,7 +405,7 @@ def summary_html(found: Evaluation, beside: Evaluation | None = None, name: str 
     lines: dict[str, tuple[str, Callable[[float], str]]] = {
         "error": ("error (95 % interval)", percent), "log_loss": ("log loss (nats)", number),
         "balanced_error": ("error, mean over classes", percent), "brier": ("Brier score, summed over classes", number),
-        "ece": ("calibration error (ECE), percentage points", points), "auc": (f"AUC, {whose}", ranked),
+        "ece": (f"calibration error (ECE, {BINNING}), percentage points", points), "auc": (f"AUC, {whose}", ranked),
         "average_precision": (f"average precision, {whose}", ranked),
     }  # fmt: skip
     other = None if beside is None else beside.summary()

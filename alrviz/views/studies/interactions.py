@@ -22,6 +22,7 @@ from alrviz.studies.core.export import made_from, study_about, to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
 from alrviz.studies.protocols.effect_bands import EffectStudy
+from alrviz.studies.statistics.measures import BINNING
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -321,7 +322,11 @@ class InteractionsView(StudyView, RowSettings):
         where = "Held-out rows" if found.has_heldout else "These rows"
         parts = [
             f"{words} {after[name]:.4f}" + (f" ({after[name] - before[name]:+.4f})" if mutes else "")
-            for name, words in (("log_loss", "log loss"), ("error", "0-1 loss"), ("ece", "calibration error"))
+            for name, words in (
+                ("log_loss", "log loss"),
+                ("error", "0-1 loss"),
+                ("ece", f"calibration error ({BINNING})"),
+            )
         ]
         what = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
         say(self.muting, f"{where}{what}: {'; '.join(parts)}")

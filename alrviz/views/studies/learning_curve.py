@@ -14,6 +14,7 @@ import param
 
 from alrviz.pictures.learning_curve import MEASURES, SPANS, START, crossing_text, learning_curve, measured
 from alrviz.studies.core.export import study_csv
+from alrviz.studies.protocols.learning_curve import leaking_racers
 from alrviz.studies.statistics.crossing import crossings
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
@@ -92,7 +93,7 @@ class LearningCurveView(StudyView):
         racers = [(name, recipe.label) for name, recipe in zip(study.names, study.recipes, strict=True)]
         picture = learning_curve(
             curves, racers, measure=self.measure, span=self.span, rows=rows, window=asked["window"], crossed=crossed,
-            dark=self.dark,
+            leaking=leaking_racers(study), dark=self.dark,
         )  # fmt: skip
         self.picture.show(picture, of=study)
         say(self.told, told_html(study, asked))
@@ -111,9 +112,13 @@ def told_html(study: "Study", asked: Mapping[str, Any]) -> str:
         f"mean over the last {asked['window']:,} rows</abbr>, the band ± one standard error over "
         f"{asked['repeats']} shuffles of the rows."
     ]
-    if any(recipe.label.startswith("alr") for recipe in study.recipes):
-        of = "all rows beforehand, an advantage" if asked["theta"] == "two-pass" else "the rows so far"
-        words.append(f"alr takes log theta from {of} ({safe(asked['theta'])}).")
+    if leaking_racers(study):
+        words.append(
+            "<b>alr's log theta counts all rows, also those that are judged later</b> (two-pass): its lines, dashed "
+            "and marked *, are too low."
+        )
+    elif any(recipe.definition.learns_rows == "log theta" for recipe in study.recipes):
+        words.append("alr takes log theta from the rows so far (single-pass).")
     lost = [(study.names[task.racer], result.rows[0]["sentence"]) for task, result in study.results() if result.failed]
     for name, why in dict(lost).items():
         words.append(f"<span class='bad'>{safe(name, 60)} failed: {safe(why)}</span>")
@@ -128,7 +133,9 @@ def sentence_html(study: "Study", crossed: list[str]) -> str:
     if not crossed:
         return "" if study.progress.done else "<span class='quiet'>No curve is complete yet.</span>"
     so_far = "" if study.phase == "done" else "<span class='quiet'>So far:</span> "
-    return f"{so_far}{safe('; '.join(crossed), 900)}."
+    # Only alr leaks, and orders are compared within a family.
+    leak = " Those of alr have counted the rows that judge them." if leaking_racers(study) else ""
+    return f"{so_far}{safe('; '.join(crossed), 900)}.{leak}"
 
 
 def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> str:

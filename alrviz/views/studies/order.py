@@ -18,14 +18,14 @@ from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, auto
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import as_high, html
+from alrviz.views.core.panes import as_high, html, side_by_side
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 from alrviz.views.studies.study_view import StudyView
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
-SIDE = 344  # px of the curve and what a page says under it
+MAIN, SIDE = 400, 344  # px that losses and costs need, and the curve with what a page says under it
 
 
 class OrderStudyView(StudyView):
@@ -59,8 +59,8 @@ class OrderStudyView(StudyView):
         self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
         cost = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), low, 168)
         left = pn.Column(as_high(losses, high, 256), cost, sizing_mode="stretch_width", margin=0)
-        right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE, margin=(0, 0, 0, 16))
-        self.body = pn.Row(left, right, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE, margin=0)
+        self.body = side_by_side(left, right, MAIN, SIDE, margin=(0, 0, 6, 0))
         told = "all fits, with recipes, seed, data hash and version"
         saves = [csv_button("alrviz-orders.csv", self.csv_of_fits, told)]
         for what, picture in zip(

@@ -31,7 +31,7 @@ from alrviz.studies.protocols.alpha_path_verdict import (
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import Updating, as_high, choice, html, say
+from alrviz.views.core.panes import Updating, as_high, choice, html, say, side_by_side
 from alrviz.views.core.saving import SaveButton, csv_button, file_button
 from alrviz.views.core.style import ICONS
 from alrviz.views.core.transport import SLIDER_FOCUS
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
 
 HEIGHTS = ("304px", "196px")  # of losses and weights
+MAIN = 440  # px that the losses need
 SIDE = 352  # px of the weights and of what the fit says
 _THUMB = 6  # px beside the rail of a slider
 AT_ONCE = 0.03  # seconds that a fit is waited for: most of small tables take no longer, and the picture follows at once
@@ -86,7 +87,7 @@ class PathView(StudyView):
         self.losses = LiveFigure("alrviz-path", resized=self.redraw)
         self.weights = LiveFigure("alrviz-path-weights")
         self.sentence = html(min_height=52, margin=(0, 0, 4, 0))
-        self.body = pn.Row(self._losses(), self._weights(), sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        self.body = side_by_side(self._losses(), self._weights(), MAIN, SIDE, margin=(0, 0, 6, 0))
         self._numbers = Numbers(self._saves(), self.of_study(lambda study: numbers_html(study, self.lines)))
         self.layout = ViewLayout(
             self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
@@ -122,7 +123,7 @@ class PathView(StudyView):
         self._fitted = html(margin=(4, 0, 0, 0))
         return pn.Column(
             pn.Row(self._paths, self.fit_here, margin=0), as_high(self.weights.pane, self._height[1], 196),
-            self._fitted, width=SIDE, margin=(0, 0, 0, 16),
+            self._fitted, width=SIDE, margin=0,
         )  # fmt: skip
 
     def _saves(self) -> list[SaveButton]:
@@ -220,6 +221,13 @@ class PathView(StudyView):
         if self.follower.take():
             self._look()
         return moving or self.follower.busy
+
+    def settle(self) -> None:
+        """Show all of the study that has been computed by now, and the fit at the alpha that is looked at."""
+        super().settle()
+        while self.follower.busy:
+            self.follower.wait(1.0)
+        self._look()
 
     def _show_path(self) -> None:
         """Draw the weights of the path chosen."""

@@ -31,7 +31,7 @@ from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import Updating, as_high, html, say
+from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.transport import SLIDER_FOCUS
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from alrviz.studies.race.race_like import RaceLike
 
 HEIGHTS = ("300px", "250px")  # of the search, and of what follows from keeping more
+MAIN = 400  # px that the levels need
 SIDE = 430  # px of the scores by rank
 LISTED = 40  # tuples in the table
 REST = 0.3  # seconds after which a hand is taken to rest: until then a picture of very many tuples stays as it is
@@ -103,18 +104,18 @@ class SelectionView(StudyView):
         ranks = as_high(self.ranks.pane, f"calc({high} - 44px)", 256)
         scores = pn.Column(
             ranks, pn.Column(self.slider, styles=inside, margin=0),
-            width=SIDE, margin=(0, 0, 0, 16),
+            width=SIDE, margin=0,
         )  # fmt: skip
         levels = pn.Column(as_high(self.tuples.pane, high, 300), sizing_mode="stretch_width", margin=0)
         self._searched = levels, ranks
-        above = pn.Row(levels, scores, sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        above = side_by_side(levels, scores, MAIN, SIDE, margin=(0, 0, 6, 0))
         losses, *costs = (one.pane for one in self.shares.values())
         losses = pn.Column(as_high(losses, low, 250), sizing_mode="stretch_width", margin=0)
-        gains = pn.Column(as_high(self.gains.pane, low, 250), width=SIDE, margin=(0, 16, 0, 0))
+        gains = pn.Column(as_high(self.gains.pane, low, 250), width=SIDE, margin=0)
         costs = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), f"calc(.8 * {low})", 200)
         self._studied = losses, costs
         below = pn.Column(
-            pn.Row(gains, losses, sizing_mode="stretch_width", margin=0), costs, sizing_mode="stretch_width",
+            side_by_side(gains, losses, SIDE, MAIN, grow=(1, 9999)), costs, sizing_mode="stretch_width",
             margin=(6, 0, 0, 0),
         )  # fmt: skip
         self.body = pn.Column(above, sizing_mode="stretch_width", margin=0)
@@ -308,6 +309,13 @@ class SelectionView(StudyView):
         if self._owed and time.monotonic() - self._touched >= REST:
             self._draw_search()
         return moving or self._owed
+
+    def settle(self) -> None:
+        """Show all of the study that has been computed by now, and the search at the share that is kept."""
+        super().settle()
+        self._task.finish()
+        self._touched = 0.0  # no hand drags any more
+        self._draw_search()
 
     def give_up(self) -> None:
         """Search no more: nothing comes after this returns."""

@@ -191,6 +191,11 @@ class StudyView(NotebookViewer):
             self.refresh()
         return moving
 
+    def settle(self) -> None:
+        """Show all of the study that has been computed by now."""
+        self._rest_until = 0.0
+        self.refresh()
+
     def redraw(self) -> None:
         """Draw it anew, whatever was drawn before."""
         self.drawn, self._rest_until = None, 0.0

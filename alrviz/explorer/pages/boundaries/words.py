@@ -9,6 +9,7 @@ from alrviz import __version__
 from alrviz.explorer.pages.boundaries.peers import BEST
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
+from alrviz.studies.statistics.evaluation import wilson
 from alrviz.views.core.style import safe
 from alrviz.views.race.words import number
 
@@ -101,7 +102,7 @@ def judged_html(player: "FitPlayer", outdated: bool) -> str:
     if np.isfinite(at["heldout"]):
         words.append(f"held out {number(at['heldout'])}")
     if np.isfinite(at["error"]):
-        words.append(f"{100 * (1 - at['error']):.1f} % of held-out rows right")
+        words.append(_right_of_rows(at["error"], racer.run.trace.heldout_rows))
     end = racer.run.outcome
     ended = f"; <abbr title='{safe(end.sentence)}'>{safe(end.code)}</abbr>" if end is not None and player.ended else ""
     return (
@@ -124,7 +125,7 @@ def peer_html(name: str, peer: "PeerFit") -> str:
         return "<p class='quiet'>&nbsp;</p>"
     words = []
     if np.isfinite(found.error):
-        words.append(f"{100 * (1 - found.error):.1f} % of held-out rows right")
+        words.append(_right_of_rows(found.error, found.heldout_rows))
     if np.isfinite(found.log_loss):
         words.append(f"log loss {number(found.log_loss)}")
     if found.rows:
@@ -156,7 +157,7 @@ def compared_html(tab: "DlrState") -> str:
     words = [f"{loss_words(bandwidth, at['nll'])} per training row"]
     words += [f"validation {number(at['validation'])}"] if np.isfinite(at["validation"]) else []
     if np.isfinite(at["error"]):
-        words.append(f"<b>{_right(at['error'])}</b> of {trace.heldout_rows:,.0f} held-out rows right")
+        words.append(_right_of_rows(at["error"], trace.heldout_rows))
     words += _beside(tab)
     place = f"<span class='quiet'>iteration {tab.part.player.place:,}:</span>"
     return f"<p><b>dlr</b> {place} {', '.join(words)}{few}</p>{_no_scale_html(tab)}"
@@ -180,9 +181,11 @@ def _beside(tab: "DlrState") -> list[str]:
     found = tab.peer.found
     if found is None or tab.peer.waiting or not np.isfinite(found.error):
         return []
-    words = [f"{safe(tab.menus.peer_label, 60)} <b>{_right(found.error)}</b>"] if found.name != TRUTH else []
+    rows, words = found.heldout_rows, []
+    if found.name != TRUTH:
+        words.append(f"{safe(tab.menus.peer_label, 60)} {_right(found.error, rows)}")
     if np.isfinite(tab.peer.best):
-        words.append(f"<abbr title='{_BEST}'>{BEST}</abbr> <b>{_right(tab.peer.best)}</b>")
+        words.append(f"<abbr title='{_BEST}'>{BEST}</abbr> {_right(tab.peer.best, rows)}")
     return words
 
 
@@ -198,8 +201,17 @@ def _drawn_html(moment: "DlrFrame", recipe: "Recipe") -> str:
     )
 
 
-def _right(error: float) -> str:
-    return f"{100 * (1 - error):.1f} %"
+def _right(error: float, rows: float) -> str:
+    """The share of rows that are predicted right, with its 95 % interval: of few rows it may be chance who is ahead."""
+    if rows < 1:  # a run that was kept by an earlier version does not say how many
+        return f"<b>{100 * (1 - error):.1f} %</b>"
+    low, high = wilson(1 - error, rows)
+    interval = f"<abbr title='95 % interval of {rows:,.0f} rows (Wilson)'>{100 * low:.1f} to {100 * high:.1f}</abbr>"
+    return f"<b>{100 * (1 - error):.1f} %</b> ({interval})"
+
+
+def _right_of_rows(error: float, rows: float) -> str:
+    return f"{_right(error, rows)} of {rows:,.0f} held-out rows right"
 
 
 def dlr_script(tab: "DlrState") -> str:

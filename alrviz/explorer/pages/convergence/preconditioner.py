@@ -1,4 +1,4 @@
-"""The folded part of the Convergence page that shows why one family is faster than another."""
+"""The folded part of the Convergence page that shows each family's scale beside the Hessian's diagonal."""
 
 import math
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ import pandas as pd
 import panel as pn
 
 from alrviz import __version__
-from alrviz.explorer.pages.convergence.words import WHY
+from alrviz.explorer.pages.convergence.words import WHY, WHY_HEADS, WHY_ROWS
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import rich
@@ -18,7 +18,7 @@ from alrviz.studies.core.export import made_from, to_csv
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.saving import Origin, csv_button
-from alrviz.views.core.style import FADED, safe
+from alrviz.views.core.style import FADED, html_table, safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -34,13 +34,13 @@ class PreconditionerChart:
         self.recipe: Recipe | None = None
         self.picture = LiveFigure("alrviz-why", sizing_mode=None)
         self.about = html((0, 0, 4, 0))
-        text = html((0, 0, 0, 16), rich(WHY))
+        text = html((0, 0, 0, 16), rich(WHY) + html_table(WHY_HEADS, WHY_ROWS))
         buttons = [
             *self.picture.buttons("the picture of scales", self.origin),
             csv_button("alrviz-why.csv", self._csv, "its points"),
         ]
         self.part = Collapsible(
-            "Why is it faster?",
+            "What has the scale to do with speed?",
             self.about,
             pn.Row(self.picture.pane, text, sizing_mode="stretch_width", margin=0),
             pn.Row(*buttons, margin=(4, 0, 0, 0)),

@@ -1,4 +1,4 @@
-"""The words of the Convergence page: what one looks at, and why one family is faster."""
+"""The words of the Convergence page: what one looks at, and what a family's scale has to do with its speed."""
 
 ABOUT = r"""
 Several solvers look for the weights of a classifier at once. One iteration of one racer is mostly one [[pass]] over the
@@ -30,7 +30,19 @@ race only tells how fast."""
 
 WHY = """
 Each family scales [[phi]], and that scale is a diagonal *preconditioner* for its solver. The usual (Jacobi) one is
-$H_{ii}^{-1/2}$, one over the root of the diagonal of the Hessian: the orange line. The nearer a family comes to that
-line, the better conditioned its problem and the fewer iterations its solver needs. lr has no preconditioner: its
-line is flat. log [[theta]] grows as a cell gets rarer, so alr bends the right way, and the more uneven theta is, the
-more it helps. Each scale is divided by its median: a common factor makes no difference to the line search."""
+$H_{ii}^{-1/2}$, one over the root of the diagonal of the Hessian at the class prior: the orange line. lr has no
+preconditioner: its line is flat. log [[theta]] grows as a cell gets rarer, so alr bends the same way as the orange
+line. Each scale is divided by its median: a common factor makes no difference to the line search.
+
+*The picture alone does not say who is faster.* The orange line balances cells one by one, for the first step. It does
+not see that cells overlap, nor how the Hessian changes on the way. A family that is farther from it may need fewer
+iterations, and a penalty on phi may turn the order around. The race tells."""
+# Measured: L-BFGS from zero, held-out share 0.3, seed 0, the demo sets in their own size.
+WHY_HEADS = ("iterations to 0.1 %", "lr", "diagonal", "alr")
+WHY_ROWS = (
+    ("led, n = 2", "222", "124", "63"),
+    ("waveform, n = 1", "38", "32", "13"),
+    ("mixed-types, n = 2", "51", "14", "20"),
+    ("poker-hand, n = 1", "159", "19", "83"),
+    ("waveform, n = 1, alpha 0.1", "28", "25", "52"),
+)
