@@ -426,10 +426,8 @@ def _random_tuples(n_columns: int, size: int) -> list[list[int]]:
 
 
 def _fewest_cells(encoded: "Encoded", size: int) -> int:
-    """Return how many cells rows have at least in all tuples of so many columns: a tuple as many as one of its columns."""
-    seen = sorted(
-        (len(np.unique(codes[codes < top])) for codes, top in zip(encoded.codes, encoded.levels, strict=True))
-    )
+    """Return how many cells rows have at least in all tuples of so many columns: each as many as its richest column."""
+    seen = sorted(len(np.unique(codes[codes < top])) for codes, top in zip(encoded.codes, encoded.levels, strict=True))
     return sum(levels * comb(below, size - 1) for below, levels in enumerate(seen))
 
 
