@@ -467,7 +467,8 @@ class StudyPage:
             return
         study = None if self.study_view.outdated else self.study_view.study
         timed = study is not None and study.progress.seconds_left is not None
-        say(self.time, "" if timed else self.price_line(known))
+        line = self.price_line(known)  # it keeps its room: a row that wraps differently moves the picture
+        say(self.time, f"<span style='visibility:hidden'>{line}</span>" if timed else line)
         say(self.prices, self.prices_html(known))
 
     def result(self) -> Any:
