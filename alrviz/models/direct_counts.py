@@ -8,6 +8,7 @@ cells, so that sums are the same whatever the number of threads.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ def index_rows(
 
 
 def sum_by_cell(
-    index: CellIndex[AnySpace],
+    index: CellIndex[Any],
     codes: Codes,
     values: Sequence[tuple[NDArray[np.int32], Floats]],
     n_classes: int,

@@ -394,10 +394,9 @@ def _admitted(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
 
 def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
     """Return how many cells of tuples the rows have: exact up to SAMPLE tuples, else from DRAWN of them."""
-    n_tuples = comb(encoded.n_columns, tuples) if isinstance(tuples, int) else 0
-    if n_tuples > _MOST_LISTED:
-        space: AnySpace = TupleSpace(encoded.levels, _random_tuples(encoded.n_columns, int(tuples)))  # type: ignore[call-overload]
-        return round(n_tuples / space.n_tuples * _estimate_seen(encoded, space, stop, n_jobs))
+    if isinstance(tuples, int) and (n_tuples := comb(encoded.n_columns, tuples)) > _MOST_LISTED:
+        some = TupleSpace(encoded.levels, _random_tuples(encoded.n_columns, tuples))
+        return round(n_tuples / some.n_tuples * _estimate_seen(encoded, some, stop, n_jobs))
     return _estimate_seen(encoded, space_of(encoded.levels, tuples), stop, n_jobs)
 
 
