@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.reading import DATE_FORMS, EIGHT_DIGITS, FORMS, PIVOT, TIME_FORMS, dates_of, hours_of
-from alrviz.data.text import TextColumn
+from alrviz.data.text import TextColumn, all_match
 from alrviz.errors import Sentence
 
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
@@ -94,5 +94,4 @@ def parse_times(column: TextColumn) -> tuple[pd.Series, str] | None:
 
 
 def _all_match(levels: pa.Array, pattern: str) -> bool:
-    few = pc.match_substring_regex(levels[:LOOKED_AT], pattern)
-    return bool(pc.all(few).as_py()) and bool(pc.all(pc.match_substring_regex(levels, pattern)).as_py())
+    return all_match(levels[:LOOKED_AT], pattern) and all_match(levels, pattern)

@@ -38,7 +38,7 @@ class Limits:
 
 
 NO_LIMITS = Limits()
-OWN_LIMITS = Limits(columns=50_000)  # where nobody says any: half a millisecond and 16 kB a column before any fit
+OWN_LIMITS = Limits(columns=50_000)  # where nobody says any: one to two milliseconds and 16 kB a column before any fit
 
 
 def size_text(size: int) -> str:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
 from alrviz.data.reading import as_floats, number_pattern
-from alrviz.data.text import NUMBERLIKE, TextColumn
+from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
 from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 
@@ -47,20 +47,16 @@ def detect_convention(columns: Sequence[TextColumn], options: ReadOptions, stop:
     for column in columns:
         stop.check()
         levels = column.written.levels[:SAMPLE]
-        if len(levels) and pc.all(pc.match_substring_regex(levels, NUMBERLIKE)).as_py() and not _all_plain(levels):
+        if len(levels) and all_match(levels, NUMBERLIKE) and not _all_plain(levels):
             samples.append(levels)
     if not samples or len(choices) == 1:
         return choices[0]
-    scores = [sum(_all_match(levels, number_pattern(*choice)) for levels in samples) for choice in choices]
+    scores = [sum(all_match(levels, number_pattern(*choice)) for levels in samples) for choice in choices]
     return choices[int(np.argmax(scores))]
 
 
-def _all_match(levels: pa.Array, pattern: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(levels, pattern)).as_py())
-
-
 def _all_plain(levels: pa.Array) -> bool:
-    return _all_match(levels, "^[+-]?[0-9]+$")
+    return all_match(levels, "^[+-]?[0-9]+$")
 
 
 def parse_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series | None:
@@ -71,7 +67,7 @@ def parse_numbers(column: TextColumn, decimal: str, thousands: str) -> pd.Series
     if column.typed is not None and column.typed.any():
         return _of_both(column, column.typed, decimal, thousands)
     levels = column.levels
-    if len(levels) == 0 or not _all_match(levels, number_pattern(decimal, thousands)) or _all_match(levels, INFINITE):
+    if len(levels) == 0 or not all_match(levels, number_pattern(decimal, thousands)) or all_match(levels, INFINITE):
         return None
     if pc.any(pc.match_substring_regex(levels, CODE)).as_py() or merges(levels, decimal):
         return None
@@ -106,7 +102,7 @@ def digits_note(column: TextColumn) -> str:
     """Return a note about a column that is text only because its numbers have more digits than a float keeps."""
     levels = column.levels
     long = levels.filter(pc.match_substring_regex(levels, LONG))
-    if not len(long) or not _all_match(levels, NUMBERLIKE):
+    if not len(long) or not all_match(levels, NUMBERLIKE):
         return ""
     return (
         f"numbers in {column.name!r} have more digits than a number keeps apart, such as {short(long[0].as_py())}: "

@@ -5,8 +5,10 @@ question asked here (is this a number? a gap? a date?) is then asked of the dist
 column of three levels cost three answers.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -96,6 +98,23 @@ class TextColumn:
         rank[-1] = -1
         categories = self.levels.take(pa.array(order)).to_pylist()
         return pd.Series(pd.Categorical.from_codes(rank[self.codes], categories=text_index(categories)), name=self.name)
+
+
+def all_match(levels: pa.Array, pattern: str) -> bool:
+    """Return whether a regular expression finds something in every level.
+
+    Arrow compiles it anew at every call, up to a millisecond for a form of dates, and a column is asked about twenty of
+    them. So the first level is asked first, by an expression that Python keeps; it may say no for all.
+    """
+    if len(levels) and (first := levels[0].as_py()) is not None and not _kept_regex(pattern).search(first):
+        return False
+    return bool(pc.all(pc.match_substring_regex(levels, pattern)).as_py())
+
+
+@cache
+def _kept_regex(pattern: str) -> re.Pattern[str]:
+    """Return an expression of Arrow's for Python, which writes characters by their code in another way."""
+    return re.compile(re.sub(r"\\x\{([0-9a-fA-F]{4})\}", r"\\u\1", pattern))
 
 
 def text_index(levels: Sequence[str]) -> pd.Index:

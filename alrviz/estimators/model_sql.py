@@ -225,6 +225,11 @@ class _Sql:
         for each in (rows, name, *names):
             if not each or "\0" in each:
                 raise ModelFileError(f"{each!r} is no name that a database takes; expected a text that is not empty")
+        if nul := [value for value in _texts_of(parts.about) if "\0" in value]:
+            raise ModelFileError(
+                f"{nul[0]!r}, a level, class or text of the model, holds a NUL character, which no SQL file can; "
+                "replace it in the table and fit again"
+            )
         longest = self.dialect.longest
         if _cut(long := f"{name}_predictions", longest) != long:
             raise ModelFileError(f"{long!r} is too long a name; {dialect} keeps {longest} bytes of one")
@@ -442,6 +447,19 @@ class _Sql:
             return f"coalesce(f.phi_{k}, 0)"
         known = "WHEN c.cell IS NULL THEN 0 " if self.about["known_only"] else ""
         return f"CASE WHEN f.cell IS NOT NULL THEN f.phi_{k} {known}ELSE t.unseen_{k} END"
+
+
+def _texts_of(value: Any) -> Iterator[str]:
+    """Yield the texts of a value that JSON knows, names of fields included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _texts_of(key)
+            yield from _texts_of(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts_of(one)
 
 
 def _union(parts: Iterable[str]) -> str:

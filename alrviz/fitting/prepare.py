@@ -22,11 +22,13 @@ from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.data.stream.coding import choosing_rows, choosing_size, row_hash
 from alrviz.errors import RecipeError, TableError
 from alrviz.models.cell_space import SomeCells, Tuples, admitted, space_of, with_grids
+from alrviz.models.direct_counts import count_directly, index_rows, sum_by_cell
 from alrviz.models.index import CellIndex, index_cells
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.models.repeats import merge_repeats
 from alrviz.models.set_cover import Cover, cover_rows
 from alrviz.models.tables import Tables, count_tables
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
@@ -156,6 +158,11 @@ class Prepared:
             codes, rows = self._rows(stop)[0]
         return replace(self.encoded, codes=codes, y=rows.y, weights=rows.weights, numbers=None)
 
+    def rows(self, stop: StopToken = NEVER) -> Rows:
+        """Return classes and weights of the training rows as passes go over them, without the keys of a cover."""
+        with _turn(self._lock, stop):
+            return self._rows(stop)[0][1]
+
     def seen(self, tuples: Tuples, count: Callable[[], int], stop: StopToken = NEVER) -> int:
         """Return how many cells of tuples the training rows have, as `count` says where it was not asked before."""
         with _turn(self._lock, stop):
@@ -181,8 +188,25 @@ class Prepared:
         return plan_cover(codes, space_of(self.encoded.levels, tuples), rows.n_rows, stop, self.n_jobs)
 
     def _count(self, tuples: Tuples, smoothing: float, stop: StopToken) -> Tables:
-        covered = self.covered(tuples, stop)
-        return count_tables(covered.rows, covered.cover, smoothing, stop)
+        codes, rows = self._rows(stop)[0]
+        if tuples in self._covered or isinstance(tuples, SomeCells):
+            covered = self.covered(tuples, stop)
+            return count_tables(covered.rows, covered.cover, smoothing, stop)
+        space, live = space_of(self.encoded.levels, tuples), np.flatnonzero(rows.weights > 0)
+        index = index_rows(space, codes, live, self.n_jobs, stop)
+        if self.encoded.chains is not None:
+            index = CellIndex.of_seen(space, with_grids(space, self.encoded.chains, index.seen))
+        return count_directly(index, codes, rows.y, rows.weights, rows.n_classes, smoothing, self.n_jobs, stop)
+
+    def sums(self, tables: Tables, values: Floats, stop: StopToken = NEVER) -> Floats:
+        """Return (S, C): values (N, W) of the training rows, as passes go over them, by cell of `tables`."""
+        with _turn(self._lock, stop):
+            codes, rows = self._rows(stop)[0]
+        of_class = [
+            (np.full(rows.n_rows, k, np.int32), np.ascontiguousarray(values[:, k])) for k in range(rows.n_classes)
+        ]
+        index = CellIndex.of_seen(tables.space, tables.seen)
+        return sum_by_cell(index, codes, of_class, rows.n_classes, self.n_jobs, stop)
 
     def _cover(self, tuples: Tuples, stop: StopToken) -> CoveredRows:
         parts = self._rows(stop)

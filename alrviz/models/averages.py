@@ -247,11 +247,14 @@ def _pieces(sizes: NDArray[np.int64]) -> Iterator[range]:
 
 
 def _larger(space: AnySpace, wider: AnySpace) -> NDArray[np.int64]:
-    """(T, a) the tuple of `wider`, one order above `space`, that a tuple and a column make; -1 for its own columns."""
-    number = {tuple(columns): t for t, columns in enumerate(wider.tuples.tolist())}
+    """(T, a) the tuple of `wider`, one order above `space`, that a tuple and a column make; -1 for its own columns.
+
+    Both have all ascending tuples in the order of a dictionary, so that their places in base a ascend.
+    """
     larger = np.full((space.n_tuples, len(space.levels)), -1, np.int64)
-    for t, columns in enumerate(space.tuples.tolist()):
-        for j in range(len(space.levels)):
-            if j not in columns:
-                larger[t, j] = number[tuple(sorted((*columns, j)))]
+    base = len(space.levels) ** np.arange(space.order - 1, -1, -1)
+    places, every = space.tuples @ base, np.arange(wider.n_tuples)
+    for k in range(wider.order):
+        rest = np.delete(wider.tuples, k, axis=1)
+        larger[np.searchsorted(places, rest @ base), wider.tuples[:, k]] = every
     return larger

@@ -176,6 +176,11 @@ class CellIndex(Generic[S]):
         )  # fmt: skip
 
 
+def most_marked(n_rows: int) -> int:
+    """Return the possible cells of a tuple up to which those of so many rows are marked rather than sorted."""
+    return min(_STAMPS, 8 * n_rows + 64)
+
+
 def _distinct(
     space: Space, tuples: NDArray[np.int64], codes: Codes, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -184,7 +189,7 @@ def _distinct(
     Marked where the possible cells are not many times the rows, sorted elsewhere.
     """
     counts, cell = np.empty(len(tuples), np.int64), np.empty(len(rows), np.int64)
-    most = min(_STAMPS, 8 * len(rows) + 64)
+    most = most_marked(len(rows))
     if (space.cards[tuples] <= most).all():
         out = np.empty(np.minimum(space.cards[tuples], len(rows)).sum(), np.int64)
         joint_kernels.distinct_cells(

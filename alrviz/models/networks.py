@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import networks as kernels
 from alrviz.models.cell_space import TupleSpace
-from alrviz.models.index import CellIndex, index_cells
+from alrviz.models.direct_counts import LOOKUPS, index_rows, sum_by_cell
+from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
 from alrviz.models.marginals import Parts, Tree
 from alrviz.models.structures import Structure
@@ -29,9 +30,6 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-
-# Look-ups in one call of a kernel: about 10 ms.
-LOOKUPS = 500_000
 
 
 @dataclass(eq=False, repr=False)
@@ -222,7 +220,9 @@ def count_network(
     levels = tables.space.levels
     chosen = [(*structure.parents[j], j) for j in structure.order]
     space, parents = TupleSpace(levels, chosen), TupleSpace(levels, [own[:-1] or own for own in chosen])
-    seen, counts = _counted(space, as_compiled(codes), y, weights, tables.n_classes, n_jobs, stop)
+    codes = as_compiled(codes)
+    index = index_rows(space, codes, np.arange(codes.shape[1]), n_jobs, stop)
+    seen, counts = index.seen, sum_by_cell(index, codes, [(y, weights)], tables.n_classes, n_jobs, stop)
     t = space.tuple_of(seen)
     has_parents = np.array([len(own) > 1 for own in chosen], bool)[t]
     number = parents.first[t] + (seen - space.first[t]) // levels[structure.children[t]]
@@ -231,26 +231,6 @@ def count_network(
     totals = np.zeros((len(above), tables.n_classes))
     np.add.at(totals, of[has_parents], counts[has_parents])
     return NetworkCounts(tables, structure, space, parents, seen, counts, above, of, totals)
-
-
-def _counted(
-    space: TupleSpace,
-    codes: Codes,
-    y: NDArray[np.int32],
-    weights: Floats,
-    n_classes: int,
-    n_jobs: int,
-    stop: StopToken,
-) -> tuple[NDArray[np.int64], Floats]:
-    """The seen cells of `space` and their counts (S, C)."""
-    n, rows = codes.shape[1], np.arange(codes.shape[1])
-    index = index_cells(space, [(np.array([t]), rows) for t in range(space.n_tuples)], codes, n_jobs, stop)
-    counts = np.zeros((len(index.local), n_classes))
-    chunk = max(16, LOOKUPS // max(1, space.n_tuples))
-    for begin in range(0, n, chunk):
-        stop.check()
-        kernels.count(index.locate(codes, begin, min(n, begin + chunk)), begin, y, weights, counts)
-    return index.seen, counts
 
 
 def level_tables(tables: Tables) -> Floats:

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import networks as kernels
+from alrviz.models.direct_counts import LOOKUPS
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
-from alrviz.models.networks import LOOKUPS, NetworkCounts, count_network
+from alrviz.models.networks import NetworkCounts, count_network
 from alrviz.models.structures import Structure
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats

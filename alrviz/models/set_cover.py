@@ -78,10 +78,11 @@ def cover_rows(
     keys = [joined.keys] if len(codes) == 1 else [
         np.ascontiguousarray(joined.keys[:, low:high]) for low, high in pairwise(edges)
     ]  # fmt: skip
-    return Cover(plan, index, blocks, _levels_seen(codes[0], live, space.levels)), keys
+    return Cover(plan, index, blocks, levels_of_rows(codes[0], live, space.levels)), keys
 
 
-def _levels_seen(codes: Codes, live: NDArray[np.bool_], levels: NDArray[np.int64]) -> NDArray[np.int64]:
+def levels_of_rows(codes: Codes, live: NDArray[np.bool_], levels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (a,) how many of its levels the `live` rows (N,) of codes (a, N) have in each column, 1 at least."""
     seen, all_live = [], live.all()
     for column, top in zip(codes, levels, strict=True):
         occurs = np.bincount(column if all_live else column[live])[:top] > 0

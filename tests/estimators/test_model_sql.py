@@ -319,3 +319,11 @@ def test_literals():
     assert [literal(value) for value in (None, np.nan, True, 3, 0.5, 1e300, "it's")] == [
         "NULL", "NULL", "TRUE", "3", "0.5e0", "1e+300", "'it''s'",
     ]  # fmt: skip
+
+
+def test_a_level_with_a_nul_is_refused_before_anything_is_written():
+    model = ALRClassifier(order=1).fit([["a\0"], ["b"]] * 5, ["x", "y"] * 5)
+    file = io.BytesIO()
+    with pytest.raises(ModelFileError, match="NUL"):
+        save_sql(model, file, "sqlite")
+    assert not file.getvalue()

@@ -119,6 +119,9 @@ def test_what_is_wrong_is_said_with_line_field_and_the_nearest_choice(old, new, 
         ("x" * (LARGEST_FILE + 1), "at most 200,000 bytes"),
         ("- a", "expected lines of the form"),
         ("\x00", "no YAML"),
+        ("id: x\ntitle: y\nsteps: [" + "a, " * 60_000 + "a]", "line 3.* at most 5,000 texts"),
+        ("id: x\ntitle: \ud800", "line 2.* surrogate"),
+        ('id: x\ntitle: "\\ud800"\nsteps: [{text: a}]', "line 2, title.* surrogate"),
     ],
 )
 def test_a_hostile_file_is_refused(text, says):

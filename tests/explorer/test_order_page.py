@@ -13,6 +13,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets.study_costs import Costs, costs_html
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
+from alrviz.pictures.formatting import count_text, seconds_text
 from alrviz.studies.core.cost import RecipePrice
 from alrviz.studies.protocols.choose_order import OrderVerdict
 from tests.explorer.fakes import Clock
@@ -84,7 +85,13 @@ def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page
 
 
 def test_run_gives_the_verdict_and_a_way_to_use_it(page):
+    assert "at least" in page.time.object
+    assert "visibility:hidden" not in page.time.object
     run(page)
+    costs = page.study_view.study.summary().query("order > 0")
+    assert all(f">{count_text(round(count))}<" in page.prices.object for count in costs.parameters), "the picture's"
+    assert all(f">{seconds_text(seconds)}<" in page.prices.object for seconds in costs.train_seconds)
+    assert "visibility:hidden" in page.time.object, "the bar says it by the fits that are back"
     assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers held-out log loss")
     assert (page.use.visible, page.use.label) == (True, "Use all orders, n = 2"), "AutoClassifier's is better"
     assert page.use.description.startswith(page.use.label), "what is heard is what is read"

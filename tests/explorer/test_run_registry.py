@@ -7,7 +7,7 @@ import pytest
 
 from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.run_registry import CapReached, Registry
+from alrviz.explorer.server.run_registry import ABOVE_SHARE, ROUND, CapReached, Registry
 from alrviz.explorer.server.visitor_ids import LOCAL
 from alrviz.explorer.session.managed_jobs import ManagedRace
 from alrviz.explorer.session.session import Session
@@ -488,3 +488,41 @@ def test_a_race_is_let_go_only_once_all_of_it_is_on_disk():
     entry.keeper.stored = True
     reg.sweep()
     assert reg.find(entry.id, "a") is None
+
+
+def test_paused_runs_above_their_owners_share_give_way_to_a_small_run():
+    reg, clock = registry(runs=9, owner_runs=9, memory=1000)
+    first, second = entries(reg, "ann", "ann", bytes=500)
+    for entry in (first, second):
+        reg.start(entry)
+        entry.job.pause()
+        clock.now += 1
+    (small,) = entries(reg, "bob", bytes=100)
+    reg.look(first)  # its page is open
+    reg.look(second)
+    reg.start(small)
+    assert small.job.calls == ["start"]
+    assert (first.job.ended, second.job.ended) == (True, False), "the one was enough"
+    assert (first.note, "share" in ManagedRace(reg, first).stopped_by) == (ABOVE_SHARE, True)
+
+
+def test_a_run_above_its_own_share_ends_nobody_elses():
+    reg, _ = registry(runs=9, owner_runs=9, memory=1000)
+    held, large = reg.add(FakeRace(), "ann", bytes=600), reg.add(FakeRace(), "bob", bytes=600)
+    reg.start(held)
+    held.job.pause()
+    reg.start(large)
+    assert (reg.place(large), held.job.ended) == (1, False)
+
+
+def test_runs_under_way_above_the_share_end_after_a_round():
+    reg, clock = registry(runs=9, owner_runs=9, memory=1000, idle=None)
+    first, second = entries(reg, "ann", "ann", bytes=500)
+    (small,) = entries(reg, "bob", bytes=100)
+    for entry in (first, second, small):
+        reg.start(entry)
+    assert reg.place(small) == 1
+    clock.now += ROUND + 1
+    reg.sweep()
+    assert (reg.place(small), small.job.calls) == (0, ["start"])
+    assert [first.job.ended, second.job.ended].count(True) == 1

@@ -18,7 +18,7 @@ from alrviz.fitting.families.density import reference_seconds
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing import price as price_module
-from alrviz.fitting.pricing.price import PLANNED, SAMPLE, estimate_seen, price, price_of, price_stream, require_memory
+from alrviz.fitting.pricing.price import SAMPLE, estimate_seen, price, price_of, price_stream, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm_covers
@@ -355,8 +355,7 @@ def test_no_cover_is_planned_of_tuples_that_are_never_looked_at(monkeypatch):
     monkeypatch.setattr(prepare, "plan_cover", plan)
     told = price_of(encoded, Recipe("hsalr", order=5, keep=0.1), prepared=Prepared(encoded, None, n_jobs=1))
     assert not told.refused
-    assert 2024 in planned
-    assert max(planned) <= PLANNED
+    assert planned == []
 
 
 def test_what_a_stream_takes_grows_with_threads_only_while_its_tables_are_small():
@@ -389,3 +388,39 @@ def test_the_folds_that_find_alpha_are_in_the_price(levels):
     tight = price_of(encoded, of, max_memory=plain.bytes + held // 2)
     with pytest.raises(MemoryLimitError, match="alpha='auto' has 3 folds in memory beside the fit"):
         require_memory(tight)
+
+
+def wide(n_rows: int, n_columns: int) -> Encoded:
+    rng = np.random.default_rng(0)
+    codes, y = rng.integers(0, 2, (n_columns, n_rows)).astype(np.uint8), np.arange(n_rows, dtype=np.int32) % 2
+    names = tuple(f"c{j}" for j in range(n_columns))
+    return Encoded(codes, y, np.ones(n_rows), np.full(n_columns, 2), np.arange(2), names)
+
+
+def test_tuples_that_are_too_many_to_fit_are_refused_before_one_is_listed(monkeypatch):
+    monkeypatch.setattr("alrviz.fitting.pricing.price.space_of", None)
+    encoded = wide(50, 2000)
+    told = price_of(encoded, Recipe("lr", order=2), max_memory=2**50, prepared=Prepared(encoded, None, n_jobs=1))
+    assert "1,999,000 tuples" in told.refused
+    assert "keep" in told.refused
+
+
+def test_a_million_tuples_are_refused_by_the_cells_that_they_have_at_least(monkeypatch):
+    monkeypatch.setattr("alrviz.fitting.pricing.price.space_of", None)
+    told = price_of(wide(60, 600), Recipe("ande", n=2), max_memory=8 * 2**30)
+    assert told.cells_seen == 2 * 35_820_200
+    assert "order 3" in told.refused
+
+
+def test_cells_of_millions_of_tuples_are_estimated_without_their_list(monkeypatch):
+    encoded = wide(60, 300)
+    monkeypatch.setattr("alrviz.fitting.pricing.price.space_of", None)
+    assert estimate_seen(encoded, 3) == pytest.approx(8 * 4_455_100, rel=0.01)
+
+
+def test_no_cover_is_planned_of_what_is_only_counted(monkeypatch):
+    encoded = wide(60, 40)
+    for module in ("prepare", "pricing.price"):
+        monkeypatch.setattr(f"alrviz.fitting.{module}.plan_cover", None)
+    for recipe in (Recipe("tan"), Recipe("kdb", k=2), Recipe("ande", n=1), Recipe("hlr", order=2, keep=50)):
+        assert not price_of(encoded, recipe, prepared=Prepared(encoded, None, n_jobs=1)).refused

@@ -153,6 +153,20 @@ def test_beyond_the_limit_the_oldest_that_have_ended_go(tmp_path):
     assert (tmp_path / "runs.sqlite").stat().st_size <= 240_000, "the disk has its room back"
 
 
+def test_whoever_keeps_most_pushes_out_nothing_but_his_own(tmp_path):
+    store = Store(tmp_path, limit=400_000)
+    saved_class = store.begin("teacher", "class", "{}", "h1")
+    store.end(saved_class, "ended")
+    for k in range(12):
+        run = begin(store)
+        save(store, run, 0, f"cell {k}", predicted=bytes(60_000))
+        store.end(run, "converged")
+    assert [run.id for run in store.runs("teacher")] == [saved_class]
+    assert store.database.size <= 400_000
+    assert (store.pruned_of("teacher"), store.pruned_of("me")) == (0, 12 - len(store.runs("me")))
+    store.close()
+
+
 def test_an_older_file_is_brought_up_to_date_with_all_that_is_in_it(tmp_path, monkeypatch):
     store = Store(tmp_path)
     run = begin(store)

@@ -244,7 +244,7 @@ def test_a_study_tells_its_price_and_how_far_it_is(capsys, monkeypatch):
     study.run(verbose=True)
     told = capsys.readouterr().out.splitlines()
     assert told[0] == str(price).splitlines()[0]
-    assert told[0].startswith("8 fits, about ")
+    assert told[0].startswith("8 fits, at least ")
     assert re.fullmatch(r"  4 of .*: about \S+ s each", told[1])
     assert any(re.fullmatch(r"\d+ of 12 fits, about .* left", line) for line in told[3:])
     assert not study.price().fits

@@ -85,6 +85,19 @@ def test_a_cell_under_way_here_is_given_the_token(monkeypatch):
     assert given == [stop] * 2
 
 
+def test_this_process_computes_until_another_has_done_a_task(monkeypatch):
+    here, there, shown = object(), object(), threading.Event()
+    monkeypatch.setattr(workers, "_idle", deque())
+    monkeypatch.setattr(workers, "compute", lambda task, table, token: here)
+    monkeypatch.setattr(workers._Process, "compute", lambda self, task: shown.wait(60) and there)
+    study, found = small(RECIPES[:1], rounds=10), []
+    for _, result in workers.computed(list(enumerate(study.tasks)), study.datasets, n_jobs=2, stop=StopToken()):
+        found.append(result)
+        shown.set()
+    assert found[0] is here
+    assert len(found) == len(study.tasks)
+
+
 def test_shipments_without_their_content_are_small():
     sent = TableTransfer.of(small().dataset)
     assert len(pickle.dumps(sent.bare)) < 500 < len(pickle.dumps(sent))

@@ -20,6 +20,7 @@ from alrviz.explorer.session.state import PROPERTIES, State, read_link
 
 LARGEST_FILE = 200_000  # bytes: a long lesson has 15,000
 MOST_STEPS, MOST_OPTIONS, DEEPEST = 60, 8, 10
+MOST_NODES = 5_000  # texts, lists and mappings: the longest lesson has 700, and YAML takes 0.1 ms each
 LONGEST_TEXT = 6_000  # characters of one text
 # What of a page can be hidden: the CSS class of each is alrviz-part-NAME.
 PARTS = ("rail", "drop", "controls", "racers", "side", "more")
@@ -247,12 +248,19 @@ class _Reader:
 
     def _parsed(self, text: str) -> yaml.Node:
         """The file's node, if it is plain: no aliases, which may unfold without end, and not deep."""
+        if (at := _surrogate(text)) is not None:
+            line = text.count("\n", 0, at) + 1
+            raise AlrvizError(f"{self._name}, line {line}: {_HALF_CHARACTER}")
         if (size := len(text.encode())) > LARGEST_FILE:
             raise AlrvizError(f"{self._name}: a lesson has at most {LARGEST_FILE:,} bytes, this file {size:,}")
-        depth = 0
+        depth = nodes = 0
         try:
             for event in yaml.parse(text, Loader=yaml.SafeLoader):
                 depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+                nodes += isinstance(event, yaml.NodeEvent)
+                if nodes > MOST_NODES:
+                    most = f"a lesson has at most {MOST_NODES:,} texts, lists and mappings"
+                    raise AlrvizError(f"{self._name}, line {_line(event)}: {most}")
                 if isinstance(event, yaml.AliasEvent) or depth > DEEPEST:
                     what = (
                         f"lists and mappings are at most {DEEPEST} deep"
@@ -308,6 +316,8 @@ class _Reader:
         text = str(node.value).strip()
         if not text:
             self._fail(node, field, "expected a text, this is empty")
+        if _surrogate(text) is not None:  # written as an escape
+            self._fail(node, field, _HALF_CHARACTER)
         if len(text) > most:
             self._fail(node, field, f"expected at most {most:,} characters, not {len(text):,}")
         return text
@@ -345,7 +355,17 @@ class _Reader:
         raise AlrvizError(f"{self._name}, line {_line(node)}, {field}: {what}")
 
 
+_HALF_CHARACTER = "half a character stands here (a lone surrogate); expected whole ones, in UTF-8"
 _A = {"lesson": "a lesson", "step": "a step", "ask": "a question", "answer": "an answer"}
+
+
+def _surrogate(text: str) -> int | None:
+    """Return where the first lone surrogate of a text stands, which no UTF-8 and no link can hold; None without one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
 
 
 def _line(at: yaml.Node | yaml.Event) -> int:

@@ -41,6 +41,11 @@ _KNOWN = 10_000  # owners of which is known that they were there
 UNATTENDED = "stopped: nobody looked at it for {time}"
 MADE_ROOM = "stopped: it made room for others"
 FULL = "stopped: the server's memory for runs is full"
+ABOVE_SHARE = "stopped: others waited, and it was above its owner's share of the memory for runs"
+_WORDS = {
+    FULL: "the server, whose memory for runs is full,",
+    ABOVE_SHARE: "the server (others waited, and you held more than your share of its memory for runs)",
+}  # how the server is called that stopped a run
 STUDY_TURNS = 6.0
 
 
@@ -107,7 +112,7 @@ class Entry:
     @property
     def server_words(self) -> str:
         """How the server is called that stopped it; "" where the server did not."""
-        return "the server, whose memory for runs is full," if self.note == FULL else "the server" if self.note else ""
+        return _WORDS.get(self.note, "the server") if self.note else ""
 
     @property
     def turns(self) -> float:
@@ -397,7 +402,8 @@ class Registry:
         )
 
     def _has_room(self, entry: Entry | None = None, make: bool = True) -> bool:
-        """Whether there is memory for the run, if need be that of runs which only rest: ended, or paused and unseen.
+        """Whether there is memory for the run, if need be that of runs which only rest: ended, or paused and unseen;
+        or that of owners who hold more than their share, where its own owner does not.
 
         Without a run: for the steps of all that are held. With `make` that of those is made free; what waits for its
         turn does not rest.
@@ -412,10 +418,42 @@ class Registry:
         while not below(taken, self.limits.memory) and resting:
             oldest = resting.pop(0)
             taken -= oldest.size
+            held.remove(oldest)
             if make:
                 self._end(oldest)
                 del self._entries[oldest.id]
-        return below(taken, self.limits.memory)
+        if entry is None or below(taken, self.limits.memory):
+            return below(taken, self.limits.memory)
+        yielding = self._above_share(entry, held)
+        if make:
+            for other in yielding:
+                self._end(other, ABOVE_SHARE)
+                self._entries.pop(other.id, None)
+        return bool(yielding)
+
+    def _above_share(self, entry: Entry, held: list[Entry]) -> list[Entry]:
+        """Return the runs of others that give way to one whose owner keeps within an equal share of the memory; empty
+        where that makes too little room.
+
+        They are of owners above their share: first those that are paused, the one seen longest ago first, then those
+        that have had a round of turns. A page that stays open would hold a paused run's memory for hours otherwise.
+        """
+        assert self.limits.memory is not None, "there is room for all"
+        sizes = {e: e.size for e in (*held, entry)}
+        of_owner: dict[str, int] = {}
+        for e, size in sizes.items():
+            of_owner[e.owner] = of_owner.get(e.owner, 0) + size
+        share, needed = self.limits.memory / len(of_owner), sum(sizes.values()) - self.limits.memory
+        if of_owner[entry.owner] > share:
+            return []
+        now, found = self._clock(), list[Entry]()
+        may = [e for e in held if not e.under_way or now - e.since >= ROUND * e.turns]
+        for other in sorted(may, key=lambda e: (e.under_way, e.seen)):
+            if needed > 0 and of_owner[other.owner] > share:
+                found.append(other)
+                of_owner[other.owner] -= sizes[other]
+                needed -= sizes[other]
+        return found if needed <= 0 else []
 
     def _wake_sweeper(self) -> None:
         if not self._timer:

@@ -120,6 +120,12 @@ def items(owner: str) -> list[HistoryItem]:
     return [HistoryItem(kept, sizes.get(kept.id, 0)) for kept in store.runs(owner)]
 
 
+def pruned(owner: str) -> int:
+    """Return how many of an owner's runs were deleted to make room since the server started."""
+    store = kept_where()
+    return store.pruned_of(owner) if isinstance(store, Store) else 0
+
+
 def delete(owner: str, id: str) -> bool:
     """Delete a run of an owner; returns whether it was there."""
     store = kept_where()

@@ -1,7 +1,8 @@
 """What a study of several recipes costs before it runs: each recipe's price, the seconds of all fits, the processes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from alrviz.fitting.recipe import Recipe
@@ -74,10 +75,17 @@ def remarks_of(dataset: "Dataset", lost: Iterable[str]) -> tuple[str, ...]:
     return tuple(words for words in (dataset.leaks_note, *dict.fromkeys(lost), dataset.repeats_note) if words)
 
 
-def costs_html(costs: Costs, what: str = "recipe", about: str = "about ", number: str = "") -> str:
+def costs_html(
+    costs: Costs,
+    what: str = "recipe",
+    about: str = "about ",
+    number: str = "",
+    measured: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+) -> str:
     """What each recipe costs, and which are left out and why.
 
     what: a line is of, as HTML. about: before the seconds. number: class of the cells of numbers ("n": to the right).
+    measured: mean parameters and seconds of the fits made so far, by name; they take the place of what was estimated.
     """
 
     def cell(tag: str, text: str) -> str:
@@ -89,29 +97,33 @@ def costs_html(costs: Costs, what: str = "recipe", about: str = "about ", number
             why = f"<span class='bad'>left out</span>: {safe(one.refused, 300)}"
             rows.append([safe(one.name, 60), f"<td colspan='3' style='white-space:normal'>{why}</td>"])
             continue
-        seconds = seconds_text(float(f"{one.seconds:.1g}"))  # a guess has no more digits
-        texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{about}{seconds}")
+        if one.name in measured:
+            parameters, taken = measured[one.name]
+            texts = (count_text(round(parameters)), bytes_text(one.price.bytes), seconds_text(taken))
+        else:
+            guess = seconds_text(float(f"{one.seconds:.1g}"))  # it has no more digits
+            said = about or ("about " if measured else "")
+            texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{said}{guess}")
         rows.append([safe(one.name, 60), *(cell("td", text) for text in texts)])
-    return html_table(
-        [what, *(cell("th", one) for one in ("parameters", "memory", "one fit" if about else "one fit, about"))], rows
-    )
+    heads = ("parameters", "memory", "one fit" if about or measured else "one fit, about")
+    return html_table([what, *(cell("th", one) for one in heads)], rows)
 
 
 def time_line(costs: Costs) -> str:
-    """About how long all of it takes, and where: for a row that is full."""
+    """How long all of it takes at least, and where: for a row that is full. Others may keep the machine busy."""
     if costs.study is None:
         return ""
     where = f" in {costs.n_jobs} processes" if costs.n_jobs > 1 else ""
-    return f"<span class='quiet'>about {left_text(costs.seconds / costs.n_jobs)}{where}</span>"
+    return f"<span class='quiet'>at least {left_text(costs.seconds / costs.n_jobs)}{where}</span>"
 
 
 def costs_line(costs: Costs) -> str:
-    """About how long all of it takes, in how much memory and where; how much is left out."""
+    """How long all of it takes at least, in how much memory and where; how much is left out."""
     line = ""
     if costs.study is not None:
         several = f", {costs.n_jobs} processes" if costs.n_jobs > 1 else ""
-        about = left_text(costs.seconds / costs.n_jobs)
-        line = f"<span class='quiet'>about {about}, {bytes_text(costs.bytes)}{several}</span>"
+        least = left_text(costs.seconds / costs.n_jobs)
+        line = f"<span class='quiet'>at least {least}, {bytes_text(costs.bytes)}{several}</span>"
     if out := costs.left_out:
         line += f" <abbr class='bad' title='{safe('; '.join(out), 900)}'>{len(out)} left out</abbr>"
     return line

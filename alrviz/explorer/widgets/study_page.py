@@ -393,8 +393,6 @@ class StudyPage:
         if self.session.stream is not None:
             remarks.insert(0, safe(self.session.sample_note, 600))
         self.note.param.update(object=f"<p class='quiet'>{' '.join(remarks)}</p>", visible=bool(remarks))
-        say(self.time, self.price_line(known))
-        say(self.prices, self.prices_html(known))
         view = self.study_view
         shown = view.study
         busy = shown is not None and shown.phase in ("running", "queued")
@@ -450,7 +448,8 @@ class StudyPage:
         return False
 
     def _learn(self) -> None:
-        """What is known, or shown, has changed: offer the answer, where there is one."""
+        """What is known, or shown, has changed: say what it costs, and offer the answer, where there is one."""
+        self._say_costs()
         self.learned()
         offer = "" if self.study_view.outdated else self.offer()
         label = f"Use {offer or 'it'}"
@@ -461,6 +460,16 @@ class StudyPage:
             study = None if self.study_view.outdated else self.study_view.study
             done = study is not None and study.phase not in ("running", "queued")
             self.evaluation.offer((study, done), judged_folds(study) if study is not None and done else {}, self.best())
+
+    def _say_costs(self) -> None:
+        """Say what the study costs; how long it takes only until the bar says so by the fits that are back."""
+        if (known := self.known) is None:
+            return
+        study = None if self.study_view.outdated else self.study_view.study
+        timed = study is not None and study.progress.seconds_left is not None
+        line = self.price_line(known)  # it keeps its room: a row that wraps differently moves the picture
+        say(self.time, f"<span style='visibility:hidden'>{line}</span>" if timed else line)
+        say(self.prices, self.prices_html(known))
 
     def result(self) -> Any:
         """Return the study of what is set, when it is done."""

@@ -25,7 +25,8 @@ from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, fold_of_rows
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.conditional import ConditionalTables
-from alrviz.models.networks import LOOKUPS, count_network
+from alrviz.models.direct_counts import LOOKUPS
+from alrviz.models.networks import count_network
 from alrviz.models.structures import Structure, given, naive
 from alrviz.passes.aligned_buffers import lanes_of
 from alrviz.passes.cost_model import Work

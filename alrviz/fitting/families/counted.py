@@ -43,10 +43,9 @@ class InMemory(Counted):
         """Return G (S, C): the residuals of a fit of `below`, of STEPS_BELOW steps at most, summed by cell."""
         of, prepared = self._request, self._request.prepared
         of.tell(f"fitting what {of.recipe.family} selects beside")
-        covered = prepared.covered(tuples, of.stop)
-        rows = covered.rows
+        tables = self.tables(tuples)
         if below == 0:
-            log_pi = self.tables(tuples).log_pi
+            rows, log_pi = prepared.rows(of.stop), tables.log_pi
             z = np.full((rows.n_rows, rows.padded), -np.inf)
             z[:, : rows.n_classes] = log_pi
         else:
@@ -57,10 +56,10 @@ class InMemory(Counted):
                 lower.rows, lower.cover, self.tables(below), params, prepared.encoded.classes, of.stop,
                 seed=of.recipe.seed, chains=prepared.encoded.chains,
             )  # fmt: skip
-            z = fit.objective.scores(_at_rest(fit))
+            rows, z = lower.rows, fit.objective.scores(_at_rest(fit))
         residual = rows.scores()
         rows.loss_and_residual(z, None, 0.0, z, residual, of.stop)
-        return covered.cover.sums(rows, residual, of.stop)
+        return prepared.sums(tables, residual, of.stop)
 
     def losses_without(self, tuples: Tuples) -> Floats:
         """As `Counted` says; counted without D_CV. Raises `RecipeError` for rows of different weights."""

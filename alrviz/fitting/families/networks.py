@@ -23,7 +23,8 @@ from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
 from alrviz.models.dependence import class_information, conditional_information
-from alrviz.models.networks import LOOKUPS, NetworkCounts, NetworkModel, count_network
+from alrviz.models.direct_counts import LOOKUPS
+from alrviz.models.networks import NetworkCounts, NetworkModel, count_network
 from alrviz.models.selective import select
 from alrviz.models.structures import Structure, kdb, naive, tan
 from alrviz.models.tables import Tables
@@ -102,7 +103,7 @@ class Networks(Family):
         """By the tables that are counted, then by its own."""
         encoded, params = request.encoded, request.recipe.params
         counting = request.recipe.replace(family="anje", order=self.highest_order(params, encoded.n_columns))
-        tables = price_cells(replace(request, recipe=counting, timed=False, prepared=None))
+        tables = price_cells(replace(request, recipe=counting, timed=False, prepared=None, some=True))
         if tables.refused:
             return tables
         return price_shape(self.shape(encoded, params, request.n_heldout, tables), "tables", request)

@@ -59,13 +59,16 @@ class HierarchicalFamily(Fitted):
         columns = columns_of(counted.levels, every)
         chosen: tuple[tuple[int, ...], ...] = tuple((j,) for j in columns.tolist())
         looked: Tuples = 2
-        for _ in sizes_of(every, len(columns))[1:]:
+        for order in (orders := sizes_of(every, len(columns))[1:]):
             tuples, scores = counted.scored(looked, chosen, "gain")
             own = np.isin(tuples, columns).all(axis=1)
             tuples, scores = tuples[own], scores[own]
             counted.hear(level := Level(tuples, scores, best(scores, params["keep"])))
             chosen = (*chosen, *level.chosen)
-            looked = wider(level.chosen, n_columns, False)
+            if (
+                order != orders[-1]
+            ):  # of hundreds of columns millions of tuples grow: none is listed that is not looked at
+                looked = wider(level.chosen, n_columns, False)
         return chosen
 
     def price(self, request: PriceRequest) -> Price:

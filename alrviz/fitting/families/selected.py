@@ -18,6 +18,7 @@ from alrviz.fitting.pricing.price import Price, PriceRequest, known_order
 from alrviz.models.cell_selection import CellLevel, cell_levels, joined, listed
 from alrviz.models.cell_space import AllOrders
 from alrviz.models.tuple_selection import SCORES, Counted, levels
+from alrviz.passes.cost_model import Work, seconds_here
 
 if TYPE_CHECKING:
     from alrviz.models.cell_space import Tuples
@@ -197,8 +198,7 @@ def price_of_chosen(
     columns, order = request.encoded.n_columns, known_order(request.recipe)
 
     def of_all(level: int) -> Price:
-        some = looked[level] < comb(columns, level)
-        return whole(replace(request, recipe=request.recipe.replace(order=level), some=some))
+        return whole(replace(request, recipe=request.recipe.replace(order=level), some=True))
 
     found, needed, cells = of_all(order), dict[int, int](), dict[int, int]()
     for level, tuples in looked.items():
@@ -208,7 +208,12 @@ def price_of_chosen(
     if together:
         needed[order], cells[order] = sum(needed.values()), sum(cells.values())
     at, classes = max(needed, key=lambda level: needed[level]), request.encoded.n_classes
-    own = replace(found, parameters=classes * (cells[order] + 1), cells_seen=cells[order], bytes=needed[at])
+    blocks = sum(map(kept, looked.values())) if together else kept(looked[order])  # a tuple that is kept is a block
+    work = Work(request.encoded.n_rows, classes, cells[order], blocks, cells[order], cells[order]).reference_seconds()
+    own = replace(
+        found, parameters=classes * (cells[order] + 1), cells_seen=cells[order], bytes=needed[at], work=work,
+        seconds_per_pass=seconds_here(work, request.n_jobs, classes) if request.timed else None,
+    )  # fmt: skip
     if found.refused and looked[order] == comb(columns, order):
         return own
     words = (

@@ -5,7 +5,7 @@ hand the number of cells that occur is found by looking at (a sample of) the tup
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, comb, log, log2
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +22,7 @@ from alrviz.models.cell_space import (
     AnySpace,
     SomeCells,
     Tuples,
+    TupleSpace,
     check_order,
     columns_of,
     count_cells,
@@ -51,9 +52,14 @@ if TYPE_CHECKING:
 SAMPLE, DRAWN = 256, 128
 # Tuples up to which the cover is planned for a price alone: about a second. Beyond, each counts as a block.
 PLANNED = 30_000
+# Tuples of all orders that a fit is covered for at most: planning and joining them takes about 0.2 ms each, one and a
+# half minutes for so many, before the first step.
+MOST_COVERED = 2**19
 # Joint values that a model's table is taken to hold, in those of training rows: new rows show as many again, and slots
 # that stand empty take up to as much as both (measured: a sixth to four fifths of this).
 NEW = 4
+# Tuples of an order that are listed to look for their cells; of more so many are drawn at random.
+_MOST_LISTED, _LISTED = 2**20, 2**14
 # What no plan takes less than: where columns tell the same, a few blocks hold all tuples, and joint values are few.
 _NO_BLOCKS = Plan((), 0.0, 0.0)
 
@@ -117,7 +123,8 @@ class PriceRequest:
         timed: whether seconds per pass are asked for.
         prepared: where the caller keeps what is made of these rows: its repeats are merged and its cover is planned,
             both to stay there.
-        some: the fit looks at some of the tuples alone, and needs no cover of all, which takes seconds to plan.
+        some: all tuples are counted, and the fit is of some of them or of none: it needs no cover of all, which takes
+            seconds to plan.
     """
 
     encoded: "Encoded"
@@ -238,6 +245,18 @@ def price_cells(request: PriceRequest) -> Price:
         return bound if bound.refused else least
 
     tuples, jobs = recipe.definition.counted(recipe.params, encoded.n_columns)[-1], prepared.n_jobs if prepared else 1
+    sizes = sizes_of(tuples, len(columns_of(encoded.levels, tuples)))
+    n_tuples = sum(comb(len(columns_of(encoded.levels, tuples)), size) for size in sizes)
+    if n_tuples > MOST_COVERED and not request.some:
+        return replace(least, refused=_too_many(order, encoded.n_columns, n_tuples))
+    if n_tuples > PLANNED:  # listing millions of tuples takes seconds and gigabytes: first by what they have at least
+        fewest = sum(_fewest_cells(encoded.of_columns(columns_of(encoded.levels, tuples)), size) for size in sizes)
+        least = price(
+            *shape, cells_seen=fewest, plan=_NO_BLOCKS, n_heldout=heldout, kept=(0, 0), max_memory=max_memory,
+            timed=False,
+        )  # fmt: skip
+        if least.refused:
+            return least
 
     def count() -> int:
         own = encoded.of_columns(columns_of(encoded.levels, tuples))
@@ -253,11 +272,14 @@ def price_cells(request: PriceRequest) -> Price:
     }
     if price(*shape, kept=(0, 0), **bare).refused:  # the cells alone are too many: no need to plan, which takes seconds
         return price(*shape, **bare)
-    few, plan = comb(encoded.n_columns, order) <= PLANNED, None
     kept = None if prepared is None else prepared.kept(stop)
-    if prepared is not None and (few or not request.some):
+    if request.some:
+        plan: Plan | None = _NO_BLOCKS  # what is only counted needs no cover
+    elif prepared is not None:
         plan = prepared.plan(tuples, stop)
-    elif few:
+    elif n_tuples > PLANNED:
+        plan = None
+    else:
         plan = plan_cover(encoded.codes, space_of(encoded.levels, tuples), stop=stop)
     return price(
         *shape,
@@ -372,7 +394,13 @@ def _admitted(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
 
 def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
     """Return how many cells of tuples the rows have: exact up to SAMPLE tuples, else from DRAWN of them."""
-    space = space_of(encoded.levels, tuples)
+    if isinstance(tuples, int) and (n_tuples := comb(encoded.n_columns, tuples)) > _MOST_LISTED:
+        some = TupleSpace(encoded.levels, _random_tuples(encoded.n_columns, tuples))
+        return round(n_tuples / some.n_tuples * _estimate_seen(encoded, some, stop, n_jobs))
+    return _estimate_seen(encoded, space_of(encoded.levels, tuples), stop, n_jobs)
+
+
+def _estimate_seen(encoded: "Encoded", space: AnySpace, stop: StopToken, n_jobs: int) -> int:
     every = space.n_tuples <= SAMPLE
     chosen, most = (space.tuples, space.cards) if every else _drawn(space, encoded.n_rows)
     whole = np.array([codes.max(initial=0) < top for codes, top in zip(encoded.codes, encoded.levels, strict=True)])
@@ -388,6 +416,18 @@ def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n
         return int(np.where(grids, space.cards, seen).sum())
     some = np.minimum(space.cards, encoded.n_rows)[~grids].sum()
     return int(space.cards[grids].sum()) + round(float(some) * float(np.mean(seen / most)))
+
+
+def _random_tuples(n_columns: int, size: int) -> list[list[int]]:
+    """Return _LISTED tuples of so many columns, some perhaps twice; always the same."""
+    drawn = np.sort(np.random.default_rng(0).integers(n_columns, size=(2 * _LISTED, size)), axis=1)
+    return drawn[(np.diff(drawn, axis=1) > 0).all(axis=1)][:_LISTED].tolist()
+
+
+def _fewest_cells(encoded: "Encoded", size: int) -> int:
+    """Return how many cells rows have at least in all tuples of so many columns: each as many as its richest column."""
+    seen = sorted(len(np.unique(codes[codes < top])) for codes, top in zip(encoded.codes, encoded.levels, strict=True))
+    return sum(levels * comb(below, size - 1) for below, levels in enumerate(seen))
 
 
 def _drawn(space: AnySpace, n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -415,6 +455,13 @@ def _occurring(encoded: "Encoded", columns: np.ndarray, whole: bool) -> int:
     occurs = np.zeros(card, bool)
     occurs[key] = True
     return int(occurs.sum())
+
+
+def _too_many(order: int, n_columns: int, n_tuples: int) -> str:
+    return (
+        f"order {order} of {n_columns:,} columns has {n_tuples:,} tuples; at most {MOST_COVERED:,} are fitted. "
+        "Choose a lower order, fewer columns, or a model that keeps some of the tuples: hlr or salr with keep=1000"
+    )
 
 
 def _refusal(order: int, cells: int, table_rows: int, size: int, allowed: int) -> str:

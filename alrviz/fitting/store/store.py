@@ -17,6 +17,7 @@ import json
 import logging
 import time
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -61,9 +62,14 @@ def _plain(value: Any) -> Any:
 RUNNING, INTERRUPTED, DAMAGED = "running", "interrupted", "damaged"
 # Seconds between two signs of life of a run, and after how many without one it is taken for left behind.
 BEAT, STALE = 5.0, 30.0
-# Bytes kept; beyond, the oldest runs that have ended go, until a tenth is free.
+# Bytes kept; beyond, runs that have ended go, the oldest of whoever keeps most, until a tenth is free.
 LIMIT = 512 * 2**20
 _log = logging.getLogger(__name__)
+# What a run takes: its own row, its steps, and its tasks, also those that it shares with another run.
+_BYTES = """length(CAST(spec AS BLOB)) + 500
+    + (SELECT coalesce(sum(length(packed)), 0) FROM steps WHERE steps.run = runs.id)
+    + (SELECT coalesce(sum(length(rows) + coalesce(length(predicted), 0)), 0) FROM members
+        JOIN cells ON cells.owner = members.owner AND cells.key = members.key WHERE members.run = runs.id)"""
 _ABOUT = "id, kind, name, spec, data_hash, data_name, version, state, sentence, created, changed, link"
 
 
@@ -108,6 +114,7 @@ class Store:
 
     Attributes:
         damaged: how many runs, of any owner, were not as they were saved when the file was opened.
+        pruned: how many runs this process has deleted to make room, by owner as the file has owners.
 
     Raises:
         StoreError: where it cannot be opened or written; every method may.
@@ -116,6 +123,7 @@ class Store:
     def __init__(self, folder: Path | str | None = None, limit: int = LIMIT):
         self.database = Database((home() if folder is None else Path(folder)) / "runs.sqlite")
         self.limit = limit
+        self.pruned: Counter[str] = Counter()
         self.damaged = len(self.database.read(f"SELECT id FROM runs WHERE NOT {sound('runs')}"))
         if self.damaged:
             _log.warning("%d runs in %r are not as they were saved", self.damaged, str(self.database.path))
@@ -313,18 +321,38 @@ class Store:
     # -- room ---------------------------------------------------------------------------------------------------------
 
     def prune(self) -> int:
-        """Delete the oldest runs that rest or are damaged until a tenth of the limit is free; return how many."""
+        """Delete runs that rest or are damaged until a tenth of the limit is free; return how many.
+
+        Damaged ones go first, then the oldest of the owner who keeps most, so that whoever races most pushes out his
+        own and nobody else's.
+        """
         if self.database.size <= self.limit:
             return 0
-        pruned = 0
-        old = self.database.read(f"SELECT {sound('runs')}, id, state, changed FROM runs ORDER BY changed, id")
-        for right, run, state, changed in old:
-            if self.database.size <= 0.9 * self.limit:
-                break
-            if not right or _state(state, changed) != RUNNING:
-                pruned += self._delete("id = ?", run)
+        before, kept = sum(self.pruned.values()), dict[str, list[tuple[str, int]]]()
+        asked = f"{sound('runs')}, owner, id, state, changed, {_BYTES}"
+        question = f"SELECT {asked} FROM runs ORDER BY changed DESC, id DESC"
+        for right, owner, run, state, changed, size in self.database.read(question):
+            if not right:
+                self._prune(owner, run)
+            elif _state(state, changed) != RUNNING:
+                kept.setdefault(owner, []).append((run, size or 0))  # the oldest last
+        totals = {owner: sum(size for _, size in runs) for owner, runs in kept.items()}
+        while kept and self.database.size > 0.9 * self.limit:
+            owner = max(kept, key=lambda one: totals[one])
+            run, size = kept[owner].pop()
+            totals[owner] -= size
+            self._prune(owner, run)
+            if not kept[owner]:
+                del kept[owner]
         self.database.shrink()
-        return pruned
+        return sum(self.pruned.values()) - before
+
+    def _prune(self, owner: str, run: str) -> None:
+        self.pruned[owner] += self._delete("id = ?", run)
+
+    def pruned_of(self, owner: str) -> int:
+        """Return how many of an owner's runs this process has deleted to make room."""
+        return self.pruned[self.database.keyed(owner)]
 
     def close(self) -> None:
         """Close the file."""

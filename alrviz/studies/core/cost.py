@@ -217,7 +217,7 @@ class StudyPrice:
     n_jobs: int
 
     def __str__(self) -> str:
-        lines = [f"{sum(count for count, _ in self.fits):,} fits, about {left_text(self.seconds / self.n_jobs)}"]
+        lines = [f"{sum(count for count, _ in self.fits):,} fits, at least {left_text(self.seconds / self.n_jobs)}"]
         lines[0] += f" in {self.n_jobs} processes" if self.n_jobs > 1 else ""
         lines += [
             f"  {count:,} of {one.name}: "

@@ -5,6 +5,9 @@ waits for it. So a process that is killed costs the one task it was at, and a st
 nobody. On a cluster a slot is one of its threads: there a stop drops results, and the tasks
 under way end by themselves.
 
+Processes take seconds to start, a dozen on a busy machine: until the first of them has done a task this process
+computes too, so that the first results are there at once.
+
 Tasks that share encoded rows are handed to one slot as far as that keeps all of them busy. Each task computes with one
 thread. Who computes it changes no number. A process ends with the one that it computes for, however that ends.
 """
@@ -15,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -57,8 +61,12 @@ def computed(
     with ExitStack() as ending:
         slots = _slots(datasets, n_jobs, len(tasks), scheduler, stop, ending)
         ending.callback(_end, board, slots)
-        for slot in slots:
-            threading.Thread(target=_serve, args=(slot, board, finished), name="alrviz-slot", daemon=True).start()
+        served: list[Callable[[], None]] = [partial(_serve, slot, board, finished) for slot in slots]
+        if any(isinstance(slot, _Process) for slot in slots) and not _idle:
+            here = _Here({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)
+            served.append(partial(_serve, here, board, finished, until=lambda: board.done_by_others(id(here))))
+        for work in served:
+            threading.Thread(target=work, name="alrviz-slot", daemon=True).start()
         left = len(tasks)
         while left and not stop.stopped:
             tick()
@@ -89,6 +97,7 @@ class _Board:
         self._fresh = deque(groups.values())
         self._begun: dict[int, list[tuple[int, StudyTask]]] = {}
         self._seconds: dict[str, float] = {}
+        self._working: set[int] = set()  # slots that have done a task
         self._lock = threading.Lock()
 
     def take(self, slot: int) -> tuple[int, StudyTask] | None:
@@ -109,10 +118,16 @@ class _Board:
             costs = [self._seconds.get(task.recipe, 0.0) for _, task in mine]
             return mine.pop(costs.index(max(costs)))
 
-    def note(self, task: StudyTask, seconds: float) -> None:
-        """Remember what a task took."""
+    def note(self, slot: int, task: StudyTask, seconds: float) -> None:
+        """Remember what a task took, and that the slot has done one."""
         with self._lock:
             self._seconds[task.recipe] = seconds
+            self._working.add(slot)
+
+    def done_by_others(self, slot: int) -> bool:
+        """Return whether any other slot has done a task."""
+        with self._lock:
+            return bool(self._working - {slot})
 
     def clear(self) -> None:
         """Hand out no more."""
@@ -257,15 +272,21 @@ def jobs_of(n_jobs: int | None) -> int:
     return n_jobs if asked else resolve_jobs(n_jobs)  # type: ignore[return-value]
 
 
-def _serve(slot: _Slot, board: _Board, finished: "SimpleQueue[tuple[int, Result]]") -> None:
-    while (taken := board.take(id(slot))) is not None:
+def _serve(
+    slot: _Slot,
+    board: _Board,
+    finished: "SimpleQueue[tuple[int, Result]]",
+    until: Callable[[], bool] = lambda: False,
+) -> None:
+    """Compute tasks of the board with a slot, until there is none or `until` says that others do."""
+    while not until() and (taken := board.take(id(slot))) is not None:
         place, task = taken
         begun = time.perf_counter()
         try:
             result = slot.compute(task)
         except Exception as error:  # no process can be had, a table cannot be sent: whoever waits must hear of it
             result = failure(f"it could not be handed to a worker: {type(error).__name__}: {error}", True)
-        board.note(task, time.perf_counter() - begun)
+        board.note(id(slot), task, time.perf_counter() - begun)
         finished.put((place, result))
     slot.close()
 

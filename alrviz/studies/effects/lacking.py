@@ -67,7 +67,7 @@ class Counted:
         rows = replace(encoded, levels=encoded.levels + 1, chains=None)
         prepared = Prepared(rows, None, None, n_jobs, merge=False)
         every = tuple(map(tuple, space.members))
-        tables, covered = prepared.tables(every, 0.0, stop), prepared.covered(every, stop)
+        covered, tables = prepared.covered(every, stop), prepared.tables(every, 0.0, stop)
         numbers = {columns: t for t, columns in enumerate(every)}
         index = CellIndex.of_seen(tables.space, tables.seen)
         own = np.array([numbers[tuple(columns)] for columns in tuples], np.intp)

@@ -10,7 +10,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, button, html
-from alrviz.explorer.widgets.run_history import HistoryItem, csv_of, delete, items, line_of, look_of
+from alrviz.explorer.widgets.run_history import HistoryItem, csv_of, delete, items, line_of, look_of, pruned
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.names import short_names
@@ -46,6 +46,7 @@ class HistoryTab:
         self._shown = MOST
         self._sure = ""  # the run whose deletion was asked for once
         self._listing = Updating()
+        self._pruned = 0  # runs of the owner's that were deleted to make room
         self._read = False  # whether what is kept has been read once
 
     def build(self) -> None:
@@ -78,9 +79,10 @@ class HistoryTab:
     def ask(self) -> None:
         """Read what is kept, on a thread."""
         owner = self.session.owner
-        self.tasks.start("history", lambda stop: items(owner), self._arrived)
+        self.tasks.start("history", lambda stop: (items(owner), pruned(owner)), self._arrived)
 
-    def _arrived(self, found: list[HistoryItem]) -> None:
+    def _arrived(self, answer: tuple[list[HistoryItem], int]) -> None:
+        found, self._pruned = answer
         chosen = self.item
         self.items, self._read = found, True
         self._list(next((k for k, item in enumerate(found) if chosen and item.kept.id == chosen.kept.id), 0))
@@ -124,9 +126,10 @@ class HistoryTab:
         self._sure = ""
         self.buttons.visible = self.list.visible = item is not None
         if item is None:
-            say(self.told, EMPTY if self._read else LOADING)
+            say(self.told, EMPTY + pruned_html(self._pruned) if self._read else LOADING)
             return
-        say(self.told, item_html(item, sum(one.size for one in self.items), len(self.items)))
+        size = sum(one.size for one in self.items)
+        say(self.told, item_html(item, size, len(self.items)) + pruned_html(self._pruned))
         for leads, link in ((self.open, item.link), (self.again, item.again), (self.compare, item.compare)):
             leads.param.update(href=link or None, visible=bool(link))
         self.csv.filename = f"alrviz-{item.kept.kind.replace('_', '-')}-{item.kept.id[:8]}.csv"
@@ -190,6 +193,14 @@ def item_html(item: HistoryItem, size: int, count: int) -> str:
         f"<p class='quiet'>table {safe(kept.data_hash[:16])} · alrviz {safe(kept.version, 40)}</p>{lost}"
         f"<p class='quiet'>{count:,} run{'' if count == 1 else 's'} kept, {bytes_text(size)} in all.</p>"
     )
+
+
+def pruned_html(count: int) -> str:
+    """Return the line that says how many of one's runs were deleted to make room; "" of none."""
+    if not count:
+        return ""
+    what = "run was" if count == 1 else "runs were"
+    return f"<p class='quiet'>{count:,} older {what} deleted to make room: the run store was full.</p>"
 
 
 def _settings(recipe: Recipe) -> str:

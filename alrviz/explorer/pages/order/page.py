@@ -16,7 +16,7 @@ from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipePrice, whole_seconds
-from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, choose_order, middle_alpha
+from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automatic_line, choose_order, middle_alpha
 from alrviz.views.studies.order import OrderStudyView
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ gradient boosting on the same folds, which cuts numbers as it needs: where it is
 the best model of this table. *AutoClassifier*, what alrviz.fit returns, has all orders up to n at once ([[hLR]]) and
 chooses n, a penalty for each order and how smooth numbers are inside the training rows of each fold, by folds of its
 own: an order is taken where it lowers the log loss by more than a standard error of the rows' differences.
-Below, on log scales, what an order costs: the parameters of a fit (its training rows hold fewer cells than the whole
-table, which the price beside the picture counts), and its seconds, the choice of [[alpha]] included.
+Below, on log scales, what an order costs: the parameters of a fit and its seconds, the choice of [[alpha]] included,
+as means over the folds. The table beside the picture estimates both from the table until the first folds are there.
 
 *Reliability*: held-out rows in groups of equal size, by the probability the model gave to the class it predicted,
 against its observed accuracy. On the dashed diagonal a model is [[calibration|calibrated]]; below it is
@@ -180,8 +180,20 @@ class OrderPage(StudyPage):
         return time_line(known)
 
     def prices_html(self, known: Costs) -> str:
-        """Return what each order costs."""
-        return costs_html(known, term_html("order"), "", "n")
+        """Return what each order costs: what its fits took, as the picture has it, where some are there."""
+        return costs_html(known, term_html("order"), "", "n", self._measured())
+
+    def _measured(self) -> dict[str, tuple[float, float]]:
+        """Return the mean parameters and seconds of the fits of each order, by the name of its price."""
+        study = self.study_view.study
+        if study is None or self.study_view.outdated:
+            return {}
+        found = {
+            f"n = {line['order']}": (line["parameters"], line["train_seconds"])
+            for line in study.summary().to_dict("records")
+        }
+        automatic = automatic_line(study)
+        return found | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
 
     def learned(self) -> None:
         """Let the verdict say what it stands on, where it does."""
