@@ -242,7 +242,7 @@ def test_the_script_reads_a_table_and_each_of_its_rows_as_the_data_set_was(name,
 
     def scored(data):
         (tmp_path / "rows").write_bytes(data)
-        rows = script.read_rows(tmp_path / "rows", [c.name for c in model.columns], reading=model.reading)
+        rows = script.read_rows(tmp_path / "rows", model.reading)
         found = model.predict_proba(rows)
         assert not model.unread
         return found
