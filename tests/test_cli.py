@@ -570,12 +570,25 @@ def test_a_fit_that_was_broken_off_is_not_begun_anew_by_mistake(tmp_path, capsys
     assert (tmp_path / "m.zip.resume").exists()
 
 
-def test_control_c_ends_a_fit_with_a_code_of_its_own(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("place", "arguments"),
+    [
+        ("alrviz.data.stream.table.open_table", ["fit", "{rows}", "-o", "{out}"]),
+        ("alrviz.estimators.model_file.load_model", ["predict", "{rows}", "{rows}", "-o", "{out}"]),
+        ("alrviz.estimators.model_file.load_model", ["export", "{rows}", "--sql", "sqlite", "-o", "{out}"]),
+        ("alrviz.data.read.read_table", ["report", "{rows}", "-o", "{out}"]),
+        ("alrviz.fitting.warm.warm", ["warm"]),
+    ],
+)
+def test_control_c_ends_a_command_with_a_code_of_its_own(place, arguments, tmp_path, monkeypatch):
     def pressed(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("alrviz.data.stream.table.open_table", pressed)
-    assert cli.main(["fit", "t.csv", "-o", str(tmp_path / "m.zip")]) == 130
+    (tmp_path / "rows.csv").write_text(TABLE)
+    monkeypatch.setattr(place, pressed)
+    files = {"rows": tmp_path / "rows.csv", "out": tmp_path / "out"}
+    assert cli.main([argument.format(**files) for argument in arguments]) == 130
+    assert not files["out"].exists()
 
 
 def _there_or_over(moment, process):

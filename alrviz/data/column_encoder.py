@@ -19,9 +19,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.data.columns import Level, as_float, as_levels, as_numbers, distinct_levels, sorted_levels
+from alrviz.data.columns import Level, as_float, as_levels, as_numbers, distinct_levels, holds_text, sorted_levels
 from alrviz.data.options import MISSING as SIGNS
 from alrviz.data.reading import LevelCodes
+from alrviz.errors import ReadingWarning
+from alrviz.warn_once import warn_once
 
 MISSING = "missing"
 NOBODY = "(no value seen)"
@@ -54,6 +56,13 @@ class ColumnEncoder:
     def transform(self, column: pd.Series) -> np.ndarray:
         """Return the codes of the column's rows (N,)."""
         missing = self.n_levels if self.missing_code is None else self.missing_code
+        if self.kind == "numeric" and holds_text(column):
+            warn_once(
+                f"column {self.name!r} holds text, and held numbers in training: its texts are read as numbers; expected "
+                "numbers (astype(float))",
+                ReadingWarning,
+                stacklevel=3,
+            )
         if self.cuts is not None:
             numbers = as_numbers(column, self.name)
             codes = np.searchsorted(self.cuts, numbers, side="left")

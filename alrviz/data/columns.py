@@ -63,7 +63,7 @@ def kind_by_dtype(column: pd.Series, name: str) -> str:
     if types.is_numeric_dtype(dtype):
         return _kind_of_numbers(column, name)
     content = types.infer_dtype(column, skipna=True) if types.is_object_dtype(dtype) else ""
-    if content in _DATES or types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
+    if content in _DATES or types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype) or isinstance(dtype, pd.PeriodDtype):
         raise TableError(
             f"column {name!r} holds dates; split it (year, month, weekday), read_table does, or leave it out"
         )
@@ -74,9 +74,10 @@ def _kind_of_numbers(column: pd.Series, name: str) -> str:
     """Return "numeric", but "categorical", with a warning, where floats would make one of different numbers."""
     if not float_loss(column):
         return "numeric"
-    warnings.warn(
+    warn_once(
         f"column {name!r} holds numbers of more digits than a float keeps apart; each is a level of its own. "
         "categorical_features says which columns are categorical",
+        UserWarning,
         stacklevel=2,
     )
     return "categorical"
@@ -186,6 +187,13 @@ def as_numbers(column: pd.Series, name: str) -> np.ndarray:
             f"column {name!r} holds an infinite number (row {int(infinite.argmax())}); make it missing or finite"
         )
     return np.ascontiguousarray(numbers)
+
+
+def holds_text(column: pd.Series) -> bool:
+    """Return whether a column holds a text."""
+    if types.is_object_dtype(column.dtype):
+        return any(isinstance(value, str) for value in column)
+    return isinstance(column.dtype, pd.StringDtype)
 
 
 def as_levels(column: pd.Series, name: str) -> tuple[np.ndarray, list[Level]]:

@@ -14,6 +14,7 @@ from alrviz.estimators.docstrings import documented
 from alrviz.estimators.linear import LinearClassifier
 from alrviz.estimators.recipes import reading_of
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.solvers.step import STEP_LIMIT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +67,11 @@ class AutoClassifier(LinearClassifier):
         super()._learn_stream(stream, recipe.replace(max_iter=passes, discretize=levels), progress)
         if levels != recipe.discretize:
             self.chosen_ += "; numbers are cut by MDL, for smooth levels are there for tables in memory alone"
+
+    def _tell(self) -> None:
+        """Warn of a fit that did not end well; that passes over a table read in batches are few is as documented."""
+        if self.outcome_.code != STEP_LIMIT or self._recipe.params["max_iter"] == self.max_iter:
+            super()._tell()
 
     def explain(self, X: Any, centered: bool = True) -> "pd.DataFrame":
         """Return what each tuple of columns adds to each class score of each row, as other classifiers do; centered,

@@ -5,6 +5,7 @@ number of columns are compared with those of `fit` as everywhere in scikit-learn
 """
 
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
-from alrviz.data.encode import row_weights
+from alrviz.data.encode import Encoder, row_weights
+from alrviz.data.numbers import listed
+from alrviz.data.reading import PLAIN_NUMBER
 from alrviz.data.stream.table import Stream
 from alrviz.errors import RecipeError, TableError
 from alrviz.fitting.families import ENCODING
@@ -103,3 +106,56 @@ def check_max_memory(max_memory: Any) -> None:
 def threads(n_jobs: int | None) -> int | None:
     """Return `n_jobs`, None being 1 inside a worker of joblib: there the workers share the processors already."""
     return 1 if n_jobs is None and get_active_backend()[0].nesting_level else n_jobs
+
+
+ID_ROWS = 50  # a table of fewer says little about which texts come again
+NUMBER_LEVELS = 20  # texts of whole numbers; fewer may well be codes
+LIGHT = 0.05  # mean weight of a row; weights of a survey or of classes have a mean near 1
+
+
+def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> list[str]:
+    """Return sentences about what can be fitted, and was probably not meant, of a table of rows of weights (N,).
+
+    Numbers that are text; a text that is another one in most rows; weights that count as next to no rows; `n_bins`
+    where it has no effect. Columns that somebody made categorical are meant so.
+    """
+    rows, found = len(weights), list[str]()
+    said = isinstance(X, pd.DataFrame) and np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
+    meant = np.broadcast_to(said, len(encoder.columns_)) | (estimator.categorical_features != "from_dtype")
+    words = [
+        column
+        for column, settled in zip(encoder.columns_, meant.tolist(), strict=True)
+        if not settled and column.values and all(isinstance(value, str) for value in column.values)
+    ]
+    numbers = [column.name for column in words if _are_numbers(column.values or ())]
+    if numbers:
+        found.append(
+            f"{listed(numbers)} {'holds' if len(numbers) == 1 else 'hold'} numbers as text, each of which is a level of "
+            "its own; expected numbers (astype(float)), which are cut into intervals, or read_table, which reads them"
+        )
+    ids = [c for c in words if rows >= ID_ROWS and len(c.values or ()) > rows / 2 and c.name not in numbers]
+    if ids:
+        levels = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in ids[:5])
+        found.append(
+            f"texts that differ in most of the {rows:,} rows tell these apart and say nothing about others: {levels}; "
+            "expected columns whose values come again: leave ids out"
+        )
+    if (total := float(weights.sum())) < LIGHT * rows:
+        found.append(
+            f"sample_weight sums to {total:.3g} over {rows:,} rows, which counts as so many rows: the model stays near "
+            "the class shares; expected weights with a mean near 1 (weights / weights.mean())"
+        )
+    cuts = getattr(estimator, "discretize", "quantile")
+    bins = getattr(estimator, "n_bins", None)
+    if bins not in (None, ENCODING["n_bins"].default) and cuts not in ("quantile", "uniform"):
+        found.append(
+            f'n_bins={bins} has no effect with discretize={cuts!r}; expected discretize="quantile" or "uniform" beside it'
+        )
+    return found
+
+
+def _are_numbers(texts: Sequence[Any]) -> bool:
+    """Whether all texts are numbers, and measured ones: with decimals, or more than codes have."""
+    if not all(PLAIN_NUMBER.fullmatch(text) for text in texts):
+        return False
+    return len(texts) > NUMBER_LEVELS or any(not text.lstrip("-").isdigit() for text in texts)

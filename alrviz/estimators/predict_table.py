@@ -21,7 +21,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import MISSING, ReadOptions
-from alrviz.data.other_sources import are_files, frame_of, is_taken
+from alrviz.data.other_sources import are_files, frame_of, is_taken, named_rows
 from alrviz.data.reading import NO_READING, Reading
 from alrviz.data.stream.new_rows import open_large, read_batches_again
 from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
@@ -112,8 +112,9 @@ def predict_and_tell(
     check_is_fitted(model)
     encoder: Encoder = model.encoder_
     known = reading_of(dataset, encoder) if dataset is not None else getattr(model, "reading_", None)
-    if known is None and (frame := frame_of(rows)) is not None and not encoder.named_:
-        rows = frame.to_numpy(dtype=object)  # fitted to an array: columns are found by their places
+    if known is None and not encoder.named_:  # fitted to an array: columns are found by their places
+        frame = frame_of(named_rows(rows, [column.name for column in encoder.columns_]))
+        rows = rows if frame is None else frame.to_numpy(dtype=object)
     read = read_again(rows, known or _own_reading(encoder), options=options, limits=limits, stop=stop)
     notes = read.notes if known is not None or is_taken(rows) and not are_files(rows) else (NO_READING, *read.notes)
     return _predicted(model, read.X, read.given, read.unread, keep), notes
@@ -181,8 +182,10 @@ def _predicted(
 
 
 def predictions_csv(predictions: pd.DataFrame, header: bool = True) -> str:
-    """Return what `predict_table` gave as CSV; text that a spreadsheet takes for a formula gets an apostrophe."""
-    table = predictions.copy()
+    """Return what `predict_table` gave as CSV; text that a spreadsheet takes for a formula gets an apostrophe, names of
+    columns too.
+    """
+    table = predictions.rename(columns=safe_cell)
     for name in table.columns[[not is_numeric_dtype(table[name]) for name in table]]:
         table[name] = table[name].map(safe_cell)
     return str(table.to_csv(index=False, header=header, lineterminator="\n"))

@@ -15,6 +15,7 @@ import argparse
 import csv
 import io
 import json
+import re
 import sys
 import zipfile
 from bisect import bisect_left
@@ -42,13 +43,18 @@ from alrviz.estimators.score_forms import FORMS
 
 FORMAT = 1
 ROWS = 50_000  # predicted at a time
-# What a spreadsheet takes for a formula; a text cell that begins so is written with an apostrophe in front.
-SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # what a spreadsheet takes for the begin of a formula
+# Where the comma is the decimal mark, spreadsheets cut lines at semicolons, whatever the quotes in the middle of a line.
+_CELL_START = re.compile(r'(?<=[;\t\r\n])(?=[ "]*[=+\-@|%])')
 
 
 def safe_cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula; anything but text is left alone."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(SIGNS) else value
+    """Return a cell that no spreadsheet takes for a formula, or cuts into cells of which one is: apostrophes stand
+    before the signs; anything but text is left alone.
+    """
+    if not isinstance(value, str):
+        return value
+    return ("'" if value.startswith(SIGNS) else "") + _CELL_START.sub("'", value)
 
 
 class Column:
@@ -174,7 +180,7 @@ class Model:
         """
         what = "p" if self.about["probabilities"] else "score"
         self.tallies: dict[str, Tally] = {}
-        yield ["row", "prediction", *(f"{what}({label})" for label in self.classes), "unseen"]
+        yield ["row", "prediction", *(safe_cell(f"{what}({label})") for label in self.classes), "unseen"]
         for begin in range(0, table.num_rows, ROWS):
             values = self._values(table.slice(begin, ROWS), self.tallies)
             codes = self._codes(values)

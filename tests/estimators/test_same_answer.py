@@ -4,6 +4,7 @@
 many were compared in each way; by default there are 25, which take some seconds.
 """
 
+import csv
 import io
 import os
 import pickle
@@ -22,7 +23,7 @@ import pytest
 import alrviz
 from alrviz import LRClassifier, NaiveBayesClassifier, TANClassifier, predict_table, save_sql
 from alrviz.estimators.model_sql import identifier
-from alrviz.estimators.predict_table import predict_batches
+from alrviz.estimators.predict_table import predict_batches, predictions_csv
 
 CASES = int(os.environ.get("ALRVIZ_CASES", "25"))
 FIRST_CASE = int(os.environ.get("ALRVIZ_FIRST_CASE", "0"))
@@ -218,3 +219,19 @@ def test_tables_of_odd_values_are_predicted_alike_in_every_way(tmp_path, script,
         wrong += disagreements(seed, tmp_path, script, compared)
     print(f"{CASES} tables: {dict(compared)}, {sum(compared.values())} comparisons, {len(wrong)} apart")
     assert not wrong, "\n".join(map(str, wrong[:20]))
+
+
+def test_no_spreadsheet_finds_a_formula_among_predictions(tmp_path, script, capsys):
+    cells = ["a;=1+1", "=1+1", 'b;"=1+1"', "c\n=1+1", "d; @x", "e;;-1", "f"]
+    X = pd.DataFrame({"=1+1": cells * 4, "x;=2": ["u", "v"] * 14, "id": ["1;+2", "ok"] * 14})
+    model = NaiveBayesClassifier().fit(X[["=1+1", "x;=2"]], np.array(["=k", "l;=m"] * 14))
+    new = X.assign(**{"x;=2": "new;=3"}).head(7)
+    new.to_csv(tmp_path / "rows.csv", index=False)
+    alrviz.save_model(model, tmp_path / "model.zip")
+    assert script.main([str(tmp_path / "rows.csv"), "--model", str(tmp_path / "model.zip")]) == 0
+    for text in (predictions_csv(predict_table(model, new, keep="all")), capsys.readouterr().out):
+        for delimiter in ",;\t":
+            for line in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+                assert not [cell for cell in line if cell.lstrip(' "').startswith(("=", "+", "-", "@"))], line
+        for line in text.splitlines():  # a quote in the middle of a line opens nothing where semicolons part cells
+            assert not [cell for cell in line.split(";") if cell.lstrip(' "').startswith(("=", "+", "-", "@"))], line
