@@ -94,6 +94,10 @@ class ColumnEncoder:
             self.__dict__["_last"] = categories, codes
         return codes
 
+    def knows(self, categories: pd.Index) -> bool:
+        """Return whether all categories of a column are levels."""
+        return bool((self._codes_of(categories)[:-1] < self.n_levels).all())
+
     def _match_numbers(self, numbers: np.ndarray, missing: int) -> np.ndarray:
         known = self._known_numbers
         if not len(known):

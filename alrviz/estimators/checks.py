@@ -5,6 +5,7 @@ number of columns are compared with those of `fit` as everywhere in scikit-learn
 """
 
 import numbers
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,18 +17,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
+from alrviz.data.apply_reading import read_again
 from alrviz.data.encode import Encoder, row_weights
 from alrviz.data.numbers import listed
-from alrviz.data.reading import PLAIN_NUMBER
+from alrviz.data.reading import PLAIN_NUMBER, Reading, numbers_among
 from alrviz.data.stream.table import Stream
-from alrviz.errors import RecipeError, TableError
+from alrviz.errors import ReadingWarning, RecipeError, TableError
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 
 
-def check_table(estimator: Any, X: Any, reset: bool) -> Any:
+def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> Any:
     """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
+
+    A frame of new rows is read as the table was that the model learned from, if the model knows how (`reading_`), unless
+    it `is_read` already; what cannot be read is missing, with a `ReadingWarning`.
 
     Raises:
         TableError: no rows, no columns, or two of one name.
@@ -40,6 +45,12 @@ def check_table(estimator: Any, X: Any, reset: bool) -> Any:
         )
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         X = X.to_pandas()
+    reading = None if reset or is_read else getattr(estimator, "reading_", None)
+    if reading is not None and isinstance(X, pd.DataFrame) and len(X) and not _as_read(X, reading, estimator.encoder_):
+        read = read_again(X, reading)
+        for note in read.notes:
+            warnings.warn(note, ReadingWarning, stacklevel=4)
+        X = read.X.set_axis(X.index)
     if isinstance(X, pd.DataFrame):
         if 0 in X.shape:
             raise TableError(f"expected a table with rows and columns, got {X.shape[0]} rows and {X.shape[1]} columns")
@@ -53,6 +64,23 @@ def check_table(estimator: Any, X: Any, reset: bool) -> Any:
     if isinstance(X, list | tuple):  # as a plain matrix one text would turn all its numbers into text
         X = np.array(X, dtype=object)
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+
+def _as_read(X: pd.DataFrame, reading: Reading, encoder: Encoder) -> bool:
+    """Whether reading would leave a frame as it is: its columns are the model's features, numbers without those that
+    stand for a missing value, and categories that are levels.
+    """
+    if X.columns.tolist() != [column.name for column in encoder.columns_]:
+        return False
+    for (_, column), coded, feature in zip(X.items(), encoder.columns_, reading.columns, strict=True):
+        if coded.kind != "numeric":
+            if not isinstance(column.array, pd.Categorical) or not coded.knows(column.array.categories):
+                return False
+        elif not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "if":
+            return False
+        elif (gaps := numbers_among(feature.missing)) and column.isin(gaps).any():
+            return False
+    return True
 
 
 def check_classes(estimator: Any, X: Any, y: Any) -> NDArray[Any]:

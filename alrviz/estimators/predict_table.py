@@ -167,7 +167,7 @@ def _predicted(
         raise AlrvizError("there are no rows to predict; a line of names and one row at least were expected")
     given = X if hasattr(model, "feature_names_in_") else X.to_numpy(dtype=object)
     probabilities = hasattr(model, "predict_proba")
-    table = check_table(model, given, reset=False)
+    table = check_table(model, given, reset=False, is_read=True)
     codes = encoder.transform(table)
     scores = model._scores_of(codes, table)
     numbers = np.exp(log_softmax(scores)) if probabilities else scores
