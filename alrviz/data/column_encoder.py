@@ -58,8 +58,8 @@ class ColumnEncoder:
         missing = self.n_levels if self.missing_code is None else self.missing_code
         if self.kind == "numeric" and holds_text(column):
             warn_once(
-                f"column {self.name!r} holds text, and held numbers in training: its texts are read as numbers; expected "
-                "numbers (astype(float))",
+                f"column {self.name!r} holds text, and held numbers in training: its texts are read as numbers; "
+                "expected numbers (astype(float))",
                 ReadingWarning,
                 stacklevel=3,
             )

@@ -9,7 +9,6 @@ the ends of a text do not count, and an empty text is a missing value.
 """
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -20,6 +19,7 @@ from pandas.api import types
 
 from alrviz.data.reading import level_text
 from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.warn_once import warn_once
 
 Level = bool | int | float | str
 _NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
@@ -63,7 +63,12 @@ def kind_by_dtype(column: pd.Series, name: str) -> str:
     if types.is_numeric_dtype(dtype):
         return _kind_of_numbers(column, name)
     content = types.infer_dtype(column, skipna=True) if types.is_object_dtype(dtype) else ""
-    if content in _DATES or types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype) or isinstance(dtype, pd.PeriodDtype):
+    if (
+        content in _DATES
+        or types.is_datetime64_any_dtype(dtype)
+        or types.is_timedelta64_dtype(dtype)
+        or isinstance(dtype, pd.PeriodDtype)
+    ):
         raise TableError(
             f"column {name!r} holds dates; split it (year, month, weekday), read_table does, or leave it out"
         )

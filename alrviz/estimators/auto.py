@@ -40,8 +40,9 @@ class AutoClassifier(LinearClassifier):
     `chosen_` says in words what was chosen, `to_frame` and `explain` what the model says.
 
     Which rows judge which is drawn by `random_state` (None: as by 0) from the rows as they stand: of small tables in
-    another order, or by another seed, other penalties and another order n may be chosen. Of a table read in batches
-    (`open_table`) some of its rows choose, numbers are cut by MDL, and all rows are learned from in 5 passes at most.
+    another order, by another seed, or with a row twice in place of its weight 2, other penalties and another order n
+    may be chosen. Of a table read in batches (`open_table`) some of its rows choose, numbers are cut by MDL, and all
+    rows are learned from in 5 passes at most.
 
     {parameters}
 

@@ -31,8 +31,8 @@ from alrviz.passes.rows import Floats
 def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> Any:
     """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
 
-    A frame of new rows is read as the table was that the model learned from, if the model knows how (`reading_`), unless
-    it `is_read` already; what cannot be read is missing, with a `ReadingWarning`.
+    A frame of new rows is read as the table was that the model learned from, if the model knows how (`reading_`) and
+    the frame is not read yet (`is_read`); what cannot be read is missing, with a `ReadingWarning`.
 
     Raises:
         TableError: no rows, no columns, or two of one name.
@@ -76,9 +76,11 @@ def _as_read(X: pd.DataFrame, reading: Reading, encoder: Encoder) -> bool:
         if coded.kind != "numeric":
             if not isinstance(column.array, pd.Categorical) or not coded.knows(column.array.categories):
                 return False
-        elif not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "if":
+            continue
+        if not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "if":
             return False
-        elif (gaps := numbers_among(feature.missing)) and column.isin(gaps).any():
+        gaps = numbers_among(feature.missing)
+        if gaps and column.isin(gaps).any():
             return False
     return True
 
@@ -158,8 +160,8 @@ def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> l
     numbers = [column.name for column in words if _are_numbers(column.values or ())]
     if numbers:
         found.append(
-            f"{listed(numbers)} {'holds' if len(numbers) == 1 else 'hold'} numbers as text, each of which is a level of "
-            "its own; expected numbers (astype(float)), which are cut into intervals, or read_table, which reads them"
+            f"{listed(numbers)} {'holds' if len(numbers) == 1 else 'hold'} numbers as text, each of which is a "
+            "level of its own; expected numbers, which are cut into intervals: astype(float), or read_table"
         )
     ids = [c for c in words if rows >= ID_ROWS and len(c.values or ()) > rows / 2 and c.name not in numbers]
     if ids:
@@ -177,7 +179,7 @@ def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> l
     bins = getattr(estimator, "n_bins", None)
     if bins not in (None, ENCODING["n_bins"].default) and cuts not in ("quantile", "uniform"):
         found.append(
-            f'n_bins={bins} has no effect with discretize={cuts!r}; expected discretize="quantile" or "uniform" beside it'
+            f'n_bins={bins} has no effect with discretize={cuts!r}; expected discretize="quantile" or "uniform"'
         )
     return found
 

@@ -53,8 +53,9 @@ class Dialect:
 
     number: `{x}` as float64, NULL where it is no number. typed: the same, and NULL where it is a text. plain: a text as
     float64, NULL where it is no `PLAIN_NUMBER`. nan: whether it is a float64 that is none. blanks: a text of all
-    characters that are blanks. reserved: names of columns, in small letters, that are not found beside `*`. greatest: of its arguments. indexed: whether joins need an index. exact: whether every
-    decimal is read as the nearest float64. longest: bytes of a name, of which the rest is cut off without an error.
+    characters that are blanks. reserved: names of columns, in small letters, that are not found beside `*`. greatest:
+    of its arguments. indexed: whether joins need an index. exact: whether every decimal is read as the nearest float64.
+    longest: bytes of a name, of which the rest is cut off without an error.
     """
 
     number: str
@@ -82,7 +83,8 @@ DIALECTS: Mapping[str, Dialect] = {
         number="CASE WHEN typeof({x}) IN ('integer', 'real') THEN CAST({x} AS DOUBLE PRECISION) WHEN json_valid({x}) "
         "AND json_type({x}) IN ('integer', 'real') THEN CAST({x} AS DOUBLE PRECISION) END",
         typed="CASE WHEN typeof({x}) IN ('integer', 'real') THEN CAST({x} AS DOUBLE PRECISION) END",
-        plain="CASE WHEN json_valid({x}) AND json_type({x}) IN ('integer', 'real') THEN CAST({x} AS DOUBLE PRECISION) END",
+        plain="CASE WHEN json_valid({x}) AND json_type({x}) IN ('integer', 'real') "
+        "THEN CAST({x} AS DOUBLE PRECISION) END",
         blanks=f"char({', '.join(map(str, _WHITE))})",
         reserved=frozenset({"true", "false"}),
         greatest="max",
@@ -112,8 +114,8 @@ def save_sql(
 
     Run once in a database that has the table `rows`, its columns named as the model's, it creates both in one
     transaction. The view has "prediction", "p(class)" for each class, "unseen" (how many values of the row training
-    never saw or cannot be read as numbers), "line", and all columns of `rows`, of which the database gives a column that
-    is called like one of these another name, or refuses it. Probabilities are `predict_proba`'s to 1e-9.
+    never saw or cannot be read as numbers), "line", and all columns of `rows`; a database gives one that is called like
+    these another name, or refuses it. Probabilities are `predict_proba`'s to 1e-9.
 
     Parameters
     ----------
@@ -399,7 +401,8 @@ class _Sql:
             "  FROM topped)",
         ]
         return (
-            "WITH " + ",\n".join(steps)
+            "WITH "
+            + ",\n".join(steps)
             # first: of two columns of a name, databases call the second another
             + f"\nSELECT {', '.join(outputs)}, p.unseen AS {self.strange}, r.*\n"
             f"FROM numbered r JOIN odds p ON p.line = r.{n}"
@@ -415,12 +418,13 @@ class _Sql:
             text = f"CASE WHEN NOT ({d.nan.format(x=x)}) THEN {text} END"
         cuts = own["cuts"]
         code = "NULL" if cuts is None else f"CASE WHEN {FINITE} THEN {self._interval(cuts, 0, len(cuts))} END"
+        own_number = (d.number if numeric else d.typed).format(x=x)
         number = "w.own" if numeric else f"coalesce(w.own, {d.plain.format(x='w.txt')})"
         return (
             f"SELECT v.line, CAST({j} AS BIGINT) AS feature, v.txt, v.typed, CASE WHEN {FINITE} THEN v.num END AS num, "
             f"CAST({code} AS BIGINT) AS code\n    FROM (SELECT w.line, w.txt, {number} AS num, "
             "CASE WHEN w.own IS NULL THEN 0 ELSE 1 END AS typed\n      "
-            f"FROM (SELECT r.{self.line} AS line, {text} AS txt, {(d.number if numeric else d.typed).format(x=x)} AS own "
+            f"FROM (SELECT r.{self.line} AS line, {text} AS txt, {own_number} AS own "
             "FROM numbered r) w) v"
         )
 

@@ -116,7 +116,7 @@ def predict_and_tell(
         frame = frame_of(named_rows(rows, [column.name for column in encoder.columns_]))
         rows = rows if frame is None else frame.to_numpy(dtype=object)
     read = read_again(rows, known or _own_reading(encoder), options=options, limits=limits, stop=stop)
-    notes = read.notes if known is not None or is_taken(rows) and not are_files(rows) else (NO_READING, *read.notes)
+    notes = read.notes if known is not None or (is_taken(rows) and not are_files(rows)) else (NO_READING, *read.notes)
     return _predicted(model, read.X, read.given, read.unread, keep), notes
 
 

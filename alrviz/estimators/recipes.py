@@ -42,7 +42,15 @@ from alrviz.errors import (
     UnseenLevelWarning,
     nearest,
 )
-from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, table_doubts, threads
+from alrviz.estimators.checks import (
+    check_classes,
+    check_max_memory,
+    check_table,
+    drop_weightless,
+    seed_of,
+    table_doubts,
+    threads,
+)
 from alrviz.fitting.families import ENCODING, family_of, require_streams
 from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import Recipe
@@ -108,8 +116,11 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y : array (N,)
             Class labels, two different ones at least. None for a table read in batches, which has its class.
         sample_weight : array (N,), optional
-            How often each row counts, in everything: cuts, counts and log loss. 2 is the row twice, 0 no row; their sum
-            is how many rows there are: weights that sum to 1 say that nothing can be told from so few.
+            How often each row counts in cuts, counts and log loss: 2 is the row twice, 0 no row. Their sum is how many
+            rows there are: weights that sum to 1 say that nothing can be told from so few. Where rows judge each other
+            (order, penalties or levels that are chosen, `AutoClassifier`), a row of weight 2 is on one side, and a row
+            that is there twice may be on both, so that another setting may be chosen; scikit-learn's
+            `check_sample_weight_equivalence` fails there.
         on_step : callable, optional
             Called with each `Step` of the fit, where the family has steps; the fit ends there if it returns True.
             scikit-learn's callbacks (`set_callbacks`) see the same steps.

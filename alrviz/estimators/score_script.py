@@ -44,7 +44,7 @@ from alrviz.estimators.score_forms import FORMS
 FORMAT = 1
 ROWS = 50_000  # predicted at a time
 SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # what a spreadsheet takes for the begin of a formula
-# Where the comma is the decimal mark, spreadsheets cut lines at semicolons, whatever the quotes in the middle of a line.
+# Where the comma is the decimal mark, spreadsheets cut lines at semicolons, also within quotes that begin mid-line.
 _CELL_START = re.compile(r'(?<=[;\t\r\n])(?=[ "]*[=+\-@|%])')
 
 

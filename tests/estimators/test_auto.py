@@ -96,9 +96,7 @@ def test_a_frame_and_the_same_frame_read_are_one_model(tmp_path):
     for own in (model, alrviz.load_model(tmp_path / "m.zip"), other):
         for rows in (raw, data.X, raw.iloc[:1], data.X.iloc[:1], raw.iloc[::-1][::-1]):
             np.testing.assert_allclose(own.predict_proba(rows), expected[: len(rows)], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(
-            alrviz.predict_table(own, raw).filter(like="p("), expected, rtol=0, atol=1e-12
-        )
+        np.testing.assert_allclose(alrviz.predict_table(own, raw).filter(like="p("), expected, rtol=0, atol=1e-12)
     assert model.score(raw, frame["outcome"]) > 0.5
     with pytest.warns(ReadingWarning, match="'since' cannot be read as a date"):
         model.predict(raw.assign(since=["soon", *raw["since"][1:]]))
