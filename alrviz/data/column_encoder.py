@@ -56,20 +56,20 @@ class ColumnEncoder:
     def transform(self, column: pd.Series) -> np.ndarray:
         """Return the codes of the column's rows (N,)."""
         missing = self.n_levels if self.missing_code is None else self.missing_code
-        if self.kind == "numeric" and holds_text(column):
-            warn_once(
-                f"column {self.name!r} holds text, and held numbers in training: its texts are read as numbers; "
-                "expected numbers (astype(float))",
-                ReadingWarning,
-                stacklevel=3,
-            )
-        if self.cuts is not None:
+        if self.kind == "numeric":
             numbers = as_numbers(column, self.name)
+            if holds_text(column):
+                warn_once(
+                    f"column {self.name!r} holds text, and held numbers in training: its texts are read as numbers; "
+                    "expected numbers (astype(float))",
+                    ReadingWarning,
+                    stacklevel=3,
+                )
+            if self.cuts is None:
+                return self._match_numbers(numbers, missing)
             codes = np.searchsorted(self.cuts, numbers, side="left")
             codes[np.isnan(numbers)] = missing
             return codes
-        if self.kind == "numeric":
-            return self._match_numbers(as_numbers(column, self.name), missing)
         if isinstance(values := column.array, pd.Categorical):
             return self._codes_of(values.categories)[values.codes]  # a missing row's is -1: the last entry
         places, found = as_levels(column, self.name)

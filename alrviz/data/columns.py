@@ -9,6 +9,7 @@ the ends of a text do not count, and an empty text is a missing value.
 """
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -19,11 +20,10 @@ from pandas.api import types
 
 from alrviz.data.reading import level_text
 from alrviz.errors import RecipeError, TableError, nearest
-from alrviz.warn_once import warn_once
 
 Level = bool | int | float | str
 _NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
-_NESTED = (list, tuple, set, frozenset, dict, np.ndarray)
+NESTED = (list, tuple, set, frozenset, dict, np.ndarray)
 _DATES = {"datetime", "datetime64", "date", "timedelta", "timedelta64", "time", "period"}
 
 
@@ -79,10 +79,9 @@ def _kind_of_numbers(column: pd.Series, name: str) -> str:
     """Return "numeric", but "categorical", with a warning, where floats would make one of different numbers."""
     if not float_loss(column):
         return "numeric"
-    warn_once(
+    warnings.warn(
         f"column {name!r} holds numbers of more digits than a float keeps apart; each is a level of its own. "
         "categorical_features says which columns are categorical",
-        UserWarning,
         stacklevel=2,
     )
     return "categorical"
@@ -197,7 +196,8 @@ def as_numbers(column: pd.Series, name: str) -> np.ndarray:
 def holds_text(column: pd.Series) -> bool:
     """Return whether a column holds a text."""
     if types.is_object_dtype(column.dtype):
-        return any(isinstance(value, str) for value in column)
+        content = types.infer_dtype(column, skipna=True)
+        return content == "string" or (content.startswith("mixed") and any(isinstance(value, str) for value in column))
     return isinstance(column.dtype, pd.StringDtype)
 
 
@@ -210,7 +210,7 @@ def as_levels(column: pd.Series, name: str) -> tuple[np.ndarray, list[Level]]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.intp), [as_level(value) for value in column.cat.categories]
     if types.is_object_dtype(column.dtype) and types.infer_dtype(column, skipna=True).startswith("mixed"):
-        if (nested := next((value for value in column if isinstance(value, _NESTED)), None)) is not None:
+        if (nested := next((value for value in column if isinstance(value, NESTED)), None)) is not None:
             raise TableError(
                 f"column {name!r} holds a {type(nested).__name__} in a cell, {str(nested)[:60]!r}; expected one text, "
                 "number or boolean in each: make a column of each part, or text of the whole"

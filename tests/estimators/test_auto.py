@@ -83,7 +83,8 @@ def test_a_frame_and_the_same_frame_read_are_one_model(tmp_path):
     rng = np.random.default_rng(0)
     raw = X.assign(
         code=rng.integers(0, 3, 200), Colour=rng.choice(["Red", "red ", "blue", "NA"], 200),
-        since=pd.date_range("2024-01-01", periods=200).strftime("%d.%m.%Y"), size=rng.choice([-999.0, 1, 2, 3, 4, 5], 200),
+        since=pd.date_range("2024-01-01", periods=200).strftime("%d.%m.%Y"),
+        size=rng.choice([-999.0, 1, 2, 3, 4, 5], 200),
     )  # fmt: skip
     frame = raw.assign(outcome=np.where(y == y[0], 1, 0))
     model, data = alrviz.fit(frame, "outcome", order=1), alrviz.read_table(frame, "outcome")

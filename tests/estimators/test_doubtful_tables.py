@@ -83,7 +83,8 @@ WORKERS = """
     from sklearn.model_selection import cross_val_score
     from alrviz import NaiveBayesClassifier
     X = pd.DataFrame({"id": [f"C{k}" for k in range(120)]})
-    cross_val_score(NaiveBayesClassifier(), X, np.arange(120) % 2, n_jobs=2, cv=[(np.arange(100), np.arange(100, 120))] * 4)
+    folds = [(np.arange(100), np.arange(100, 120))] * 4
+    cross_val_score(NaiveBayesClassifier(), X, np.arange(120) % 2, n_jobs=2, cv=folds)
 """
 
 

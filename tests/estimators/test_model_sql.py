@@ -265,7 +265,7 @@ def test_a_table_may_have_columns_that_are_called_like_the_views(dialect):
     model = NaiveBayesClassifier().fit(X, y)
     new = X.assign(prediction="theirs", line=-1, unseen="theirs")
     if dialect == "postgres":
-        with pytest.raises(AssertionError, match="is ambiguous|specified more than once"):
+        with pytest.raises(AssertionError, match=r"is ambiguous|specified more than once"):
             predicted(dialect, sql_of(model, dialect), new)
     else:
         agrees(predicted(dialect, sql_of(model, dialect), new), model, X)
