@@ -334,7 +334,7 @@ def test_predict_marks_a_bad_number_goes_on_and_passes_columns_through(tmp_path,
     assert found.unseen.fillna("").tolist() == [
         "", f"{first}=abc (not a number)", "", f"{first}=1e999 (not a number)",
     ]  # fmt: skip
-    assert "2 rows have a value that is not a number" in told.err
+    assert f"2 values of {first!r} cannot be read as a number" in told.err
     assert cli.main(["predict", model, table, "--keep-all"]) == 0
     every = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert set(rows.columns) < set(every.columns)
