@@ -139,7 +139,8 @@ def threads(n_jobs: int | None) -> int | None:
 
 
 ID_ROWS = 50  # a table of fewer says little about which texts come again
-NUMBER_LEVELS = 20  # texts of whole numbers; fewer may well be codes
+# Different texts of numbers up to which they may well be codes or grades: of whole numbers, and of others.
+WHOLE_CODES, DECIMAL_CODES = 20, 5
 LIGHT = 0.05  # mean weight of a row; weights of a survey or of classes have a mean near 1
 
 
@@ -185,7 +186,8 @@ def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> l
 
 
 def _are_numbers(texts: Sequence[Any]) -> bool:
-    """Whether all texts are numbers, and measured ones: with decimals, or more than codes have."""
+    """Whether all texts are numbers, and more different ones than codes are."""
     if not all(PLAIN_NUMBER.fullmatch(text) for text in texts):
         return False
-    return len(texts) > NUMBER_LEVELS or any(not text.lstrip("-").isdigit() for text in texts)
+    whole = all(text.lstrip("-").isdigit() for text in texts)
+    return len(texts) > (WHOLE_CODES if whole else DECIMAL_CODES)

@@ -51,6 +51,7 @@ def test_what_was_probably_not_meant_is_said_once(X, settings, weights, words):
         (NUMBERS, {}, None),
         (NUMBERS, {"discretize": "quantile", "n_bins": 5}, np.full(120, 0.3)),
         (pd.DataFrame({"code": RNG.integers(0, 9, 120).astype(str), "w": WORDS}), {}, None),
+        (pd.DataFrame({"grade": RNG.choice(["1.0", "1.3", "2.7"], 120)}), {}, None),
         (pd.DataFrame(NUMBERS.astype(str)).astype("category"), {}, None),
         (NUMBERS.astype(str), {"categorical_features": "all"}, None),
     ],
