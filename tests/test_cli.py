@@ -511,6 +511,10 @@ def test_control_c_ends_a_command_with_a_code_of_its_own(place, arguments, tmp_p
     assert not files["out"].exists()
 
 
+def test_a_fit_that_goes_on_with_other_settings_names_the_options():
+    assert with_options("of another fit: max_iter was 5 and is 2") == "of another fit: --passes was 5 and is 2"
+
+
 def _there_or_over(moment, process):
     return moment() or process.poll() is not None
 
