@@ -346,9 +346,9 @@ def _rows(lines: Sequence[str], names: Sequence[str], delimiter: str, footer: bo
         bad = next(row for row in wrong if row not in behind)
         raise ValueError(f"row {bad.number} has {bad.actual_columns} cells and not {len(names)}: {bad.text[:200]!r}")
     kept = np.ones(table.num_rows, dtype=bool)
-    repeats = np.ones(table.num_rows, dtype=bool) if len(names) > 1 else ~kept
-    for name in names:
-        repeats &= np.array([cell.strip() == name for cell in table[name].to_pylist()], dtype=bool)
+    named = [np.array([cell.strip() == name for cell in table[name].to_pylist()], dtype=bool) for name in names]
+    # A name that stands in its column in other rows too is a level there, and the row may be one of these.
+    repeats = named[0] if len(names) > 1 and all(np.array_equal(named[0], other) for other in named) else ~kept
     last = table[names[0]].slice(max(0, len(kept) - MOST_TITLES)).to_pylist()
     while footer and len(kept) > 2 and last and FOOTER.match(last.pop().strip()):
         kept[len(last) - min(MOST_TITLES, len(kept))] = False

@@ -82,6 +82,7 @@ def odd_table(seed):
     rows, more = int(rng.integers(30, 80)), 12
     names = rng.choice(NAMES, int(rng.integers(2, 5)), replace=False)
     names = [name for k, name in enumerate(names) if name.lower() not in [other.lower() for other in names[:k]]]
+    names = names if len(names) > 1 else [*names, "more"]
     frame = pd.DataFrame({name: odd_column(rng, rows + more) for name in names})
     classes = [["yes", "no"], ["True", "prediction", "=1"], [0, 1, 2], [False, True]][int(rng.integers(0, 4))]
     y = np.array([classes[k] for k in rng.integers(0, len(classes), rows)])
@@ -210,7 +211,9 @@ def disagreements(seed, folder, script, compared):
                 return
             compared[way] += 1
             against = expected[-len(numbers) :]
-            if numbers.shape != against.shape:
+            if way != "row by row" and len(numbers) != len(expected):
+                yield seed, way, "rows", len(numbers), len(expected)
+            elif numbers.shape != against.shape:
                 yield seed, way, numbers.shape, against.shape
             elif not (apart := np.abs(numbers - against)).max() <= 1e-9:
                 rows = np.flatnonzero(~(apart.max(axis=1) <= 1e-9))[:2]
