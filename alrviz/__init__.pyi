@@ -15,6 +15,7 @@ from .data.stream.table import (
 )
 from .errors import (
     AlrvizError as AlrvizError,
+    DoubtfulTableWarning as DoubtfulTableWarning,
     LostColumnsWarning as LostColumnsWarning,
     MemoryLimitError as MemoryLimitError,
     ModelFileError as ModelFileError,

@@ -78,6 +78,13 @@ class LostColumnsWarning(UserWarning):
     """
 
 
+class DoubtfulTableWarning(UserWarning):
+    """A table or its weights can be fitted, and it is likely that something else was meant.
+
+    Numbers that are text, a text that names the rows, weights that sum to next to nothing, a setting without effect.
+    """
+
+
 class Stopped(AlrvizError):
     """Raised inside chunked work when its stop token was pulled."""
 

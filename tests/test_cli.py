@@ -339,7 +339,7 @@ def test_predict_marks_a_bad_number_goes_on_and_passes_columns_through(tmp_path,
     assert found.unseen.fillna("").tolist() == [
         "", f"{first}=abc (not a number)", "", f"{first}=1e999 (not a number)",
     ]  # fmt: skip
-    assert "2 rows have a value that is not a number" in told.err
+    assert f"2 values of {first!r} cannot be read as a number" in told.err
     assert cli.main(["predict", model, table, "--keep-all"]) == 0
     every = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert set(rows.columns) < set(every.columns)
@@ -495,12 +495,29 @@ def test_a_fit_that_was_broken_off_is_not_begun_anew_by_mistake(tmp_path, capsys
     assert (tmp_path / "m.zip.resume").exists()
 
 
-def test_control_c_ends_a_fit_with_a_code_of_its_own(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("place", "arguments"),
+    [
+        ("alrviz.data.stream.table.open_table", ["fit", "{rows}", "-o", "{out}"]),
+        ("alrviz.estimators.model_file.load_model", ["predict", "{rows}", "{rows}", "-o", "{out}"]),
+        ("alrviz.estimators.model_file.load_model", ["export", "{rows}", "--sql", "sqlite", "-o", "{out}"]),
+        ("alrviz.data.read.read_table", ["report", "{rows}", "-o", "{out}"]),
+        ("alrviz.fitting.warm.warm", ["warm"]),
+    ],
+)
+def test_control_c_ends_a_command_with_a_code_of_its_own(place, arguments, tmp_path, monkeypatch):
     def pressed(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("alrviz.data.stream.table.open_table", pressed)
-    assert cli.main(["fit", "t.csv", "-o", str(tmp_path / "m.zip")]) == 130
+    (tmp_path / "rows.csv").write_text(TABLE)
+    monkeypatch.setattr(place, pressed)
+    files = {"rows": tmp_path / "rows.csv", "out": tmp_path / "out"}
+    assert cli.main([argument.format(**files) for argument in arguments]) == 130
+    assert not files["out"].exists()
+
+
+def test_a_fit_that_goes_on_with_other_settings_names_the_options():
+    assert with_options("of another fit: max_iter was 5 and is 2") == "of another fit: --passes was 5 and is 2"
 
 
 def _there_or_over(moment, process):

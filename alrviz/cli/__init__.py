@@ -3,8 +3,8 @@
 A module here for each command; it imports what the command needs when that is called, so that `alrviz --version`
 answers at once.
 
-Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use); 130 a fit
-was broken off.
+Exit codes: 0 done; 1 the check failed; 2 something asked for cannot be had (a missing file, a port in use); 130 Ctrl-C
+ended a command other than explore before it was done.
 """
 
 import argparse
@@ -15,6 +15,8 @@ from alrviz import __version__
 from alrviz.cli import explore, export, fit, predict, report
 from alrviz.cli.options import Refused, with_options
 from alrviz.errors import AlrvizError
+
+INTERRUPTED = 130  # exit code, as a shell's of a program that SIGINT ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print()
-        return getattr(options, "broken_off", 0)
+        return 0 if options.called == "explore" else INTERRUPTED  # Ctrl-C is how the server is stopped
 
 
 def parser() -> argparse.ArgumentParser:

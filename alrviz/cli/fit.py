@@ -70,7 +70,7 @@ def add_to(commands: Commands) -> None:
     add("--resume", action="store_true", help="go on after the last pass of a fit that was broken off")
     add("--threads", type=int, metavar="N", help="threads (default: all)")
     add_read_options(parser)
-    parser.set_defaults(command=fit, broken_off=130)
+    parser.set_defaults(command=fit)
 
 
 def _number_or_auto(kind: Callable[[str], float]) -> Callable[[str], float | str]:

@@ -43,7 +43,7 @@ def add_to(commands: Commands) -> None:
         "out_of_scope, owner, licence, data_source, ethics or caveats; may be given several times")  # fmt: skip
     add("--no-rows", dest="rows", action="store_false", help="show no rows of the table")
     add_read_options(parser)
-    parser.set_defaults(command=report, broken_off=130)
+    parser.set_defaults(command=report)
 
 
 def report(options: argparse.Namespace) -> int:

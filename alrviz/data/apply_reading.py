@@ -91,7 +91,7 @@ def features_of(raw: RawTable, reading: Reading, said: ReadOptions, notes: list[
         TableError: a column that is not there.
     """
     columns = {column.name: column for column in raw.columns}
-    features = (reading if said.dayfirst is None else reading.with_order(said.dayfirst)).at_hand(columns)
+    features = reading.at_hand(columns, said.dayfirst)
     _check_names(reading, features, columns)
     return _with_marks(features, columns, raw.options, said, notes)
 
@@ -171,7 +171,7 @@ def _raw(
         names = {column.name for column in raw.columns}
         by_place = reading.unnamed and not options.header
         if set(reading.sources) <= names and (not by_place or len(names) == len(reading.names)):
-            if not as_before:
+            if not as_before and "encoding" in reading.layout:  # a table in memory has no layout
                 notes.append(_laid_out(reading, raw))
             notes += [note for note in raw.notes if any(word in note for word in _TOLD)]
             return raw

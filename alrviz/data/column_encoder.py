@@ -19,7 +19,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.data.columns import Level, as_float, as_level, as_levels, as_numbers, sorted_levels
+from alrviz.data.columns import Level, as_float, as_levels, as_numbers, distinct_levels, holds_text, sorted_levels
+from alrviz.data.options import MISSING as SIGNS
+from alrviz.data.reading import LevelCodes
+from alrviz.errors import ReadingWarning
+from alrviz.warn_once import warn_once
 
 MISSING = "missing"
 NOBODY = "(no value seen)"
@@ -52,17 +56,24 @@ class ColumnEncoder:
     def transform(self, column: pd.Series) -> np.ndarray:
         """Return the codes of the column's rows (N,)."""
         missing = self.n_levels if self.missing_code is None else self.missing_code
-        if self.cuts is not None:
+        if self.kind == "numeric":
             numbers = as_numbers(column, self.name)
+            if holds_text(column):
+                warn_once(
+                    f"column {self.name!r} holds text, and held numbers in training: its texts are read as numbers; "
+                    "expected numbers (astype(float))",
+                    ReadingWarning,
+                    stacklevel=3,
+                )
+            if self.cuts is None:
+                return self._match_numbers(numbers, missing)
             codes = np.searchsorted(self.cuts, numbers, side="left")
             codes[np.isnan(numbers)] = missing
             return codes
-        if self.kind == "numeric":
-            return self._match_numbers(as_numbers(column, self.name), missing)
         if isinstance(values := column.array, pd.Categorical):
             return self._codes_of(values.categories)[values.codes]  # a missing row's is -1: the last entry
-        places, found = as_levels(column)
-        return np.array([*map(self._code_of, found), missing], dtype=np.intp)[places]
+        places, found = as_levels(column, self.name)
+        return np.array([*map(self._levels.code, found), missing], dtype=np.intp)[places]
 
     def code(self, value: Any) -> int | None:
         """Return the code of one value of a column, as `transform` has it; None where that takes the column's dtype."""
@@ -70,7 +81,7 @@ class ColumnEncoder:
         if self.cuts is None:
             if self.kind == "numeric" or type(value) not in _PLAIN:
                 return None
-            return missing if value != value else self._code_of(as_level(value))
+            return self._levels.code(value)
         number = as_float(value) if type(value) in _NUMBERS else math.inf
         return missing if math.isnan(number) else None if math.isinf(number) else bisect_left(self._cuts, number)
 
@@ -79,9 +90,13 @@ class ColumnEncoder:
         known, codes = self.__dict__.get("_last", (None, np.empty(0, np.intp)))
         if known is not categories:
             missing = self.n_levels if self.missing_code is None else self.missing_code
-            codes = np.array([*(self._code_of(as_level(value)) for value in categories), missing], dtype=np.intp)
+            codes = np.array([*map(self._levels.code, categories), missing], dtype=np.intp)
             self.__dict__["_last"] = categories, codes
         return codes
+
+    def knows(self, categories: pd.Index) -> bool:
+        """Return whether all categories of a column are levels."""
+        return bool((self._codes_of(categories)[:-1] < self.n_levels).all())
 
     def _match_numbers(self, numbers: np.ndarray, missing: int) -> np.ndarray:
         known = self._known_numbers
@@ -91,11 +106,6 @@ class ColumnEncoder:
         codes[known[codes] != numbers] = self.n_levels
         codes[np.isnan(numbers)] = missing
         return codes
-
-    def _code_of(self, value: Level) -> int:
-        """Return the value's code: by value, else by text (a file may hold 1 where the last one held "1")."""
-        code = self._by_value.get(value)
-        return self._by_text.get(str(value), self.n_levels) if code is None else code
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the look-up tables out of pickles; they are made again where they are needed."""
@@ -110,12 +120,13 @@ class ColumnEncoder:
         return np.array(self.values, dtype=np.float64)
 
     @cached_property
-    def _by_value(self) -> dict[Level, int]:
-        return {value: code for code, value in enumerate(self.values or ())}
+    def _levels(self) -> LevelCodes:
+        missing = self.n_levels if self.missing_code is None else self.missing_code
+        return LevelCodes(self.values or (), missing, self.n_levels, SIGNS)
 
-    @cached_property
-    def _by_text(self) -> dict[str, int]:
-        return {str(value): code for code, value in reversed(list(enumerate(self.values or ())))}
+    def is_missing(self, value: Any) -> bool:
+        """Return whether a value of a column of levels stands for none."""
+        return self._levels.is_missing(value)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -158,12 +169,13 @@ def code_values(column: pd.Series, name: str, kind: str, keep_missing: bool) -> 
             None,
             any_missing and keep_missing,
         )
-    places, found = as_levels(column)
+    places, found = as_levels(column, name)
     occurs = np.zeros(len(found) + 1, dtype=bool)  # the last entry takes the missing rows
     occurs[places] = True
     present = [value for value, here in zip(found, occurs, strict=False) if here]
-    values = list(dict.fromkeys(present)) if kind == "ordinal" else sorted_levels(present)
-    return _finish(name, kind, [str(value) for value in values], values, None, bool(occurs[-1]) and keep_missing)
+    values = distinct_levels(present) if kind == "ordinal" else sorted_levels(present)
+    any_missing = bool(occurs[-1]) or "" in present
+    return _finish(name, kind, [str(value) for value in values], values, None, any_missing and keep_missing)
 
 
 def code_intervals(

@@ -4,13 +4,13 @@ A table is a DataFrame (any dtype: nullable, arrow-backed, categorical), a numpy
 list of rows. Kinds by dtype: booleans, text and mixed columns are categorical, ordered categoricals ordinal, numbers
 numeric; an object column that holds only numbers is numeric. Dates are neither level nor number: they are refused.
 
-Levels are compared by value: 1, 1.0 and numpy's 1 are one level, and so is True. Anything but a bool, a finite number
-or text is taken by its text.
+Levels are compared by their texts (`reading.level_text`), as a file has them: 1, 1.0 and "1" are one level, blanks at
+the ends of a text do not count, and an empty text is a missing value.
 """
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -18,10 +18,12 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from alrviz.data.reading import level_text
 from alrviz.errors import RecipeError, TableError, nearest
 
 Level = bool | int | float | str
 _NUMBERS = {"integer", "floating", "mixed-integer-float", "decimal"}
+NESTED = (list, tuple, set, frozenset, dict, np.ndarray)
 _DATES = {"datetime", "datetime64", "date", "timedelta", "timedelta64", "time", "period"}
 
 
@@ -61,7 +63,12 @@ def kind_by_dtype(column: pd.Series, name: str) -> str:
     if types.is_numeric_dtype(dtype):
         return _kind_of_numbers(column, name)
     content = types.infer_dtype(column, skipna=True) if types.is_object_dtype(dtype) else ""
-    if content in _DATES or types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype):
+    if (
+        content in _DATES
+        or types.is_datetime64_any_dtype(dtype)
+        or types.is_timedelta64_dtype(dtype)
+        or isinstance(dtype, pd.PeriodDtype)
+    ):
         raise TableError(
             f"column {name!r} holds dates; split it (year, month, weekday), read_table does, or leave it out"
         )
@@ -186,32 +193,64 @@ def as_numbers(column: pd.Series, name: str) -> np.ndarray:
     return np.ascontiguousarray(numbers)
 
 
-def as_levels(column: pd.Series) -> tuple[np.ndarray, list[Level]]:
-    """Return each row's place (N,) in the list of distinct values (-1 where missing), and that list."""
+def holds_text(column: pd.Series) -> bool:
+    """Return whether a column holds a text."""
+    if types.is_object_dtype(column.dtype):
+        content = types.infer_dtype(column, skipna=True)
+        return content == "string" or (content.startswith("mixed") and any(isinstance(value, str) for value in column))
+    return isinstance(column.dtype, pd.StringDtype)
+
+
+def as_levels(column: pd.Series, name: str) -> tuple[np.ndarray, list[Level]]:
+    """Return each row's place (N,) in the list of distinct values (-1 where missing), and that list.
+
+    Raises:
+        TableError: a cell holds several values: a list, a tuple, a set, a dict or an array.
+    """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.intp), [as_level(value) for value in column.cat.categories]
-    try:
-        codes, values = pd.factorize(column)
-    except TypeError:  # something in it has no hash, a dict say: its text stands for it
-        codes, values = pd.factorize(column.map(lambda value: value if types.is_hashable(value) else str(value)))
+    if types.is_object_dtype(column.dtype) and types.infer_dtype(column, skipna=True).startswith("mixed"):
+        if (nested := next((value for value in column if isinstance(value, NESTED)), None)) is not None:
+            raise TableError(
+                f"column {name!r} holds a {type(nested).__name__} in a cell, {str(nested)[:60]!r}; expected one text, "
+                "number or boolean in each: make a column of each part, or text of the whole"
+            )
+        # pandas takes True and 1 for one value; as levels they are two, as they are in a file
+        first: dict[Any, Any] = {}
+        for value in column:
+            if isinstance(first.setdefault(level_text(value), value), str):
+                first[level_text(value)] = value
+        codes, texts = pd.factorize(column.map(level_text, na_action="ignore"))
+        return codes, [as_level(first[text]) for text in texts]
+    codes, values = pd.factorize(column)
     return codes, [as_level(value) for value in np.asarray(values, dtype=object).tolist()]
 
 
 def as_level(value: Any) -> Level:
     """Return the value as bool, int, float or text; whole floats become ints, so that 1.0 reads as 1."""
     if type(value) is str:  # nearly all of them: spares a column of many levels half its time
-        return value
+        return value.strip()
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
-        return int(value) if value.is_integer() else value
-    return value if isinstance(value, (bool, int, str)) else str(value)
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return value if isinstance(value, (bool, int)) else str(value).strip()
 
 
-def sorted_levels(levels: Sequence[Level]) -> list[Level]:
+def distinct_levels(levels: Iterable[Level]) -> list[Level]:
+    """Return the first of the levels of each text, in their order, without the empty text."""
+    first: dict[str, Level] = {}
+    for level in levels:
+        first.setdefault(level_text(level), level)
+    first.pop("", None)
+    return list(first.values())
+
+
+def sorted_levels(levels: Iterable[Level]) -> list[Level]:
     """Return the distinct levels, numbers before text, each in its own order."""
-    distinct = dict.fromkeys(levels)
-    numbers: list[Level] = sorted(level for level in distinct if not isinstance(level, str))
+    distinct = distinct_levels(levels)
+    numbers: list[Level] = [level for level in distinct if not isinstance(level, str)]
+    numbers.sort(key=lambda level: (level, level_text(level)))  # True and 1 are equal, and two levels
     return numbers + sorted(level for level in distinct if isinstance(level, str))

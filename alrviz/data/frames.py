@@ -17,7 +17,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from alrviz.data.column_names import clean_names
-from alrviz.data.columns import as_float, float_loss
+from alrviz.data.columns import NESTED, as_float, float_loss
 from alrviz.data.dates import parse_dates
 from alrviz.data.interpret import (
     ParsedTable,
@@ -182,6 +182,9 @@ def _from_objects(name: str, series: pd.Series, notes: list[str]) -> Values | Te
     gaps = series.isna().to_numpy()
     values = series.to_numpy(dtype=object)
     texts = [None if gap else _text(value) for value, gap in zip(values, gaps, strict=True)]
+    nested = sum(isinstance(value, NESTED) for value in values)
+    if nested:
+        notes.append(f"{nested:,} cells of {name!r} hold several values, such as a list: the text of all is the level")
     _tell_merged(name, [value for value, gap in zip(values, gaps, strict=True) if not gap], texts, notes)
     return TextColumn.from_values(name, texts, np.array(list(map(_is_number, values)), dtype=bool) & ~gaps)
 

@@ -126,6 +126,72 @@ def number_text(number: Any) -> str:
     return str(int(number)) if float(number).is_integer() and abs(number) < 2**53 else repr(float(number))
 
 
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")  # as JSON writes it; no "007", no "+1"
+
+
+def level_text(value: Any) -> str:
+    """Return the text by which a value is a level: without blanks at its ends; of a number the shortest that reads back
+    the same, so that 1, 1.0 and "1" are one level.
+    """
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return str(value).strip()
+    return number_text(value)
+
+
+TRUTHS = (("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0"))  # as databases and workbooks write them
+
+
+class LevelCodes:
+    """The code of each value of a column of levels. Every way to predict looks values up here, or as this does (SQL).
+
+        None, NaN, ""                 missing
+        the text of a level           that level
+        true, TRUE, 1                 the level True, and the other way round, unless they are levels themselves
+        a sign such as "NA"           missing
+        a number, or the text of one  the level whose text is that number's: "1.0" is the level 1
+        else                          no level
+
+    Args:
+        levels: the values of the codes 0, 1, 2 ... of the column.
+        missing: the code of a missing value.
+        unseen: the code of what is no level.
+        signs: texts that stand for a missing value, except those that are levels.
+    """
+
+    def __init__(self, levels: Sequence[Any], missing: int, unseen: int, signs: Collection[str]):
+        self.missing, self.unseen, self.signs = missing, unseen, frozenset(signs)
+        coded = list(enumerate(levels))
+        own = {level_text(level): code for code, level in reversed(coded)}
+        alike = {
+            text: code
+            for code, level in reversed(coded)
+            if not isinstance(level, str)
+            for texts in TRUTHS
+            if level_text(level) in texts
+            for text in texts
+        }
+        self.by_text: dict[str, int] = dict.fromkeys(signs, missing) | alike | own | {"": missing}
+
+    def code(self, value: Any) -> int:
+        """Return the code of a value."""
+        if value is None or value != value:
+            return self.missing
+        text = level_text(value)
+        code = self.by_text.get(text)
+        if code is None and PLAIN_NUMBER.fullmatch(text):
+            code = self.by_text.get(number_text(float(text)))
+        return self.unseen if code is None else code
+
+    def is_missing(self, value: Any) -> bool:
+        """Return whether a value stands for none."""
+        if value is None or value != value:
+            return True
+        text = level_text(value)
+        return text == "" or (text in self.signs and self.by_text[text] == self.missing)
+
+
 # ---- dates and times -------------------------------------------------------------------------------------------------
 
 PIVOT = 69  # two digits below it are of this century, as strptime has it
@@ -283,10 +349,10 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]
     """Return names that are trimmed, not empty, distinct and not endless, and which are new, by why."""
     result: list[str] = []
     seen: set[str] = set()
-    wanted = {name.strip() for name in names}
+    stripped = [name.strip().removeprefix("\ufeff").strip() for name in names]  # files put together keep their marks
+    wanted = set(stripped)
     changed: dict[str, list[str]] = {"empty": [], "double": [], "long": []}
-    for position, raw in enumerate(names, start=1):
-        name = raw.strip()
+    for position, name in enumerate(stripped, start=1):
         if len(name) > LONGEST_NAME:
             name = name[: LONGEST_NAME - 1] + "…"
             changed["long"].append(name)
@@ -518,6 +584,17 @@ def numbers_among(tokens: Sequence[str]) -> list[float]:
     return found
 
 
+def _at_hand(feature: ColumnReading, names: Collection[str]) -> ColumnReading:
+    """How a feature is made of a table of these columns."""
+    if feature.part and feature.name in names:
+        how = "number" if feature.kind == "numeric" else "levels"
+        return replace(feature, source=feature.name, part="", how=how, form="")
+    source, _, part = feature.name.rpartition(" ")
+    if not feature.part and feature.source not in names and source in names and part in PARTS:
+        return replace(feature, source=source, how="date", part=part)
+    return feature
+
+
 # ---- a table ---------------------------------------------------------------------------------------------------------
 
 
@@ -537,19 +614,38 @@ class Reading:
     said: Mapping[str, Any]
     columns: tuple[ColumnReading, ...]
 
-    def at_hand(self, names: Collection[str]) -> list[ColumnReading]:
-        """Return how features are made of a table of these columns: one made of a date may itself be there."""
-        return [
-            replace(each, source=each.name, part="", how="number" if each.kind == "numeric" else "levels", form="")
-            if each.part and each.source not in names and each.name in names
-            else each
-            for each in self.columns
-        ]
+    @classmethod
+    def of_columns(cls, columns: Sequence[Mapping[str, Any]], signs: Sequence[str]) -> "Reading":
+        """Return how rows are read for a model that was fitted to a table in memory: as that table's values were taken.
 
-    def with_order(self, day_first: bool) -> "Reading":
-        """Return the same, with dates whose day, or month, comes first."""
-        columns = (replace(each, day_first=day_first) if each.how == "date" else each for each in self.columns)
-        return replace(self, columns=tuple(columns))
+        Texts are levels as they stand, numbers are numbers; names are expected in the first line of a file.
+
+        Args:
+            columns: the model's columns, as `ColumnEncoder.to_dict` gives them.
+            signs: texts that stand for a missing value, except those that are levels of their column.
+        """
+        names = [column["name"] for column in columns]
+        sources = tuple(distinct_names(names)[0])
+        layout = {"delimiter": ",", "header": 1, "skip_rows": 0, "skip_footer": 0, "comment": ""}
+        features = []
+        for name, source, column in zip(names, sources, columns, strict=True):
+            numeric = column["kind"] == "numeric"
+            levels = set() if numeric else {level_text(value) for value in column["values"] or ()}
+            missing = ("", *(sign for sign in signs if sign and sign not in levels))
+            how, kind = ("number", "numeric") if numeric else ("levels", "categorical")
+            features.append(ColumnReading(name, source, how, kind, missing=missing))
+        return cls(sources, sources, layout, {}, tuple(features))
+
+    def at_hand(self, names: Collection[str], day_first: bool | None = None) -> list[ColumnReading]:
+        """Return how features are made of a table of these columns: what is made of a date may itself be there, and
+        where a feature such as "born year" is not, a date "born" is what `read_table` would make it of.
+
+        `day_first`: whether the day comes before the month in dates, where that is said of this table.
+        """
+        features = [_at_hand(each, names) for each in self.columns]
+        if day_first is None:
+            return features
+        return [replace(each, day_first=day_first) if each.how == "date" else each for each in features]
 
     @property
     def unnamed(self) -> bool:

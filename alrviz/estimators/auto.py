@@ -4,16 +4,19 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.dataset import Dataset
 from alrviz.data.encoded import SMOOTH_WAYS
+from alrviz.data.read import read_table
 from alrviz.data.stream.table import Stream
 from alrviz.errors import TableError, nearest
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.linear import LinearClassifier
 from alrviz.estimators.recipes import reading_of
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.solvers.step import STEP_LIMIT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +40,9 @@ class AutoClassifier(LinearClassifier):
     `chosen_` says in words what was chosen, `to_frame` and `explain` what the model says.
 
     Which rows judge which is drawn by `random_state` (None: as by 0) from the rows as they stand: of small tables in
-    another order, or by another seed, other penalties and another order n may be chosen. Of a table read in batches
-    (`open_table`) some of its rows choose, numbers are cut by MDL, and all rows are learned from in 5 passes at most.
+    another order, by another seed, or with a row twice in place of its weight 2, other penalties and another order n
+    may be chosen. Of a table read in batches (`open_table`) some of its rows choose, numbers are cut by MDL, and all
+    rows are learned from in 5 passes at most.
 
     {parameters}
 
@@ -67,6 +71,11 @@ class AutoClassifier(LinearClassifier):
         if levels != recipe.discretize:
             self.chosen_ += "; numbers are cut by MDL, for smooth levels are there for tables in memory alone"
 
+    def _tell(self) -> None:
+        """Warn of a fit that did not end well; that passes over a table read in batches are few is as documented."""
+        if self.outcome_.code != STEP_LIMIT or self._recipe.params["max_iter"] == self.max_iter:
+            super()._tell()
+
     def explain(self, X: Any, centered: bool = True) -> "pd.DataFrame":
         """Return what each tuple of columns adds to each class score of each row, as other classifiers do; centered,
         strongest first.
@@ -88,12 +97,12 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
         target: name of the class column; None for that of a data set.
         params: as `AutoClassifier` has them; `sample_weight`, (N,), as its `fit` has it.
 
-    The columns are taken as they are, so that `predict` takes frames like this one: dates are refused and what numbers
-    the rows is a column like others. `read_table(frame, target)` splits dates and leaves such columns out; a model that
-    is fitted to what it returns knows how it was read, and `predict_table(model, frame)` takes rows as they were.
+    A frame is read as `read_table(frame, target)` reads it: few whole numbers are codes, dates become year, month and
+    weekday, what numbers the rows is left out. The model knows how it was read: `predict` and `predict_table` take
+    frames like this one. Classes that are whole numbers or booleans stay so; others are text.
 
     Raises:
-        TableError: no column of that name, rows without a class, or no such table.
+        TableError: no column of that name, rows without a class, or no table that `read_table` takes.
 
     >>> import alrviz
     >>> model = alrviz.fit(alrviz.load_demo("led", 500))
@@ -106,9 +115,7 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
     if isinstance(table, Dataset):
         if target not in (None, table.target):
             raise TableError(f"the class of this table is {table.target!r}; expected no other target than that")
-        model = AutoClassifier(**params).fit(table.X, table.y, sample_weight)
-        model.reading_ = reading_of(table, model.encoder_)
-        return model
+        return _fitted(table, table.y, sample_weight, params)
     if not isinstance(table, pd.DataFrame):
         raise TableError(
             f"a table was expected, and the name of its class column, and there is a {type(table).__name__}; "
@@ -122,4 +129,21 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
     y = table[target]
     if y.isna().any():
         raise TableError(f"{int(y.isna().sum()):,} rows have no class in {target!r}; expected a class in every row")
-    return AutoClassifier(**params).fit(table.drop(columns=target), y.to_numpy(), sample_weight)
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise TableError(f"two columns are called {twice!r}; expected a name of its own for each")
+    dataset = read_table(table, str(target))
+    kept = dataset.table.values[dataset.table.names.index(dataset.target)].series.notna().to_numpy()
+    labels = y[kept].to_numpy()
+    as_given = labels.dtype.kind in "biu" and len(np.unique(labels)) == len(dataset.classes)
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    if weights is not None and weights.shape == kept.shape:
+        weights = weights[kept]
+    return _fitted(dataset, labels if as_given else dataset.y, weights, params)
+
+
+def _fitted(dataset: Dataset, y: Any, sample_weight: Any, params: dict[str, Any]) -> AutoClassifier:
+    """Fit a model that knows how its table was read."""
+    model = AutoClassifier(**params).fit(dataset.X, y, sample_weight)
+    model.reading_ = reading_of(dataset, model.encoder_)
+    return model

@@ -5,6 +5,8 @@ number of columns are compared with those of `fit` as everywhere in scikit-learn
 """
 
 import numbers
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +17,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
-from alrviz.data.encode import row_weights
+from alrviz.data.apply_reading import read_again
+from alrviz.data.encode import Encoder, row_weights
+from alrviz.data.numbers import listed
+from alrviz.data.reading import PLAIN_NUMBER, Reading, numbers_among
 from alrviz.data.stream.table import Stream
-from alrviz.errors import RecipeError, TableError
+from alrviz.errors import ReadingWarning, RecipeError, TableError
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 
 
-def check_table(estimator: Any, X: Any, reset: bool) -> Any:
+def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> Any:
     """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
+
+    A frame of new rows is read as the table was that the model learned from, if the model knows how (`reading_`) and
+    the frame is not read yet (`is_read`); what cannot be read is missing, with a `ReadingWarning`.
 
     Raises:
         TableError: no rows, no columns, or two of one name.
@@ -37,6 +45,12 @@ def check_table(estimator: Any, X: Any, reset: bool) -> Any:
         )
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         X = X.to_pandas()
+    reading = None if reset or is_read else getattr(estimator, "reading_", None)
+    if reading is not None and isinstance(X, pd.DataFrame) and len(X) and not _as_read(X, reading, estimator.encoder_):
+        read = read_again(X, reading)
+        for note in read.notes:
+            warnings.warn(note, ReadingWarning, stacklevel=4)
+        X = read.X.set_axis(X.index)
     if isinstance(X, pd.DataFrame):
         if 0 in X.shape:
             raise TableError(f"expected a table with rows and columns, got {X.shape[0]} rows and {X.shape[1]} columns")
@@ -50,6 +64,25 @@ def check_table(estimator: Any, X: Any, reset: bool) -> Any:
     if isinstance(X, list | tuple):  # as a plain matrix one text would turn all its numbers into text
         X = np.array(X, dtype=object)
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
+
+
+def _as_read(X: pd.DataFrame, reading: Reading, encoder: Encoder) -> bool:
+    """Whether reading would leave a frame as it is: its columns are the model's features, numbers without those that
+    stand for a missing value, and categories that are levels.
+    """
+    if X.columns.tolist() != [column.name for column in encoder.columns_]:
+        return False
+    for (_, column), coded, feature in zip(X.items(), encoder.columns_, reading.columns, strict=True):
+        if coded.kind != "numeric":
+            if not isinstance(column.array, pd.Categorical) or not coded.knows(column.array.categories):
+                return False
+            continue
+        if not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "if":
+            return False
+        gaps = numbers_among(feature.missing)
+        if gaps and column.isin(gaps).any():
+            return False
+    return True
 
 
 def check_classes(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
@@ -103,3 +136,58 @@ def check_max_memory(max_memory: Any) -> None:
 def threads(n_jobs: int | None) -> int | None:
     """Return `n_jobs`, None being 1 inside a worker of joblib: there the workers share the processors already."""
     return 1 if n_jobs is None and get_active_backend()[0].nesting_level else n_jobs
+
+
+ID_ROWS = 50  # a table of fewer says little about which texts come again
+# Different texts of numbers up to which they may well be codes or grades: of whole numbers, and of others.
+WHOLE_CODES, DECIMAL_CODES = 20, 5
+LIGHT = 0.05  # mean weight of a row; weights of a survey or of classes have a mean near 1
+
+
+def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> list[str]:
+    """Return sentences about what can be fitted, and was probably not meant, of a table of rows of weights (N,).
+
+    Numbers that are text; a text that is another one in most rows; weights that count as next to no rows; `n_bins`
+    where it has no effect. Columns that somebody made categorical are meant so.
+    """
+    rows, found = len(weights), list[str]()
+    said = isinstance(X, pd.DataFrame) and np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
+    meant = np.broadcast_to(said, len(encoder.columns_)) | (estimator.categorical_features != "from_dtype")
+    words = [
+        column
+        for column, settled in zip(encoder.columns_, meant.tolist(), strict=True)
+        if not settled and column.values and all(isinstance(value, str) for value in column.values)
+    ]
+    numbers = [column.name for column in words if _are_numbers(column.values or ())]
+    if numbers:
+        found.append(
+            f"{listed(numbers)} {'holds' if len(numbers) == 1 else 'hold'} numbers as text, each of which is a "
+            "level of its own; expected numbers, which are cut into intervals: astype(float), or read_table"
+        )
+    ids = [c for c in words if rows >= ID_ROWS and len(c.values or ()) > rows / 2 and c.name not in numbers]
+    if ids:
+        levels = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in ids[:5])
+        found.append(
+            f"texts that differ in most of the {rows:,} rows tell these apart and say nothing about others: {levels}; "
+            "expected columns whose values come again: leave ids out"
+        )
+    if (total := float(weights.sum())) < LIGHT * rows:
+        found.append(
+            f"sample_weight sums to {total:.3g} over {rows:,} rows, which counts as so many rows: the model stays near "
+            "the class shares; expected weights with a mean near 1 (weights / weights.mean())"
+        )
+    cuts = getattr(estimator, "discretize", "quantile")
+    bins = getattr(estimator, "n_bins", None)
+    if bins not in (None, ENCODING["n_bins"].default) and cuts not in ("quantile", "uniform"):
+        found.append(
+            f'n_bins={bins} has no effect with discretize={cuts!r}; expected discretize="quantile" or "uniform"'
+        )
+    return found
+
+
+def _are_numbers(texts: Sequence[Any]) -> bool:
+    """Whether all texts are numbers, and more different ones than codes are."""
+    if not all(PLAIN_NUMBER.fullmatch(text) for text in texts):
+        return False
+    whole = all(text.lstrip("-").isdigit() for text in texts)
+    return len(texts) > (WHOLE_CODES if whole else DECIMAL_CODES)

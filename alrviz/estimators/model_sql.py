@@ -5,7 +5,7 @@
     NAME_tuple        tuple, its features and their numbers of levels; what a cell that training never saw adds
     NAME_cell         a seen cell a line: tuple, cell (its number within the tuple, the last feature fastest), phi_k
     NAME_above, NAME_alone    of networks: what stands in for a cell, the rest under seen parents, the level by itself
-    NAME_predictions  the view: every row's line, columns, prediction, p(class) of each class, unseen
+    NAME_predictions  the view: every row's prediction, p(class) of each class, unseen, line, and columns
 
 They are those of the model's file (model_tables.py), with the codes of its encoder and the sums of score_forms.py's
 Linear and Network. A row becomes a line for each feature, then for each tuple, and these are summed: the query's length
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from alrviz.data.reading import ColumnReading, Reading, is_plain, number_text, numbers_among
+from alrviz.data.reading import PLAIN_NUMBER, LevelCodes, Reading, is_plain, number_text, numbers_among
 from alrviz.errors import ModelFileError, nearest
 from alrviz.estimators.model_file import write_whole
 from alrviz.estimators.model_form import SavedModel
@@ -36,6 +36,8 @@ GAP = -1  # the code of a text or number that stands for a missing value
 _LINES = 500  # of an INSERT, and SELECTs of a UNION: SQLite takes no more
 _ARGUMENTS = 50  # of greatest(): SQLite takes 100
 _TYPES = {"text": "TEXT", "whole": "BIGINT", "float": "DOUBLE PRECISION"}
+_WHITE = [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288]  # blanks
+_CONCATENATED = " || ".join(f"chr({code})" for code in _WHITE)
 _PLAIN_NUMBER = r"'^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9][0-9]?[0-9]?[0-9]?)?\s*$'"
 _AS_NUMERIC = "abs(CAST(CAST({x} AS TEXT) AS NUMERIC))"
 # Postgres raises at a text whose number is beyond float64, at either end: what is infinite is NULL, what vanishes 0.
@@ -49,14 +51,19 @@ _POSTGRES_NUMBER = (
 class Dialect:
     """What databases say differently.
 
-    number: `{x}` as float64, NULL where it is no number. typed: the same, and NULL where it is a text. nan: whether it
-    is a float64 that is none. greatest: of its arguments. indexed: whether joins need an index. exact: whether every
-    decimal is read as the nearest float64. longest: bytes of a name, of which the rest is cut off without an error.
+    number: `{x}` as float64, NULL where it is no number. typed: the same, and NULL where it is a text. plain: a text as
+    float64, NULL where it is no `PLAIN_NUMBER`. nan: whether it is a float64 that is none. blanks: a text of all
+    characters that are blanks. reserved: names of columns, in small letters, that are not found beside `*`. greatest:
+    of its arguments. indexed: whether joins need an index. exact: whether every decimal is read as the nearest float64.
+    longest: bytes of a name, of which the rest is cut off without an error.
     """
 
     number: str
     typed: str
+    plain: str
     nan: str = ""
+    blanks: str = _CONCATENATED
+    reserved: frozenset[str] = frozenset()
     greatest: str = "greatest"
     indexed: bool = True
     exact: bool = True
@@ -68,6 +75,7 @@ DIALECTS: Mapping[str, Dialect] = {
         number="TRY_CAST({x} AS DOUBLE)",
         typed="CASE WHEN typeof({x}) <> 'VARCHAR' AND typeof({x}) NOT LIKE 'ENUM%' THEN "
         "TRY_CAST(CAST({x} AS TEXT) AS DOUBLE) END",
+        plain=f"CASE WHEN regexp_full_match({{x}}, '{PLAIN_NUMBER.pattern}') THEN TRY_CAST({{x}} AS DOUBLE) END",
         nan="typeof({x}) IN ('FLOAT', 'DOUBLE') AND CAST({x} AS TEXT) = 'nan'",
         indexed=False,
     ),
@@ -75,6 +83,10 @@ DIALECTS: Mapping[str, Dialect] = {
         number="CASE WHEN typeof({x}) IN ('integer', 'real') THEN CAST({x} AS DOUBLE PRECISION) WHEN json_valid({x}) "
         "AND json_type({x}) IN ('integer', 'real') THEN CAST({x} AS DOUBLE PRECISION) END",
         typed="CASE WHEN typeof({x}) IN ('integer', 'real') THEN CAST({x} AS DOUBLE PRECISION) END",
+        plain="CASE WHEN json_valid({x}) AND json_type({x}) IN ('integer', 'real') "
+        "THEN CAST({x} AS DOUBLE PRECISION) END",
+        blanks=f"char({', '.join(map(str, _WHITE))})",
+        reserved=frozenset({"true", "false"}),
         greatest="max",
         exact=False,
     ),
@@ -82,6 +94,7 @@ DIALECTS: Mapping[str, Dialect] = {
         number=_POSTGRES_NUMBER,
         typed="CASE WHEN CAST(pg_typeof({x}) AS TEXT) IN ('smallint', 'integer', 'bigint', 'real', 'double precision', "
         f"'numeric') THEN {_POSTGRES_NUMBER.replace('CAST({x} AS D', 'CAST(CAST({x} AS TEXT) AS D')} END",
+        plain=f"CASE WHEN {{x}} ~ '^({PLAIN_NUMBER.pattern})$' THEN {_POSTGRES_NUMBER} END",
         nan="CAST(pg_typeof({x}) AS TEXT) IN ('real', 'double precision') AND CAST({x} AS TEXT) = 'NaN'",
         longest=63,
     ),
@@ -100,9 +113,9 @@ def save_sql(
     """Write a fitted model as SQL: tables, and the view NAME_predictions of the class probabilities of a table's rows.
 
     Run once in a database that has the table `rows`, its columns named as the model's, it creates both in one
-    transaction. The view has all columns of `rows`, and "line", "prediction", "p(class)" for each class and "unseen",
-    how many values of the row training never saw or cannot be read as numbers. Where values are the model's levels and
-    numbers, the probabilities are `predict_proba`'s to 1e-9.
+    transaction. The view has "prediction", "p(class)" for each class, "unseen" (how many values of the row training
+    never saw or cannot be read as numbers), "line", and all columns of `rows`; a database gives one that is called like
+    these another name, or refuses it. Probabilities are `predict_proba`'s to 1e-9.
 
     Parameters
     ----------
@@ -215,7 +228,8 @@ class _Sql:
         self.dialect, self.called = DIALECTS[dialect], dialect
         self.columns: list[dict[str, Any]] = parts.about["encoder"]["columns"]
         self.labels: list[Any] = parts.about["encoder"]["classes"]["labels"]
-        self.reading = Reading.from_dict(parts.about["reading"]) if parts.about["reading"] else None
+        known, self.signs = parts.about["reading"], parts.about["missing_tokens"]
+        self.reading = Reading.from_dict(known) if known else Reading.of_columns(self.columns, self.signs)
         self.network, self.name = parts.about["form"] == "network", name
         self.unseen = not self.network and parts.about["unseen"]
         self.tuples = pa.concat_tables(self.pieces["tuples.parquet"])
@@ -242,9 +256,12 @@ class _Sql:
             )
         what = "p" if parts.about["probabilities"] else "score"
         self.shown = _distinct([f"{what}({label})" for label in self.labels], kept, longest)
-        self.line, self.best, self.strange = map(
-            identifier, _distinct(["line", "prediction", "unseen"], [*kept, *self.shown])
+        reserved = {j: name for j, name in enumerate(names) if name.lower() in self.dialect.reserved}
+        own = _distinct(
+            ["line", "prediction", "unseen", *(f"{name} (given)" for name in reserved.values())], [*kept, *self.shown]
         )
+        self.line, self.best, self.strange = map(identifier, own[:3])
+        self.given = {j: identifier(name) for j, name in zip(reserved, own[3:], strict=True)}
 
     def texts(self) -> Iterator[str]:
         """Yield the SQL."""
@@ -328,16 +345,15 @@ class _Sql:
 
     def _levels(self) -> Iterator[tuple[int, str | None, float | None, int]]:
         """What has a code: texts of levels, numbers of those that are or look like one, and signs of a gap."""
-        for j, own in enumerate(self.columns):
-            reading = self.reading.columns[j] if self.reading else ColumnReading(own["name"], "", missing=())
-            levels = list(enumerate(own["values"] or ()))
-            numeric = own["kind"] == "numeric"
-            texts = {str(value).lower(): code for code, value in levels if isinstance(value, bool)}
-            texts |= {str(value): code for code, value in levels if not isinstance(value, str) and not numeric}
-            texts |= {value: code for code, value in levels if isinstance(value, str)}
-            texts |= {text.strip(): GAP for text in reading.missing}
-            levels.sort(key=lambda level: not isinstance(level[1], str))  # a number is that before it is a text's
-            numbers = {number: code for code, value in levels if (number := _number_of(value)) is not None}
+        for j, (own, reading) in enumerate(zip(self.columns, self.reading.columns, strict=True)):
+            texts, numbers = dict[str, int](), dict[float, int]()
+            if own["kind"] == "numeric":
+                numbers = {float(value): code for code, value in enumerate(own["values"] or ())}
+            else:
+                texts = dict(LevelCodes(own["values"] or (), GAP, GAP, self.signs).by_text)
+            texts |= dict.fromkeys(map(str.strip, reading.missing), GAP)
+            if own["kind"] != "numeric":
+                numbers = {float(text): code for text, code in texts.items() if _is_number(text)}
             numbers |= dict.fromkeys(numbers_among(reading.missing), GAP)
             for key, level in reading.spellings.items():
                 if level in texts:
@@ -366,17 +382,21 @@ class _Sql:
         outputs = [f"p.best AS {self.best}"]
         outputs += [f"{value} AS {identifier(name)}" for value, name in zip(shown, self.shown, strict=True)]
         n = self.line
+        given = "".join(f"r.{identifier(self.columns[j]['name'])} AS {name}, " for j, name in self.given.items())
         steps = [
-            f"numbered AS MATERIALIZED (SELECT row_number() OVER () AS {n}, r.* FROM {identifier(self.rows)} r)",
+            f"numbered AS MATERIALIZED (SELECT row_number() OVER () AS {n}, {given}r.* FROM {identifier(self.rows)} r)",
             *values,
             f"value AS ({every})",
-            f"""code AS MATERIALIZED (
-  SELECT v.line, v.feature, CASE WHEN v.txt IS NULL OR coalesce(m.code, l.code) = {GAP} THEN f.missing
-      ELSE coalesce(m.code, l.code, v.code, f.other) END AS code,
-    CASE WHEN v.txt IS NOT NULL AND coalesce(m.code, l.code, v.code) IS NULL THEN 1 ELSE 0 END AS unseen
-  FROM value v JOIN {table("feature")} f ON f.feature = v.feature
-  LEFT JOIN {table("level")} l ON l.feature = v.feature AND l.txt = v.txt
+            f"""known AS (
+  SELECT v.line, v.feature, v.txt, CASE WHEN v.typed = 1 THEN coalesce(m.code, l.code, v.code)
+      ELSE coalesce(l.code, m.code, v.code) END AS code
+  FROM value v LEFT JOIN {table("level")} l ON l.feature = v.feature AND l.txt = v.txt
   LEFT JOIN {table("level")} m ON m.feature = v.feature AND m.num = v.num)""",
+            f"""code AS MATERIALIZED (
+  SELECT k.line, k.feature,
+    CASE WHEN k.txt IS NULL OR k.code = {GAP} THEN f.missing ELSE coalesce(k.code, f.other) END AS code,
+    CASE WHEN k.txt IS NOT NULL AND k.code IS NULL THEN 1 ELSE 0 END AS unseen
+  FROM known k JOIN {table("feature")} f ON f.feature = k.feature)""",
             f"cell AS (\n  {_union(map(self._cells, self.sizes))})",
             f"summed AS (\n  SELECT c.line, {sums}\n  FROM cell c {self._joins()}\n  GROUP BY c.line)",
             "strange AS (SELECT line, CAST(sum(unseen) AS BIGINT) AS unseen FROM code GROUP BY line)",
@@ -386,23 +406,31 @@ class _Sql:
             "  FROM topped)",
         ]
         return (
-            "WITH " + ",\n".join(steps) + f"\nSELECT r.*, {', '.join(outputs)}, p.unseen AS {self.strange}\n"
+            "WITH "
+            + ",\n".join(steps)
+            # first: of two columns of a name, databases call the second another
+            + f"\nSELECT {', '.join(outputs)}, p.unseen AS {self.strange}, r.*\n"
             f"FROM numbered r JOIN odds p ON p.line = r.{n}"
         )
 
     def _value(self, j: int) -> str:
         """A feature's values: the text that may be a level, the number that may be, the code of its interval."""
-        own, x = self.columns[j], f"r.{identifier(self.columns[j]['name'])}"
-        number = (self.dialect.number if own["kind"] == "numeric" else self.dialect.typed).format(x=x)
-        text = f"trim(CAST({x} AS TEXT))" if self.reading else f"CAST({x} AS TEXT)"
-        if self.dialect.nan:
-            text = f"CASE WHEN NOT ({self.dialect.nan.format(x=x)}) THEN {text} END"
+        own = self.columns[j]
+        x = f"r.{self.given.get(j) or identifier(own['name'])}"
+        numeric, d = own["kind"] == "numeric", self.dialect
+        text = f"trim(CAST({x} AS TEXT), {d.blanks})"
+        if d.nan:
+            text = f"CASE WHEN NOT ({d.nan.format(x=x)}) THEN {text} END"
         cuts = own["cuts"]
         code = "NULL" if cuts is None else f"CASE WHEN {FINITE} THEN {self._interval(cuts, 0, len(cuts))} END"
+        own_number = (d.number if numeric else d.typed).format(x=x)
+        number = "w.own" if numeric else f"coalesce(w.own, {d.plain.format(x='w.txt')})"
         return (
-            f"SELECT v.line, CAST({j} AS BIGINT) AS feature, v.txt, CASE WHEN {FINITE} THEN v.num END AS num, "
-            f"CAST({code} AS BIGINT) AS code\n    FROM (SELECT r.{self.line} AS line, {text} AS txt, {number} AS num "
-            "FROM numbered r) v"
+            f"SELECT v.line, CAST({j} AS BIGINT) AS feature, v.txt, v.typed, CASE WHEN {FINITE} THEN v.num END AS num, "
+            f"CAST({code} AS BIGINT) AS code\n    FROM (SELECT w.line, w.txt, {number} AS num, "
+            "CASE WHEN w.own IS NULL THEN 0 ELSE 1 END AS typed\n      "
+            f"FROM (SELECT r.{self.line} AS line, {text} AS txt, {own_number} AS own "
+            "FROM numbered r) w) v"
         )
 
     def _interval(self, cuts: Sequence[float], begin: int, end: int) -> str:
@@ -466,15 +494,9 @@ def _union(parts: Iterable[str]) -> str:
     return "\n  UNION ALL ".join(parts)
 
 
-def _number_of(value: Any) -> float | None:
-    """The number that a level is, or that its text is of, as `number_text` writes it."""
-    if isinstance(value, str):
-        try:
-            number = float(value)
-        except ValueError:
-            return None
-        return number if math.isfinite(number) and number_text(number) == value else None
-    return float(value) if isinstance(value, float) or abs(value) < 2**53 else None
+def _is_number(text: str) -> bool:
+    """Whether a text is what `number_text` writes of a finite number."""
+    return PLAIN_NUMBER.fullmatch(text) is not None and math.isfinite(float(text)) and number_text(float(text)) == text
 
 
 def _cut(name: str, longest: int | None) -> str:

@@ -143,7 +143,8 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     ),
     "random_state": (
         "int, RandomState or None",
-        "Seed of what the fit draws (see `Recipe`); None draws another one each time.",
+        "Seed of what the fit draws. None: another one each time for a random start, the order of rows and "
+        "cross-tuning, and 0 for the folds that choose order, penalties and levels where nothing else is drawn.",
     ),
     "n_jobs": (
         "int or None",

@@ -20,15 +20,14 @@ from alrviz.data.apply_reading import read_again
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits
-from alrviz.data.options import ReadOptions
-from alrviz.data.other_sources import frame_of, named_rows
-from alrviz.data.reading import NO_READING
+from alrviz.data.options import MISSING, ReadOptions
+from alrviz.data.other_sources import are_files, frame_of, is_taken, named_rows
+from alrviz.data.reading import NO_READING, Reading
 from alrviz.data.stream.new_rows import open_large, read_batches_again
 from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
 from alrviz.estimators.checks import check_table
 from alrviz.estimators.make import make_estimator
 from alrviz.estimators.model_file import load_model
-from alrviz.estimators.new_rows import read_rows
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, reading_of
 from alrviz.estimators.score_script import safe_cell
 from alrviz.fitting.runs.run import Run
@@ -112,26 +111,18 @@ def predict_and_tell(
         model = load_model(model)
     check_is_fitted(model)
     encoder: Encoder = model.encoder_
-    names = [column.name for column in encoder.columns_]
-    reading = reading_of(dataset, encoder) if dataset is not None else getattr(model, "reading_", None)
-    unread: Mapping[int, Sequence[str]]
-    notes: tuple[str, ...] = ()
-    if reading is not None:
-        read_as = read_again(rows, reading, options=options, limits=limits, stop=stop)
-        X, whole, unread = read_as.X, read_as.given, read_as.unread
-        notes = read_as.notes
-    elif (whole := frame_of(named_rows(rows, names))) is not None:
-        X, unread = whole[names] if encoder.named_ and set(names) <= set(whole.columns) else whole, {}
-    else:
-        read = read_rows(rows, encoder, options=options, limits=limits, stop=stop)
-        X, whole, unread = read.X, read.given, read.unread
-        notes = (NO_READING,)
-        if read.unread:
-            notes += (
-                f"{len(read.unread):,} rows have a value that is not a number where one is wanted; it counts as "
-                "missing there, and the column 'unseen' names it",
-            )
-    return _predicted(model, X, whole, unread, keep), notes
+    known = reading_of(dataset, encoder) if dataset is not None else getattr(model, "reading_", None)
+    if known is None and not encoder.named_:  # fitted to an array: columns are found by their places
+        frame = frame_of(named_rows(rows, [column.name for column in encoder.columns_]))
+        rows = rows if frame is None else frame.to_numpy(dtype=object)
+    read = read_again(rows, known or _own_reading(encoder), options=options, limits=limits, stop=stop)
+    notes = read.notes if known is not None or (is_taken(rows) and not are_files(rows)) else (NO_READING, *read.notes)
+    return _predicted(model, read.X, read.given, read.unread, keep), notes
+
+
+def _own_reading(encoder: Encoder) -> Reading:
+    """How rows are read for a model that was fitted to a table in memory."""
+    return Reading.of_columns(encoder.to_dict()["columns"], MISSING)
 
 
 def predict_batches(
@@ -147,12 +138,14 @@ def predict_batches(
     memory. What `predict_table` warns of is added to `notes`, the last of it at the end.
     """
     check_is_fitted(model)
-    reading, said = getattr(model, "reading_", None), options or ReadOptions()
-    if reading is None or (source := open_large(path, reading, said, notes)) is None:
+    known, said = getattr(model, "reading_", None), options or ReadOptions()
+    reading = known or _own_reading(model.encoder_)
+    if (source := open_large(path, reading, said, notes)) is None:
         found, more = predict_and_tell(model, path, options=options, keep=keep, stop=stop)
         notes += more
         yield found
         return
+    notes += [] if known else [NO_READING]
     rows = 0
     for read in read_batches_again(source, reading, said, notes, stop):
         yield _predicted(model, read.X, read.given, read.unread, keep, rows)
@@ -174,7 +167,7 @@ def _predicted(
         raise AlrvizError("there are no rows to predict; a line of names and one row at least were expected")
     given = X if hasattr(model, "feature_names_in_") else X.to_numpy(dtype=object)
     probabilities = hasattr(model, "predict_proba")
-    table = check_table(model, given, reset=False)
+    table = check_table(model, given, reset=False, is_read=True)
     codes = encoder.transform(table)
     scores = model._scores_of(codes, table)
     numbers = np.exp(log_softmax(scores)) if probabilities else scores
@@ -189,8 +182,10 @@ def _predicted(
 
 
 def predictions_csv(predictions: pd.DataFrame, header: bool = True) -> str:
-    """Return what `predict_table` gave as CSV; text that a spreadsheet takes for a formula gets an apostrophe."""
-    table = predictions.copy()
+    """Return what `predict_table` gave as CSV; text that a spreadsheet takes for a formula gets an apostrophe, names of
+    columns too.
+    """
+    table = predictions.rename(columns=safe_cell)
     for name in table.columns[[not is_numeric_dtype(table[name]) for name in table]]:
         table[name] = table[name].map(safe_cell)
     return str(table.to_csv(index=False, header=header, lineterminator="\n"))
@@ -217,7 +212,8 @@ def _unseen(
         values = X.iloc[:, j]
         strange = (codes[j] == column.n_levels) & values.notna().to_numpy()
         for i in np.flatnonzero(strange).tolist():
-            words[i].append(f"{column.name}={values.iat[i]}")
+            if column.kind == "numeric" or not column.is_missing(values.iat[i]):
+                words[i].append(f"{column.name}={values.iat[i]}")
     return ["; ".join(own) for own in words]
 
 

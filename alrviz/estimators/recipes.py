@@ -34,6 +34,7 @@ from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.data.stream.table import Stream
 from alrviz.errors import (
     AlrvizError,
+    DoubtfulTableWarning,
     LostColumnsWarning,
     ModelFileError,
     RecipeError,
@@ -41,7 +42,15 @@ from alrviz.errors import (
     UnseenLevelWarning,
     nearest,
 )
-from alrviz.estimators.checks import check_classes, check_max_memory, check_table, drop_weightless, seed_of, threads
+from alrviz.estimators.checks import (
+    check_classes,
+    check_max_memory,
+    check_table,
+    drop_weightless,
+    seed_of,
+    table_doubts,
+    threads,
+)
 from alrviz.fitting.families import ENCODING, family_of, require_streams
 from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import Recipe
@@ -50,12 +59,10 @@ from alrviz.fitting.solvers.step import DIVERGED, FAILED, SEPARATED, STEP_LIMIT,
 from alrviz.models.linear import log_softmax
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
+from alrviz.warn_once import warn_once
 
 # Of pickles: to be raised when the attributes change in a way that older code or older pickles cannot bear.
 FORMAT = 1
-# What was warned of in this process: every fold of a cross-validation would say it once more, and scikit-learn's own
-# changes of the filters make Python forget what it has shown.
-_TOLD: set[str] = set()
 SOON = 5.0  # seconds of a fit of which nothing is said at a terminal
 _COLUMNS_TOLD = 3  # columns that a warning of unseen values names
 
@@ -109,8 +116,11 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y : array (N,)
             Class labels, two different ones at least. None for a table read in batches, which has its class.
         sample_weight : array (N,), optional
-            How often each row counts, in everything: cuts, counts and log loss. 2 is the row twice, 0 no row; their sum
-            is how many rows there are: weights that sum to 1 say that nothing can be told from so few.
+            How often each row counts in cuts, counts and log loss: 2 is the row twice, 0 no row. Their sum is how many
+            rows there are: weights that sum to 1 say that nothing can be told from so few. Where rows judge each other
+            (order, penalties or levels that are chosen, `AutoClassifier`), a row of weight 2 is on one side, and a row
+            that is there twice may be on both, so that another setting may be chosen; scikit-learn's
+            `check_sample_weight_equivalence` fails there.
         on_step : callable, optional
             Called with each `Step` of the fit, where the family has steps; the fit ends there if it returns True.
             scikit-learn's callbacks (`set_callbacks`) see the same steps.
@@ -128,6 +138,9 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -----
         LostColumnsWarning
             Numeric columns that no cut divides: the model cannot see them. Said once of the same columns.
+        DoubtfulTableWarning
+            Numbers that are text, texts that differ in most rows, weights with a mean near 0, `n_bins` without effect.
+            Said once of the same columns.
         """
         self._forget()
         learn = self._fit_stream if isinstance(X, Stream) else self._fit  # apart: a decorated method has no type
@@ -150,10 +163,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             encoder, recipe = self._learn(self._encoding(X, y, weights), recipe, progress=progress)
         self._remember(encoder, recipe)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=lambda: vars(self))
-        text = f"{type(self).__name__}: {lost_text(encoder)}" if encoder.lost_ else ""
-        if text and text not in _TOLD:
-            _TOLD.add(text)
-            warnings.warn(text, LostColumnsWarning, stacklevel=4)
+        if encoder.lost_:
+            warn_once(f"{type(self).__name__}: {lost_text(encoder)}", LostColumnsWarning, stacklevel=4)
+        for doubt in table_doubts(self, X, encoder, weights):
+            warn_once(f"{type(self).__name__}: {doubt}", DoubtfulTableWarning, stacklevel=4)
 
     @with_callbacks
     def _fit_stream(self, stream: Stream, y: Any, sample_weight: Any, on_step: Callable[[Step], object] | None) -> None:

@@ -5,8 +5,8 @@
     >>> Model("model.zip").predict_proba({"colour": ["red", None], "size": [1.5, 2]})          # doctest: +SKIP
 
 Rows are read as the model's table was, where `model.json` says how ("reading"): delimiter, lines before the names,
-dates, units, spellings, what is missing. What does not fit is missing, and told. Without it a value becomes a level by
-its text, else as a number; an empty cell, and a sign of a missing value that is no level, is missing. How scores come
+dates, units, spellings, what is missing. What does not fit is missing, and told. Without it texts are levels as they
+stand; an empty cell, and a sign of a missing value that is no level, is missing (`LevelCodes`). How scores come
 of levels and numbers, p(k | x) = softmax(score)(k), is said by the class of each form: Linear, Network, Average,
 Density. `model.json` names the model's.
 """
@@ -15,6 +15,7 @@ import argparse
 import csv
 import io
 import json
+import re
 import sys
 import zipfile
 from bisect import bisect_left
@@ -32,6 +33,7 @@ from alrviz.data.reading import (
     MOST_TITLES,
     NO_READING,
     ColumnReading,
+    LevelCodes,
     Made,
     Reading,
     Tally,
@@ -41,65 +43,47 @@ from alrviz.estimators.score_forms import FORMS
 
 FORMAT = 1
 ROWS = 50_000  # predicted at a time
-# What a spreadsheet takes for a formula; a text cell that begins so is written with an apostrophe in front.
-SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # what a spreadsheet takes for the begin of a formula
+# Where the comma is the decimal mark, spreadsheets cut lines at semicolons, also within quotes that begin mid-line.
+_CELL_START = re.compile(r'(?<=[;\t\r\n])(?=[ "]*[=+\-@|%])')
 
 
 def safe_cell(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula; anything but text is left alone."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(SIGNS) else value
+    """Return a cell that no spreadsheet takes for a formula, or cuts into cells of which one is: apostrophes stand
+    before the signs; anything but text is left alone.
+    """
+    if not isinstance(value, str):
+        return value
+    return ("'" if value.startswith(SIGNS) else "") + _CELL_START.sub("'", value)
 
 
 class Column:
     """How the values of one column become codes; `levels` is the code of what has no level."""
 
-    def __init__(self, state: Mapping[str, Any], tokens: Sequence[str], exact: bool = False):
-        self.exact = exact  # values are levels already, no texts that may stand for numbers
-        self.name, self.numeric = state["name"], state["kind"] == "numeric"
-        self.cuts, self.values = state["cuts"], state["values"]
+    def __init__(self, state: Mapping[str, Any], signs: Sequence[str]):
+        self.name, self.numeric, self.cuts = state["name"], state["kind"] == "numeric", state["cuts"]
         self.levels = len(state["labels"])
         self.missing = self.levels if state["missing_code"] is None else state["missing_code"]
-        self.tokens = frozenset(tokens)
-        values = list(enumerate(self.values or ()))
-        self._by_value = {value: code for code, value in reversed(values)}
-        self._by_text = {str(value).strip(): code for code, value in reversed(values)}
-        self._by_text |= {str(value): code for code, value in reversed(values)}
+        self._codes = LevelCodes(state["values"] or (), self.missing, self.levels, signs)
+        self._numbers = {value: code for code, value in enumerate(state["values"] or ())} if self.numeric else {}
 
     def is_missing(self, value: Any) -> bool:
-        """Whether a value stands for none: a token such as "NA" does unless it is a level."""
-        if value is None or value != value:
-            return True
-        text = value.strip() if isinstance(value, str) else None
-        return text == "" or (text in self.tokens and text not in self._by_text)
+        """Whether a value stands for none."""
+        return value is None or value != value if self.numeric else self._codes.is_missing(value)
 
     def code(self, value: Any) -> int:
         """Return the code of a value."""
+        if not self.numeric:
+            return self._codes.code(value)
         if self.is_missing(value):
             return int(self.missing)
-        if self.cuts is not None:
-            return bisect_left(self.cuts, self.number(value))
-        found = self._by_value.get(self.number(value) if self.numeric else value)
-        return self._known(value) if found is None and not self.numeric else self._or_none(found)
-
-    def _known(self, value: Any) -> int:
-        """The code by text, "1.0" being 1: a file may hold as text what training had as numbers."""
-        text = str(value)
-        found = self._by_text.get(text, self._by_text.get(text.strip()))
-        if self.exact:
-            return self._or_none(found)
-        if found is None and (number := _number(text)) is not None and number.is_integer() and abs(number) < 2**53:
-            found = self._by_text.get(str(int(number)))
-        elif found is None and number is not None:
-            found = self._by_text.get(repr(number))
-        return self._or_none(found)
-
-    def _or_none(self, code: int | None) -> int:
-        return self.levels if code is None else code
+        number = self.number(value)
+        return self._numbers.get(number, self.levels) if self.cuts is None else bisect_left(self.cuts, number)
 
     def number(self, value: Any) -> float:
         """Return a value as a finite number."""
-        number = _number(value)
-        if number is None or number - number != 0:
+        number = float(value)
+        if number - number != 0:
             raise ValueError(f"column {self.name!r} takes finite numbers, and holds {value!r}")
         return number
 
@@ -118,13 +102,6 @@ def _each(values: "pa.Array", function: Callable[[Any], Any], missing: Any) -> "
     return lookup[distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
 
 
-def _number(value: Any) -> float | None:
-    try:
-        return None if isinstance(value, str) and "_" in value else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
 class Model:
     """An exported model: a zip file, or the folder it was unpacked to."""
 
@@ -135,9 +112,11 @@ class Model:
                 raise ValueError(f"model format {about['format']!r}; this script reads format {FORMAT}")
             tables = {name: _table(read(name)) for name in about["rows"]}
         self.about, self.classes = about, about["encoder"]["classes"]["labels"]
-        self.reading = Reading.from_dict(about["reading"]) if about.get("reading") else None
-        tokens, exact = ([], True) if self.reading else (about["missing_tokens"], False)
-        self.columns = [Column(state, tokens, exact) for state in about["encoder"]["columns"]]
+        columns, signs = about["encoder"]["columns"], about["missing_tokens"]
+        known = about.get("reading")
+        self.reading = Reading.from_dict(known) if known else Reading.of_columns(columns, signs)
+        self.day_first: bool | None = None  # in dates of the rows, where somebody says so
+        self.columns = [Column(state, signs) for state in columns]
         self.unread: dict[str, list[str]] = {}  # by column, a text for each row, empty where it could be read
         self._form = FORMS[about["form"]](about, tables, self.columns)
 
@@ -154,18 +133,16 @@ class Model:
 
     def _values(self, table: Mapping[str, Any], tallies: dict[str, Tally]) -> "list[pa.Array]":
         """The same of a part of a table, of which `tallies` count what can be read and what cannot."""
-        names = table.column_names if isinstance(table, pa.Table) else table
-        features = self.reading.at_hand(names) if self.reading else []
-        wanted = [own.source for own in features] or [own.name for own in self.columns]
-        lost = [name for name in dict.fromkeys(wanted) if name not in names]
+        given = list(table.column_names if isinstance(table, pa.Table) else table)
+        names = dict(zip(distinct_names(given)[0], given, strict=True))
+        features = self.reading.at_hand(names, self.day_first)
+        lost = [name for name in dict.fromkeys(own.source for own in features) if name not in names]
         if lost:
             raise ValueError(f"no column {lost[0]!r} in the table ({len(lost)} not found)")
         self.unread = {}
-        if not self.reading:
-            return [_array(table[column.name]) for column in self.columns]
         found, told = [], dict[str, Tally]()  # a date is made into several features
         for feature in features:
-            column = _array(table[feature.source])
+            column = _array(table[names[feature.source]])
             values, bad = made = read_array(feature, column)
             if feature.source not in told:
                 such = repr(column[int(bad.argmax())].as_py())[:60] if bad.any() else ""
@@ -203,7 +180,7 @@ class Model:
         """
         what = "p" if self.about["probabilities"] else "score"
         self.tallies: dict[str, Tally] = {}
-        yield ["row", "prediction", *(f"{what}({label})" for label in self.classes), "unseen"]
+        yield ["row", "prediction", *(safe_cell(f"{what}({label})") for label in self.classes), "unseen"]
         for begin in range(0, table.num_rows, ROWS):
             values = self._values(table.slice(begin, ROWS), self.tallies)
             codes = self._codes(values)
@@ -369,9 +346,9 @@ def _rows(lines: Sequence[str], names: Sequence[str], delimiter: str, footer: bo
         bad = next(row for row in wrong if row not in behind)
         raise ValueError(f"row {bad.number} has {bad.actual_columns} cells and not {len(names)}: {bad.text[:200]!r}")
     kept = np.ones(table.num_rows, dtype=bool)
-    repeats = np.ones(table.num_rows, dtype=bool) if len(names) > 1 else ~kept
-    for name in names:
-        repeats &= np.array([cell.strip() == name for cell in table[name].to_pylist()], dtype=bool)
+    named = [np.array([cell.strip() == name for cell in table[name].to_pylist()], dtype=bool) for name in names]
+    # A name that stands in its column in other rows too is a level there, and the row may be one of these.
+    repeats = named[0] if len(names) > 1 and all(np.array_equal(named[0], other) for other in named) else ~kept
     last = table[names[0]].slice(max(0, len(kept) - MOST_TITLES)).to_pylist()
     while footer and len(kept) > 2 and last and FOOTER.match(last.pop().strip()):
         kept[len(last) - min(MOST_TITLES, len(kept))] = False
@@ -407,13 +384,8 @@ def _other_format(head: bytes) -> str:
     return "" if wide or head.count(b"\0") <= len(head) // 10 else "binary data"
 
 
-def read_rows(
-    path: str, names: Sequence[str], delimiter: str | None = None, reading: Reading | None = None
-) -> "pa.Table":
-    """Return the columns of a Parquet file, or of a CSV file, every cell of which is text.
-
-    Without a reading of the model's table a CSV file is one in UTF-8 whose first line holds the names.
-    """
+def read_rows(path: str, reading: Reading, delimiter: str | None = None) -> "pa.Table":
+    """Return the columns of a Parquet file, or of a CSV file, every cell of which is text."""
     with Path(path).open("rb") as file:
         head = file.read(1 << 16)
     if head.startswith(b"PAR1"):
@@ -423,22 +395,7 @@ def read_rows(
             f"{path} is {what}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a spreadsheet "
             f"program: save as CSV UTF-8), or, where alrviz is installed: alrviz predict MODEL.zip {path}"
         )
-    if reading is not None:
-        return read_text(Path(path).read_bytes(), reading, delimiter)
-    delimiter = delimiter or ","
-    options = pyarrow.csv.ConvertOptions(
-        column_types={name: pa.string() for name in names}, include_columns=list(names), strings_can_be_null=False
-    )
-    parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    try:
-        return pyarrow.csv.read_csv(path, parse_options=parse, convert_options=options)
-    except KeyError:
-        there = pyarrow.csv.open_csv(path, parse_options=parse).schema.names
-        missing = [name for name in names if name not in there]
-        raise ValueError(
-            f"no column {missing[0]!r} in {path}, which has {there}; the model takes {list(names)}. Columns that a "
-            "semicolon parts are read with --delimiter ';'; a date is read by its parts, under the model's names"
-        ) from None
+    return read_text(Path(path).read_bytes(), reading, delimiter)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -455,11 +412,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = io.StringIO()
     try:
         model = Model(options.model)
-        names = [column.name for column in model.columns]
-        table = read_rows(options.rows, names, options.delimiter, model.reading)
-        if model.reading is not None and options.dayfirst is not None:
-            model.reading = model.reading.with_order(options.dayfirst)
-        if model.reading is None:
+        table = read_rows(options.rows, model.reading, options.delimiter)
+        model.day_first = options.dayfirst
+        if not model.about.get("reading"):
             sys.stderr.write(f"score: {NO_READING}\n")
         if not table.num_rows:
             raise ValueError(f"{options.rows} has no rows to predict; a line of names and a row at least were expected")

@@ -10,6 +10,7 @@ import pytest
 from alrviz.data.column_encoder import interval_labels
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded, code_dtype
+from alrviz.data.reading import LevelCodes
 from alrviz.errors import RecipeError, Stopped, TableError
 from alrviz.stop import StopToken
 
@@ -90,11 +91,40 @@ def test_an_ordered_categorical_keeps_its_order_and_drops_what_never_occurs():
     assert encoder.transform(pd.DataFrame({"c": pd.Series(["middle"], dtype=sizes)})).tolist() == [[2]]
 
 
-def test_mixed_types_and_things_without_a_hash():
-    values = pd.Series([1, "1", 2.5, {"a": 1}, None, True, 1.0, "x"], dtype=object)
+def test_values_of_mixed_types_are_levels_by_their_texts():
+    values = pd.Series([1, "1", 2.5, " x", None, True, "x ", "  "], dtype=object)
     encoder, codes = one(values)
-    assert encoder.columns_[0].labels == ("1", "2.5", "1", "x", "{'a': 1}", "missing")
-    assert codes == [0, 2, 1, 4, 5, 0, 0, 3]  # True and 1.0 are 1; "1" is not
+    assert encoder.columns_[0].labels == ("1", "True", "2.5", "x", "missing")
+    assert codes == [0, 0, 2, 3, 4, 1, 3, 4]
+
+
+@pytest.mark.parametrize("cell", [["a"], ("a", "b"), {"a": 1}, {"a"}, np.array([1, 2])])
+def test_a_cell_of_several_values_is_refused(cell):
+    values = pd.Series(["x", "y", None, 1] * 2, dtype=object)
+    encoder, _ = one(values)
+    values[1] = cell
+    with pytest.raises(TableError, match="column 'c' holds a "):
+        one(values)
+    with pytest.raises(TableError, match="column 'c' holds a "):
+        encoder.transform(pd.DataFrame({"c": values}))
+
+
+@pytest.mark.parametrize(
+    ("levels", "known"),
+    [
+        (["a", "b"], {" a": 0, "b\t": 1, "": 2, "NA": 2, None: 2, "c": 3}),
+        ([1, 2.5], {"1": 0, "1.0": 0, "1e0": 0, True: 0, "true": 0, "2.50": 1, "01": 3, "?": 2}),
+        ([True, False], {"True": 1, "TRUE": 1, 1: 1, "0": 0, "no": 3}),
+        (["NA", "1.0"], {"NA": 1, "1.0": 0, "null": 2, "1": 3, "inf": 3}),
+        (["Inf", "x"], {"1e999": 3, "inf": 3, "Inf": 0}),
+    ],
+)
+def test_a_value_is_a_level_by_its_text_else_by_the_number_it_is(levels, known):
+    train = pd.DataFrame({"c": pd.Series([*levels, None] * 2, dtype=object)})
+    encoder = Encoder(categorical_features="all").fit(train, [0, 1] * len(levels) + [0, 1])
+    for value, code in known.items():
+        rows = pd.DataFrame({"c": pd.Series([value, levels[0]], dtype=object)})
+        assert encoder.transform(rows)[0, 0] == code, repr(value)
 
 
 def test_a_level_is_known_as_float_and_as_text():
@@ -382,9 +412,8 @@ def test_categories_are_matched_once_a_table(monkeypatch):
     frame = pd.DataFrame({"x": pd.Categorical(["a", "b", "c"] * 10)})
     encoder = Encoder().fit(frame, [0, 1] * 15)
     asked = []
-    column = type(encoder.columns_[0])
-    code_of = column._code_of
-    monkeypatch.setattr(column, "_code_of", lambda self, value: asked.append(value) or code_of(self, value))
+    code = LevelCodes.code
+    monkeypatch.setattr(LevelCodes, "code", lambda self, value: asked.append(value) or code(self, value))
     for begin in (0, 10, 20):
         assert encoder.transform(frame.iloc[begin : begin + 5]).tolist() == [[(begin + i) % 3 for i in range(5)]]
     assert asked == ["a", "b", "c"]

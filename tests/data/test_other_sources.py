@@ -262,3 +262,10 @@ def test_arrays_as_scikit_learn_takes_them():
         Dataset.from_arrays(X, y[1:])
     with pytest.raises(TableError, match="X has a column 'size', as the target is called"):
         Dataset.from_arrays(X, y, target="size")
+
+
+def test_cells_of_several_values_are_levels_as_text_and_told():
+    frame = pd.DataFrame({"tags": [["a", "b"], ["b"], {"a": 1}, None] * 5, "class": list("xxyy") * 5})
+    dataset = read_table(frame, "class", tags="categorical")
+    assert any("15 cells of 'tags' hold several values" in note for note in dataset.notes)
+    assert sorted(dataset.X["tags"].cat.categories) == ["['a', 'b']", "['b']", "{'a': 1}"]

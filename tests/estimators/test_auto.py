@@ -1,6 +1,7 @@
 """The classifier that chooses by itself: which order, what it says, and that it is kept and refused as others are."""
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from sklearn.base import clone
 import alrviz
 from alrviz import AutoClassifier
 from alrviz.data.encode import Encoder
-from alrviz.errors import TableError
+from alrviz.errors import ReadingWarning, TableError
 from alrviz.fitting import best_order
 from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared
@@ -75,6 +76,31 @@ def test_a_model_of_a_table_that_was_read_takes_rows_as_they_were(tmp_path):
     for own in (model, tmp_path / "m.zip"):
         found = alrviz.predict_table(own, raw).filter(like="p(").to_numpy()
         np.testing.assert_allclose(found, model.predict_proba(data.X), rtol=1e-12)
+
+
+def test_a_frame_and_the_same_frame_read_are_one_model(tmp_path):
+    X, y = planted(200)
+    rng = np.random.default_rng(0)
+    raw = X.assign(
+        code=rng.integers(0, 3, 200), Colour=rng.choice(["Red", "red ", "blue", "NA"], 200),
+        since=pd.date_range("2024-01-01", periods=200).strftime("%d.%m.%Y"),
+        size=rng.choice([-999.0, 1, 2, 3, 4, 5], 200),
+    )  # fmt: skip
+    frame = raw.assign(outcome=np.where(y == y[0], 1, 0))
+    model, data = alrviz.fit(frame, "outcome", order=1), alrviz.read_table(frame, "outcome")
+    other = alrviz.fit(data, order=1)
+    assert "since month" in data.X
+    assert model.reading_ == other.reading_
+    assert (model.classes_.tolist(), other.classes_.tolist()) == ([0, 1], ["0", "1"])
+    expected = other.predict_proba(data.X)
+    alrviz.save_model(model, tmp_path / "m.zip")
+    for own in (model, alrviz.load_model(tmp_path / "m.zip"), other):
+        for rows in (raw, data.X, raw.iloc[:1], data.X.iloc[:1], raw.iloc[::-1][::-1]):
+            np.testing.assert_allclose(own.predict_proba(rows), expected[: len(rows)], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(alrviz.predict_table(own, raw).filter(like="p("), expected, rtol=0, atol=1e-12)
+    assert model.score(raw, frame["outcome"]) > 0.5
+    with pytest.warns(ReadingWarning, match="'since' cannot be read as a date"):
+        model.predict(raw.assign(since=["soon", *raw["since"][1:]]))
 
 
 def test_it_is_cloned_saved_and_explained(tmp_path):
@@ -219,7 +245,9 @@ def test_of_a_table_read_in_batches_some_rows_choose_and_all_are_learned_from(tm
     X["class"] = np.where((X["a"] == X["b"]) ^ (rng.random(900) < 0.1), "same", "other")
     X.to_parquet(tmp_path / "t.parquet")
     stream = alrviz.open_table(tmp_path / "t.parquet", "class", cache=tmp_path)
-    model = AutoClassifier().fit(stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # that passes are few is as documented
+        model = AutoClassifier().fit(stream)
     assert (model.order_, len(model.alpha_)) == (2, 2)
     assert model.chosen_.startswith("order=2 and alpha=(")
     assert "; on 900 rows drawn from the table; numbers are cut by MDL" in model.chosen_

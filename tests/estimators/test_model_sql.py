@@ -113,9 +113,9 @@ def predicted_by_postgres(sql, X, rows, view):
         for row in X.astype(object).itertuples(index=False)
     ]
     data = "\n".join([f"CREATE TABLE {identifier(rows)} ({columns});", f"COPY {identifier(rows)} FROM STDIN;", *lines])
-    asked = f"SELECT row_to_json(v) FROM (SELECT * FROM {identifier(view)} ORDER BY 1) v;"
+    asked = f"SELECT row_to_json(v) FROM (SELECT * FROM {identifier(view)}) v;"
     found = in_postgres(f"{data}\n\\.\n{sql}\n{asked}")
-    return pd.DataFrame(list(map(json.loads, found.splitlines())))
+    return in_order(pd.DataFrame(list(map(json.loads, found.splitlines()))))
 
 
 def sql_of(model, dialect, **kwargs):
@@ -144,10 +144,16 @@ def predicted(dialect, sql, X, rows="rows", view="model_predictions"):
         values = [[plain(value) for value in row] for row in X.astype(object).itertuples(index=False)]
         database.executemany(f"INSERT INTO {identifier(rows)} VALUES ({', '.join('?' * X.shape[1])})", values)
         database.executescript(sql)
-    found = database.execute(f"SELECT * FROM {identifier(view)} ORDER BY 1")
+    found = database.execute(f"SELECT * FROM {identifier(view)}")
     table = pd.DataFrame(found.fetchall(), columns=[about[0] for about in found.description])
     database.close()
-    return table
+    return in_order(table)
+
+
+def in_order(table):
+    """The rows of a view in the order of its column that counts them, which is behind that of unseen values."""
+    place = next(k for k, name in enumerate(table) if name.startswith("unseen")) + 1
+    return table.sort_values(table.columns[place]).reset_index(drop=True)
 
 
 def agrees(table, model, X):
@@ -157,11 +163,11 @@ def agrees(table, model, X):
     else:
         expected = model.decision_function(X)
         expected = np.column_stack([0 * expected, expected]) if expected.ndim == 1 else expected
-    found = table.iloc[:, -n - 1 : -1].to_numpy(float)
+    found = table.iloc[:, 1 : n + 1].to_numpy(float)
     if not hasattr(model, "predict_proba") and n == 2:
         found = found - found[:, :1]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-    assert table.iloc[:, -n - 2].tolist() == model.predict(X).tolist()
+    assert table.iloc[:, 0].tolist() == model.predict(X).tolist()
 
 
 @pytest.fixture(scope="module", params=list(TABLES_OF_SCORES))
@@ -183,8 +189,11 @@ def test_databases_give_the_models_probabilities(fitted, dialect):
         new[name] = new[name].where(np.arange(len(X)) % 4 > 0, "07")
     table = predicted(dialect, sql_of(model, dialect), new)
     agrees(table, model, new[X.columns])
-    unseen = [(own.transform(new[own.name]) == own.n_levels) & new[own.name].notna() for own in model.encoder_.columns_]
-    assert table.iloc[:, -1].tolist() == np.sum(unseen, axis=0).tolist()
+    unseen = []
+    for own in model.encoder_.columns_:
+        gone = new[own.name].isna() if own.kind == "numeric" else new[own.name].map(own.is_missing)
+        unseen.append((own.transform(new[own.name]) == own.n_levels) & ~gone.to_numpy(bool))
+    assert table.iloc[:, len(model.classes_) + 1].tolist() == np.sum(unseen, axis=0).tolist()
 
 
 @pytest.mark.parametrize(
@@ -206,7 +215,7 @@ def test_any_number_of_classes_and_of_columns(dialect, classes):
     model = NaiveBayesClassifier().fit(X, y)
     table = predicted(dialect, sql_of(model, dialect), X)
     agrees(table, model, X)
-    assert table.columns[0] == "line"
+    assert table.columns[len(model.classes_) + 2] == "line"
     assert len({name.casefold() for name in table.columns}) == len(table.columns)
 
 
@@ -242,12 +251,32 @@ def test_what_a_database_holds_otherwise_than_the_table_did(dialect):
 
 
 def test_a_number_is_the_level_of_that_number_before_it_is_one_of_its_text(dialect):
-    levels = [1, "1", "a", 2.5]
+    levels = ["1.0", 1, "a", 2.5]
     values = [levels[k] for k in np.random.default_rng(0).integers(0, 4, 200)]
-    X = pd.DataFrame({"x": pd.Categorical(values, categories=levels)})
+    X = pd.DataFrame({"x": pd.Series(values, dtype=object)})
     model = quietly_fitted(LRClassifier(order=1, alpha=0.1), X, np.array([value is levels[0] for value in values]))
-    new = pd.DataFrame({"x": [1.0, 2.5]})
-    agrees(predicted(dialect, sql_of(model, dialect), new), model, new)
+    for new in (pd.DataFrame({"x": [1.0, 2.5]}), pd.DataFrame({"x": ["1.0", "2.50"]})):
+        agrees(predicted(dialect, sql_of(model, dialect), new), model, new)
+
+
+def test_a_table_may_have_columns_that_are_called_like_the_views(dialect):
+    """Postgres refuses two columns of a name in a view, the others give the table's another name."""
+    X, y = drawn(60, columns=2)
+    model = NaiveBayesClassifier().fit(X, y)
+    new = X.assign(prediction="theirs", line=-1, unseen="theirs")
+    if dialect == "postgres":
+        with pytest.raises(AssertionError, match=r"is ambiguous|specified more than once"):
+            predicted(dialect, sql_of(model, dialect), new)
+    else:
+        agrees(predicted(dialect, sql_of(model, dialect), new), model, X)
+
+
+@pytest.mark.parametrize("name", ["True", "False", "true", "prediction", "line"])
+def test_a_column_may_be_called_like_a_truth_value_or_a_column_of_the_view(dialect, name):
+    X, y = drawn(60, columns=2)
+    X = X.set_axis([name, "c1"], axis=1)
+    model = NaiveBayesClassifier().fit(X, y)
+    agrees(predicted(dialect, sql_of(model, dialect), X), model, X)
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def test_the_script_reads_a_table_and_each_of_its_rows_as_the_data_set_was(name,
 
     def scored(data):
         (tmp_path / "rows").write_bytes(data)
-        rows = script.read_rows(tmp_path / "rows", [c.name for c in model.columns], reading=model.reading)
+        rows = script.read_rows(tmp_path / "rows", model.reading)
         found = model.predict_proba(rows)
         assert not model.unread
         return found
@@ -355,8 +355,7 @@ def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkey
     assert [*whole["unseen"]] == ["", "", "size=large (not a number)", "size=small (not a number)"]
     monkeypatch.setattr(script, "ROWS", 2)
     model = script.Model(tmp_path / "model.zip")
-    names = [column.name for column in model.columns]
-    lines = list(model.predictions(script.read_rows(tmp_path / "whole.csv", names, reading=model.reading)))
+    lines = list(model.predictions(script.read_rows(tmp_path / "whole.csv", model.reading)))
     assert [line[-1] for line in lines[1:]] == [*whole["unseen"]]
     assert model.tallies["size"].bad == 2
     refusal = "'size' cannot be read: none of its 2 values, such as 'large'.*, is a number"
@@ -364,9 +363,9 @@ def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkey
         with pytest.raises(TableError, match=refusal.replace("2", "[24]")):
             predict_table(loaded, rows)
     with pytest.raises(ValueError, match=refusal):
-        list(model.predictions(script.read_rows(tmp_path / "none.csv", names, reading=model.reading)))
+        list(model.predictions(script.read_rows(tmp_path / "none.csv", model.reading)))
     with pytest.raises(ValueError, match=refusal):
-        model.predict_proba(script.read_rows(tmp_path / "none.csv", names, reading=model.reading))
+        model.predict_proba(script.read_rows(tmp_path / "none.csv", model.reading))
 
 
 def test_the_script_names_what_it_does_not_read_and_how_to_convert_it(tmp_path, capsys, script):
@@ -711,7 +710,7 @@ def test_a_table_at_hand_is_taken_in_whatever_form_it_comes(form, known):
 def test_rows_without_names_are_refused_where_their_columns_are_not_those_of_the_model():
     iris = alrviz.load_demo("iris")
     model = NaiveBayesClassifier().fit(iris.X, iris.y)
-    with pytest.raises(ValueError, match="column 1"):
+    with pytest.raises(TableError, match="no column 'sepal length"):
         predict_table(model, iris.X.to_numpy()[:2, :3])
     with pytest.raises(TableError, match="no column 'sepal length"):
         predict_table(model, iris.X.to_numpy()[:2, :3], dataset=iris)

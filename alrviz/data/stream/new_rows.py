@@ -1,9 +1,11 @@
 """New rows in batches, read as a table was read before: `read_again` for files larger than memory."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from alrviz.data.apply_reading import NewRows, apply_features, check_tallies, features_of, raw_again
+from alrviz.data.column_names import clean_names
 from alrviz.data.interpret import RawTable
 from alrviz.data.options import ReadOptions
 from alrviz.data.reading import Reading, Tally
@@ -36,7 +38,8 @@ def read_batches_again(
     """
     features, tallies = None, dict[str, Tally]()
     for batch in source.batches(stop):
-        columns = list(batch.columns.values())
+        names, _ = clean_names(list(batch.columns))
+        columns = [replace(column, name=name) for name, column in zip(names, batch.columns.values(), strict=True)]
         features = features or features_of(RawTable(columns, source.options), reading, said, notes)
         yield apply_features(columns, reading, features, tallies, stop)
     check_tallies(tallies)
