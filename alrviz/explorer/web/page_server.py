@@ -197,7 +197,7 @@ class _Page(DocHandler):
     def _hand_out(self, before: str, after: str) -> None:
         """Answer with the HTML and a token of a session that is still to be built."""
         application, payload = self.application, self._generate_token_payload()
-        owner, new = visitor_ids.owner_of(payload["cookies"])
+        owner, new = visitor_ids.owner_of(payload["cookies"], self.request.headers)
         if new:  # before the session, which takes it from the token
             payload["cookies"][visitor_ids.COOKIE] = owner
             self.add_header("Set-Cookie", visitor_ids.cookie_text(owner, secure=self.request.protocol == "https"))
