@@ -24,7 +24,7 @@ from typing import Any
 
 from alrviz.errors import StoreError
 from alrviz.fitting.store.schema import KEYED, MIGRATIONS, PROOF, PROVED
-from alrviz.home import HOME
+from alrviz.home import HOME, make_private_folder, open_private, restrict_home
 
 # Milliseconds that a writer waits for another process's transaction; each lasts a few.
 PATIENCE = 5_000
@@ -32,7 +32,6 @@ PATIENCE = 5_000
 _APPLICATION = 0x616C7276
 # Bytes up to which indexes are compared with their tables when a file is opened: 0.1 s. Beyond only pages are checked.
 _WHOLE = 64 * 2**20
-_OURS = ("runs.", "sets", "lessons")  # what a folder may hold to be taken for alrviz's own
 _KEY = 32  # bytes
 _LOST = (
     "{path!r} is not the key that belongs to the run store beside it: {why}; put it back from a copy, or move both "
@@ -56,8 +55,9 @@ class Database:
         self.path = path
         self._lock = threading.RLock()
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _shut(path)
+            make_private_folder(path.parent)
+            os.close(open_private(str(path), os.O_CREAT | os.O_RDWR))  # SQLite gives its further files the same mode
+            restrict_home(path.parent)
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(self._words(error)) from error
@@ -190,17 +190,6 @@ class Database:
         return f"{path!r} cannot be written ({text}); set {HOME} to a folder that can"
 
 
-def _shut(path: Path) -> None:
-    """Leave the file, what SQLite lays beside it, and a folder of alrviz's own to their user alone."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    for file in path.parent.glob(f"{path.stem}.*"):
-        with suppress(OSError):  # another user's, who let this one write
-            file.chmod(0o600)
-    with suppress(OSError):
-        if all(child.name.startswith(_OURS) for child in path.parent.iterdir()):
-            path.parent.chmod(0o700)
-
-
 def _key_of(path: Path, make: bool) -> bytes:
     """Return the key in a file; with `make` it is made where there is none.
 
@@ -234,7 +223,7 @@ def _make_key(path: Path) -> None:
 
 
 def _write_new(path: Path, data: bytes) -> None:
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+    with open(path, "xb", opener=open_private) as file:
         file.write(data)
 
 
