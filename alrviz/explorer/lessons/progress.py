@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from alrviz.explorer.lesson import Lesson, Said
-from alrviz.fitting.store import default_store
+from alrviz.explorer.server.run_store import open_run_store
 from alrviz.home import home, make_private_folder, open_private
 
 MOST = 5_000  # visitors whose progress is kept; the one who has not been here for longest is forgotten
@@ -77,7 +77,7 @@ def _key(lesson: Lesson) -> str:
 
 
 def _file(owner: str) -> Path:
-    return home() / "lessons" / f"{default_store(home()).database.keyed(owner)}.json"
+    return home() / "lessons" / f"{open_run_store().database.keyed(owner)}.json"
 
 
 def _read(owner: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from alrviz.explorer.lesson import Option, Question, Said, plain_line
 from alrviz.explorer.server.class_store import ClassKeeper
 from alrviz.explorer.server.classes import Classroom
 from alrviz.explorer.server.run_registry import Entry
-from alrviz.explorer.session.managed_jobs import kept_where
+from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import class_answers
 from alrviz.explorer.shell.lazy_dialog import LazyDialog
@@ -210,17 +210,17 @@ class ClassPanel:
             self._offered, room.race = entry, self.session.registry.share(entry)
         one, (question, was) = room.round, self._lesson()
         changes = 0 if one is None else one.changes
-        shown = (room, room.version, changes, len(room.here), self._opened, self._form, question, was, room.keeper)
+        problem = "" if room.keeper is None else room.keeper.problem
+        shown = (room, room.version, changes, len(room.here), self._opened, self._form, question, was, problem)
         if shown != self._shown:
             self._shown = shown
-            self._tell(room, question, was)
+            self._tell(room, question, was, problem)
         return True
 
-    def _tell(self, room: Classroom, question: Question | None, was: Said | None) -> None:
+    def _tell(self, room: Classroom, question: Question | None, was: Said | None, problem: str) -> None:
         one = room.round
         form = one is None or self._form
         closed = not form and one is not None and not one.open
-        problem = "" if room.keeper is None else room.keeper.problem
         self._head.object = (
             f"<h2>Class <span style='letter-spacing:.08em'>{room.code}</span></h2>"
             f"<p role='status'>{self._here(room)}</p>"
@@ -303,7 +303,7 @@ class ClassPanel:
         if room is None or keep == (room.keeper is not None):
             return
         if keep:
-            room.keeper = ClassKeeper(room, kept_where)
+            room.keeper = ClassKeeper(room, open_run_store)
         else:
             room.keeper.end(delete=True)
             room.keeper = None

@@ -34,7 +34,7 @@ from alrviz.explorer.server.class_store import restore
 from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.server.rate_limit import RateLimit
 from alrviz.explorer.server.run_registry import process_registry
-from alrviz.explorer.session.managed_jobs import kept_where
+from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.shell import connection
 from alrviz.explorer.web import class_page, page_server, spectators
 from alrviz.explorer.web.answer import Answer
@@ -91,7 +91,7 @@ def protect(application: BokehTornado, token: str = "") -> None:
 
 
 def _restore() -> None:
-    restore(process_registry().classes, kept_where)
+    restore(process_registry().classes, open_run_store)
 
 
 def admitted(context: "BokehSessionContext | None") -> bool:
