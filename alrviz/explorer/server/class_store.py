@@ -125,6 +125,7 @@ def read_class(store: Store, kept: StoredRun, owner: str) -> Classroom:
         one = Round(_question(json.loads(asked)), state == "open")
         for row in rows:
             room.students[row["id"]] = row["student"]
+            room.readers.add(row["id"])  # not known any more: nobody who has voted is to make room
             answer = row["answer"]
             one.votes[row["id"]] = Vote(tuple(answer) if isinstance(answer, list) else answer, row["note"], row["at"])
         room.rounds.append(one)
