@@ -173,7 +173,7 @@ def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
 
     said = read_options(options)
     try:
-        table = read_columns(file, options=said)
+        table = read_columns(file, options=said, expected={options.target} if options.target else ())
         try:
             return table.dataset(options.target, quartiles=options.quartiles or None)
         except AlrvizError as error:

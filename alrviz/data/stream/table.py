@@ -269,7 +269,7 @@ def open_table(
     if unreadable not in UNREADABLE:
         raise TableError(f"unreadable={unreadable!r}: expected one of {UNREADABLE}{nearest(unreadable, UNREADABLE)}")
     options = options or ReadOptions()
-    source = open_source(paths, options)
+    source = open_source(paths, options, {str(name) for name in (target, *(kinds or ())) if name is not None})
     drawn = _Drawn(SAMPLE)
     rows = 0
     for batch in source.batches(stop, drawn.wanted):
