@@ -89,8 +89,6 @@ def test_version(capsys):
         (["explain"], "invalid choice"),
         (["explore", "--port", "80000"], "'80000' is not a port; expected a whole number from 1 to 65535"),
         (["explore", "--port", "x"], "'x' is not a port"),
-        (["reproduce", "--jobs", "0"], "'0' is no number of processes; expected a whole number from 1"),
-        (["reproduce", "--jobs", "-2"], "'-2' is no number of processes"),
     ],
 )
 def test_wrong_use_says_what_was_expected(arguments, complaint, capsys):
@@ -261,84 +259,6 @@ def test_warm_says_how_many_kernels_and_leaves_them_on_disk(tmp_path):
     count = int(re.match(r"(\d+) variants of the kernels", done.stdout)[1])
     assert count > 0
     assert len(list(tmp_path.rglob("*.nbc"))) >= count
-
-
-def test_reproduce_lists_its_items(capsys):
-    assert cli.main(["reproduce", "--list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[:4]] == ["alr-t2", "alr-t3", "alr-t4", "alr-f1"]
-    assert lines[-1].startswith("sets are looked for in ")
-
-
-def test_reproduce_saves_figures_tables_and_pictures(tmp_path, capsys, monkeypatch):
-    from alrviz.reproduce import items
-    from tests.reproduce.folders import ABSENT, RING, filled
-
-    def study(settings):
-        return items.split_rows((ABSENT, RING), ("lr",), settings, 2)
-
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(items, "STUDIES", {"dlr-numeric": study})
-    out, asked = tmp_path / "out", ["reproduce", "dlr-t2", "dlr-t1", "--data", str(filled(tmp_path))]
-    assert cli.main([*asked, "--out", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert "absent: no data\n  absent.csv is not in" in said
-    assert "ring: split 2 of 2" in said
-    assert "paper said: " in said
-    assert sorted(path.name for path in out.iterdir()) == [
-        "dlr-numeric.csv", "dlr-t1.csv", "dlr-t1.svg", "dlr-t2.csv", "dlr-t2.svg"
-    ]  # fmt: skip
-    table = pd.read_csv(out / "dlr-t1.csv", comment="#")
-    assert table[table["method"] == "lr"]["paper"].tolist() == [84.5, 93.9]
-    assert table["verdict"].tolist()[:2] == ["not run", "not run"]
-    assert len(pd.read_csv(out / "dlr-numeric.csv", comment="#")) == 1 + 2
-    again, page = tmp_path / "again", tmp_path / "docs" / "page.md"
-    assert cli.main([*asked, "--out", str(again), "--kept", "--report", str(page)]) == 0
-    assert (again / "dlr-t1.csv").read_text() == (out / "dlr-t1.csv").read_text(), "nothing was measured anew"
-    assert "(page/items.md)" in page.read_text()
-    assert "(dlr.md#dlr-t2)" in (tmp_path / "docs" / "page" / "items.md").read_text()
-    assert "(../images/page/dlr-t2.svg)" in (tmp_path / "docs" / "page" / "dlr.md").read_text()
-    assert pd.read_csv(tmp_path / "docs" / "page" / "dlr-t1.csv")["paper"].tolist()[-1] == 93.9
-
-
-def test_reproduce_takes_what_stands_beside_its_page(tmp_path, monkeypatch):
-    from alrviz.reproduce import items
-    from tests.reproduce.folders import RING, filled
-
-    def study(settings):
-        return items.set_rows((RING,), ("lr1 paper", "alr1 paper"), settings, 1)
-
-    monkeypatch.setattr(items, "STUDIES", {"sets": study})
-    asked = ["reproduce", "wanbia-f1", "--data", str(filled(tmp_path)), "--report", str(tmp_path / "page.md")]
-
-    def rows(place, *more):
-        monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / place))
-        assert cli.main([*asked, "--out", str(tmp_path / place), *more]) == 0
-        return pd.read_csv(tmp_path / "page" / "fits" / "sets.csv")
-
-    first = rows("first")
-    assert first["alrviz"].str.startswith(alrviz.__version__).all()
-    pd.testing.assert_frame_equal(rows("second"), first.dropna(axis=1, how="all"), check_dtype=False)
-    assert "2 rows by 0." in (tmp_path / "page" / "items.md").read_text()
-    beside = tmp_path / "page" / "fits" / "sets.csv"
-    first.assign(error=0.75).to_csv(beside, index=False)
-    assert rows("third")["error"].tolist() == [0.75, 0.75], "taken from there"
-    assert rows("fourth", "--anew")["error"].tolist() == first["error"].tolist()
-
-
-def test_reproduce_without_any_set_says_where_to_get_them(tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
-    out = tmp_path / "out"
-    assert cli.main(["reproduce", "dlr-t4", "--data", str(tmp_path), "--out", str(out)]) == 2
-    told = capsys.readouterr()
-    assert "get it from https://archive.ics.uci.edu/dataset/101" in told.out
-    assert "none of the sets is in" in told.err
-    assert (out / "dlr-t4.csv").exists()
-
-
-def test_reproduce_of_what_there_is_not(capsys):
-    assert cli.main(["reproduce", "dlr-t9"]) == 2
-    assert "no item is called 'dlr-t9'" in capsys.readouterr().err
 
 
 def test_a_sheet_is_chosen_by_its_name_also_one_of_digits_and_else_by_its_place(tmp_path):

@@ -1,4 +1,4 @@
-"""The console script `alrviz`: explore a table in the browser, fit, predict and export, compile kernels, reproduce.
+"""The console script `alrviz`: explore a table in the browser, fit, predict and export, compile kernels.
 
 A module here for each command; it imports what the command needs when that is called, so that `alrviz --version`
 answers at once.
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from alrviz import __version__
-from alrviz.cli import explore, export, fit, predict, report, reproduce
+from alrviz.cli import explore, export, fit, predict, report
 from alrviz.cli.options import Refused, with_options
 from alrviz.errors import AlrvizError
 
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     explore.add_to(commands)
     warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
     warm.set_defaults(command=_warm)
-    for command in (predict, fit, report, export, reproduce):
+    for command in (predict, fit, report, export):
         command.add_to(commands)
     return found
 

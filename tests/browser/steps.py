@@ -13,13 +13,13 @@ from urllib.parse import parse_qs, urljoin
 
 import pandas as pd
 
-import alrviz.bench
+import benchmarks
 from tests.conftest import wait_until
 
 # A race that does not end while a test looks at it: gradient descent never gets there.
 LONG = "racers=lr_a0.01_vgd_i100000~alr_a0.01_pphi_vgd_i100000"
 PATIENCE = 90.0  # seconds for what only must happen at all: the machine may be busy with other things
-PROBES = (Path(alrviz.bench.__file__).with_name("_page.js"), Path(__file__).with_name("probe.js"))
+PROBES = (Path(benchmarks.__file__).with_name("_page.js"), Path(__file__).with_name("probe.js"))
 
 
 @dataclass

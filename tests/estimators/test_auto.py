@@ -9,13 +9,13 @@ from sklearn.base import clone
 
 import alrviz
 from alrviz import AutoClassifier
-from alrviz.bench.quality import rare_class
 from alrviz.data.encode import Encoder
 from alrviz.errors import TableError
 from alrviz.fitting import best_order
 from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of
+from benchmarks.quality import rare_class
 from tests.fitting.test_alpha_tuned import hard_tables, log_losses, planted
 
 

@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from alrviz.bench.spectators import messages
 from alrviz.explorer.lesson import Option, Question
 from alrviz.explorer.server import classes
 from alrviz.explorer.shell import asset
 from alrviz.explorer.web import class_page, spectators
+from benchmarks.spectators import messages
 from tests.explorer.test_spectators import EVIL, Served, in_loop
 
 CHOICE = Question("q", "choice", f"Which? {EVIL}", (Option("lr", "LR"), Option("alr", EVIL)))

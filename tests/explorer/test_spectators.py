@@ -11,13 +11,13 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application
 
-from alrviz.bench.spectators import messages
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.web import class_page, spectators
 from alrviz.explorer.web.race_feed import RaceFeed
 from alrviz.explorer.web.spectators import routes
 from alrviz.fitting.recipe import Recipe
+from benchmarks.spectators import messages
 from tests.races import ByHand
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

@@ -1,6 +1,6 @@
 """The tab "results" of Compare: figures of a file (CSV), seen as a comparison that was run here.
 
-That is how the papers' tables, which `alrviz reproduce` measures, and tables of other programs are looked at.
+That is how the papers' tables, which `python -m reproduction` measures, and tables of other programs are looked at.
 """
 
 from typing import Any, cast

@@ -1,0 +1,181 @@
+"""Priced bytes and seconds per pass beside those measured, for each set and order.
+
+Each fit runs in a fresh process, on 70 % of the rows with the others held out. Its peak is what Python's tracemalloc
+counts from the encoded rows on (numpy reports its arrays there); beside it stands the growth of the process's resident
+memory, where the system tells. A pass is one NLL and gradient: by the clock on all threads, and in processor time on
+one, which a busy machine changes little.
+"""
+
+import argparse
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from alrviz.data.encode import Encoder
+from alrviz.data.encoded import Encoded
+from alrviz.fitting.prepare import Prepared
+from alrviz.fitting.pricing.price import price_of
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.warm import warm
+from alrviz.memory import free_memory
+from alrviz.passes.cost_model import Work, seconds_per_pass
+from benchmarks._child import Peak, in_child
+from benchmarks._passes import ready
+from benchmarks._sets import load_set, made_rows, train_and_held
+from benchmarks._tools import Row, mib, show
+
+BYTES_WITHIN, SECONDS_WITHIN = 0.10, 2.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Price and measurement of one fit; bytes are 0 and seconds nan where it was refused."""
+
+    refused: str
+    cells: int
+    priced_bytes: int
+    traced_bytes: int
+    resident_bytes: int
+    priced_seconds: float = np.nan
+    seconds: float = np.nan
+    priced_alone: float = np.nan
+    alone: float = np.nan
+
+
+def rows_of(folder: Path | None, name: str) -> tuple[Encoded, Encoded]:
+    """Return training and held-out rows of a set, or made rows for the name "made"."""
+    if name == "made":
+        encoded = made_rows(5000, 10, 5, 3)
+        return encoded.take(np.arange(3500)), encoded.take(np.arange(3500, 5000))
+    return train_and_held(load_set(folder, name), Encoder())
+
+
+def copied(encoded: Encoded) -> Encoded:
+    """Return a copy whose arrays are new, so that tracemalloc sees them."""
+    return replace(
+        encoded, codes=encoded.codes.copy(), y=encoded.y.copy(), weights=encoded.weights.copy(),
+        levels=encoded.levels.copy()
+    )  # fmt: skip
+
+
+def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Measured:
+    """Price one fit, run it, and time its passes."""
+    warm(wide=False)
+    train, held = rows_of(folder, name)
+    priced = price_of(train, recipe, held, timed=True, prepared=Prepared(train, held))
+    if priced.refused:
+        return Measured(priced.refused, priced.cells_seen, priced.bytes, 0, 0)
+    seconds = pass_seconds(train, recipe, repeats, None, time.perf_counter)
+    alone = pass_seconds(train, recipe, repeats, 1, time.thread_time)
+    priced_alone = seconds_per_pass(work_of(train, recipe, priced.cells_seen), 1)
+    peak = Peak()
+    tracemalloc.start()
+    run = Run.of(copied(train), recipe, copied(held))
+    del train, held
+    for _ in run.steps():
+        pass
+    traced = tracemalloc.get_traced_memory()[1]
+    growth = peak.growth
+    assert priced.seconds_per_pass is not None
+    times = (priced.seconds_per_pass, seconds, priced_alone, alone)
+    return Measured("", priced.cells_seen, priced.bytes, traced, growth, *times)
+
+
+def work_of(encoded: Encoded, recipe: Recipe, cells: int) -> Work:
+    """Return what a pass is made of, as it is priced."""
+    at_hand = ready(encoded, recipe)
+    plan = at_hand.plan
+    return Work(at_hand.covered.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.joint, plan.links)
+
+
+def pass_seconds(
+    encoded: Encoded, recipe: Recipe, repeats: int, n_jobs: int | None, clock: Callable[[], float]
+) -> float:
+    """Return the median seconds of one NLL and gradient."""
+    fit = ready(encoded, recipe, n_jobs).fit
+    taken = []
+    for _ in range(repeats + 1):
+        begin = clock()
+        fit.objective.value_grad(fit.w0)
+        taken.append(clock() - begin)
+    return median(taken[1:])
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add sets, orders and the recipe."""
+    parser.add_argument("--sets", nargs="+", default=["adult", "connect-4", "letter-recognition"], metavar="SET")
+    parser.add_argument("--orders", nargs="+", type=int, default=[1, 2, 3], metavar="N")
+    parser.add_argument("--family", choices=("lr", "alr", "anje"), default="alr")
+    parser.add_argument("--iterations", type=int, default=15, help="iterations of each fit (default: 15)")
+
+
+def run(options: argparse.Namespace) -> Iterator[Row]:
+    """Print and yield a row per set and order."""
+    sets = ["made"] if options.data is None else options.sets
+    rows: list[tuple[object, ...]] = []
+    bytes_off: list[float] = []
+    seconds_off: list[float] = []
+    alone_off: list[float] = []
+    for name in sets:
+        for order in options.orders:
+            limits = {} if options.family == "anje" else {"max_iter": options.iterations, "tol": 0.0}
+            recipe = Recipe(options.family, order=order, **limits)
+            answer = in_child(measure, options.data, name, recipe, options.repeats)
+            found = answer.value or Measured(answer.refused, 0, 0, 0, 0)
+            rows.append((f"{name} n={order}", f"{found.cells:,}", *_cells(found)))
+            yield {"set": name, "order": order, **asdict(found)}
+            if not found.refused:
+                bytes_off.append(abs(found.priced_bytes / found.traced_bytes - 1.0))
+                seconds_off.append(_factor(found.priced_seconds, found.seconds))
+                alone_off.append(_factor(found.priced_alone, found.alone))
+    show(
+        rows,
+        header=(
+            "fit",
+            "cells",
+            "priced",
+            "traced",
+            "off",
+            "resident",
+            "priced a pass",
+            "measured",
+            "ratio",
+            "on one thread",
+            "processor",
+            "ratio",
+        ),
+    )
+    print(f"\n{free_memory() / 2**20:,.0f} MiB are free")
+    if bytes_off:
+        print(f"bytes within {BYTES_WITHIN:.0%}: {'yes' if max(bytes_off) <= BYTES_WITHIN else 'NO'}")
+        for what, off in (("by the clock", seconds_off), ("of processor time on one thread", alone_off)):
+            reached = "yes" if max(off) <= SECONDS_WITHIN else "NO"
+            print(f"seconds {what} within a factor {SECONDS_WITHIN:g}: {reached}")
+
+
+def _factor(a: float, b: float) -> float:
+    return max(a / b, b / a)
+
+
+def _cells(found: Measured) -> tuple[str, ...]:
+    priced = mib(found.priced_bytes)
+    if found.refused:
+        return priced, "refused", *[""] * 8
+    return (
+        priced,
+        mib(found.traced_bytes),
+        f"{found.priced_bytes / found.traced_bytes - 1.0:+.1%}",
+        mib(found.resident_bytes),
+        *_beside(found.priced_seconds, found.seconds),
+        *_beside(found.priced_alone, found.alone),
+    )
+
+
+def _beside(priced: float, measured: float) -> tuple[str, str, str]:
+    return f"{1e3 * priced:,.1f} ms", f"{1e3 * measured:,.1f} ms", f"{priced / measured:.2f}"

@@ -1,0 +1,106 @@
+"""Learning curves: learners that meet the rows one by one, and classifiers after ever more training rows.
+
+A row is a point of a curve: set, method, seen (rows), rmse2 (mean over the last rows of (1/C) sum_k (p_k - 1[k=y])^2),
+error, orders (of the rows, over which it is a mean).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core.study import Study
+from alrviz.studies.protocols.bias_variance import bias_variance
+from alrviz.studies.protocols.compare import fits_each
+from alrviz.studies.protocols.learning_curve import learning_curve
+from reproduction.kept import Progress, Row
+from reproduction.over_sets import recalled
+from reproduction.sets import BenchmarkSet
+from reproduction.settings import OWNER, Settings
+from reproduction.tables import MadeTable
+
+MOST_POINTS = 40  # of a curve in the tables; the store has about 120
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Learners on one table: recipes by name, where alr takes log theta from, orders of the rows, rows of a mean."""
+
+    table: BenchmarkSet | MadeTable
+    learners: dict[str, Recipe]
+    theta: str = "two-pass"
+    repeats: int = 2
+    window: int = 1000
+
+
+def stepwise(families: Sequence[str], orders: Sequence[int], solver: str = "sgd") -> dict[str, Recipe]:
+    """Return recipes that learn row by row, by name."""
+    found = {f"{f}{n}": Recipe(f, order=n, solver=solver, alpha=0.0) for f in families if f != "anje" for n in orders}
+    return found | {f"anje{n}": Recipe("anje", order=n) for n in orders if "anje" in families}
+
+
+def curve_rows(curves: Sequence[Curves], settings: Settings) -> Progress:
+    """Yield (what was done, its points) a table."""
+    for one in curves:
+        table = one.table
+        if table.missing(settings.folder):
+            yield f"{table.name}: no data", [{"set": table.name, "missing": table.advice(settings.folder)}]
+            continue
+        study = learning_curve(
+            table.read(settings.folder),
+            list(one.learners.values()),
+            repeats=one.repeats,
+            window=one.window,
+            theta=one.theta,
+            n_jobs=settings.jobs,
+            keep=settings.keep,
+            owner=OWNER,
+        )
+        _run(study, settings)
+        yield f"{table.name}, {one.theta}", list(_points(study, one))
+
+
+def _points(study: Study, one: Curves) -> Iterator[Row]:
+    lines = study.summary()
+    for racer, name in enumerate(one.learners):
+        # A curve that has not met all orders of the rows is a mean over others than its neighbours'.
+        own = lines[(lines["racer"] == racer) & (lines["orders"] == one.repeats)] if len(lines) else lines
+        taken = sorted({*range(0, len(own), max(1, len(own) // MOST_POINTS)), *range(len(own))[-1:]})
+        for row in own.iloc[taken].to_dict("records"):
+            point = {key: row[key] for key in ("seen", "rmse2", "error", "orders")}
+            yield {"set": one.table.name, "theta": one.theta, "method": name} | point
+
+
+def share_rows(
+    table: BenchmarkSet, recipes: dict[str, Recipe], shares: Sequence[float], settings: Settings
+) -> Progress:
+    """Yield the error of classifiers that learned from ever larger shares of half of the rows: once 2-fold."""
+    if table.missing(settings.folder):
+        yield f"{table.name}: no data", [{"set": table.name, "missing": table.advice(settings.folder)}]
+        return
+    dataset = table.read(settings.folder)
+    for share in shares:
+        study = bias_variance(
+            dataset,
+            list(recipes.values()),
+            rounds=1,
+            train_shares=(share,),
+            n_jobs=settings.jobs,
+            keep=settings.keep,
+            owner=OWNER,
+        )
+        _run(study, settings)
+        frame = study.frame()
+        rows: list[Row] = []
+        for racer, name in enumerate(recipes):
+            own = frame[frame["racer"] == racer] if len(frame) else frame
+            if len(own) and own["error"].notna().sum() == fits_each(study):
+                seen = int(own["train_rows"].mean())
+                rows.append({"set": table.name, "method": name, "seen": seen, "error": float(own["error"].mean())})
+        yield f"{table.name}: share {share:g}", rows
+
+
+def _run(study: Study, settings: Settings) -> None:
+    if settings.kept_only:
+        recalled(study, settings)
+    else:
+        study.run()

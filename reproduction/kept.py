@@ -1,0 +1,57 @@
+"""Steps of a study that is no `Study`: each is computed once and kept in the run store as it finishes.
+
+A step's key says all that its numbers depend on beside alrviz itself; what is kept under it is not computed again.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from alrviz.studies.core.checkpoint import Checkpoint
+from alrviz.studies.core.splits import Split
+from alrviz.studies.core.study_task import Result, StudyTask
+from reproduction.settings import OWNER, Settings
+
+Row = dict[str, Any]
+Progress = Iterator[tuple[str, list[Row]]]
+_WHOLE = Split(0, 0, 1, 0)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One piece of work: the words that say it, its key (JSON), the table's hash, a function and its arguments."""
+
+    said: str
+    key: Any
+    compute: Callable[..., list[Row]] = field(repr=False)
+    arguments: tuple[Any, ...] = ()
+    data_hash: str = ""
+
+
+def kept_rows(study: str, steps: Sequence[Step], settings: Settings) -> Progress:
+    """Yield (what was done, its rows) a step, in order; with `settings.kept_only` those that are kept."""
+    tasks = [StudyTask(study, "", step.data_hash, _WHOLE, json.dumps(step.key, sort_keys=True)) for step in steps]
+    keys = json.dumps([study, [task.options for task in tasks]])
+    keeping = Checkpoint(settings.keep, OWNER, "reproduce", keys, tasks[0].data_hash if tasks else "")
+    keeping.begin(study, "")
+    found = dict(keeping.taken(tasks, ()))
+    left = [] if settings.kept_only else [step for place, step in enumerate(steps) if place not in found]
+    calls = (delayed(step.compute)(*step.arguments) for step in left)
+    # A pool that nobody takes a result from warns when it is dropped.
+    computed = iter(Parallel(n_jobs=settings.jobs, return_as="generator")(calls) if left else ())
+    ended = "stopped"
+    try:
+        for place, step in enumerate(steps):
+            if place in found:
+                yield step.said, found[place].rows
+            elif not settings.kept_only:
+                rows = next(computed)
+                keeping.save(place, tasks[place], Result(rows))
+                keeping.beat()
+                yield step.said, rows
+        ended = "done"
+    finally:
+        keeping.end(ended, "")

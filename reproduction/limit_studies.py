@@ -1,0 +1,197 @@
+"""The studies of claims that a number decides, and what some of them measure: poker hands, DLR, ELR."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from alrviz.data.dataset import Dataset
+from alrviz.data.demos import load_demo
+from alrviz.estimators.density import DLRClassifier
+from alrviz.estimators.make import make_estimator
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.run import Run
+from alrviz.passes.density import LIMIT
+from reproduction.identities import away, no_step, one_optimum, polynomial, same_tables
+from reproduction.kept import Progress, Row, Step, kept_rows
+from reproduction.limits import limit_row
+from reproduction.settings import Settings
+from reproduction.tables import covered, demo, planted
+from reproduction.toy import settled
+
+# -- C8: poker hands -------------------------------------------------------------------------------------------------
+
+
+def poker(rows: int) -> list[Row]:
+    """Return held-out figures of lr of orders 2 and 3 on made poker hands, five of six to learn from."""
+    dataset = load_demo("poker-hand", rows)
+    found = {}
+    for order in (2, 3):
+        recipe = Recipe("lr", order=order, alpha=1.0, solver="lbfgs", max_iter=100, holdout=1 / 6)
+        run = Run(dataset, recipe, n_jobs=1)
+        for _ in run.steps():
+            pass
+        last = run.trace.frame().iloc[-1]
+        found[order] = {"log loss": float(last["heldout_log_loss"]), "0-1 loss": float(last["heldout_error"])}
+    learned = f"poker-hand, {round(rows * 5 / 6):,} rows"
+    return [
+        limit_row(learned, f"lr3 {found[3][name]:.4f}, lr2 {found[2][name]:.4f}", f"{name} of lr3 over lr2",
+             found[3][name] / found[2][name], 1.0, above=True)
+        for name in ("log loss", "0-1 loss")
+    ]  # fmt: skip
+
+
+# -- hidden pairs ----------------------------------------------------------------------------------------------------
+
+
+def twelve_bits(seed: int) -> list[Row]:
+    """Return who finds the two bits that tell only together, keeping a quarter of the pairs, and what that is worth.
+
+    hsalr grows by mutual information from columns, salr looks at all pairs by their gain; 20,000 new rows.
+    """
+    train, new = load_demo("twelve-bits", seed=seed), load_demo("twelve-bits", 20_000, seed=seed + 1000)
+    pair = {list(train.X).index(name) for name in ("bit_7", "bit_11")}
+    about, wrong, rows = f"twelve-bits ({seed})", {}, []
+    for family, score, finds in (("hsalr", "mi", False), ("salr", "gain", True)):
+        model = make_estimator(Recipe(family, order=2, keep=0.25, selection=score), n_jobs=1).fit(train.X, train.y)
+        name = f"{family}2 {score}"
+        kept = any(set(columns) == pair for columns in model.cells_.tuples)
+        wrong[name] = 100.0 * (1.0 - model.score(new.X, new.y))
+        rows.append(limit_row(about, name, f"pairs of the two that {name} keeps", float(kept), 0.0, above=finds))
+    words = ", ".join(f"{name} {value:.1f} %" for name, value in wrong.items())
+    first, second = wrong.values()
+    return [*rows, limit_row(about, words, "0-1 loss of the first less the second, points", first - second, 0.0, True)]
+
+
+# -- C14, C15: DLR ----------------------------------------------------------------------------------------------------
+
+
+def density_bayes(name: str) -> list[Row]:
+    """Return how far DLR with w_0 = 0 and w = 1 is from naive Bayes with kernel densities of one h a column.
+
+    DLR holds each phi within -LIMIT .. LIMIT; naive Bayes does not: rows of which one is held are left out, and
+    counted.
+    """
+    dataset = load_demo(name)
+    model = DLRClassifier(bandwidth="silverman", start="one", max_iter=0, n_jobs=1).fit(dataset.X, dataset.y)
+    X, y = dataset.X.to_numpy(float), np.asarray(dataset.y)
+    h = 1.06 * X.std(axis=0) * len(X) ** -0.2
+    second = y == model.classes_[1]
+    phi = np.empty(X.shape)
+    with np.errstate(divide="ignore"):
+        for d, width in enumerate(h):
+            votes = np.exp(-((X[:, d, None] - X[None, :, d]) ** 2) / (2 * width**2))
+            phi[:, d] = np.log(votes[:, second].mean(axis=1)) - np.log(votes[:, ~second].mean(axis=1))
+    free = (np.abs(phi) < LIMIT - 1).all(axis=1)  # the prior's share in a phi is less than 1
+    log_odds = np.log(second.sum() / (~second).sum()) + phi.sum(axis=1)
+    ours = np.diff(model.predict_log_proba(dataset.X), axis=1)[:, 0]
+    words = f"dlr, w = 1, vs naive Bayes by hand, on {free.sum()} of {len(X)} rows without a phi held at {LIMIT:g}"
+    return [limit_row(name, words, "largest difference of log odds", away(ours[free], log_odds[free]), 2e-3)]
+
+
+def beats_lr(name: str, seed: int) -> list[Row]:
+    """Return the accuracy of DLR over that of lr on numbers, on 20,000 new rows of a demo set."""
+    from sklearn.linear_model import LogisticRegression
+
+    train, new = load_demo(name, seed=seed), load_demo(name, 20_000, seed=seed + 1000)
+    X, X_new = train.X.select_dtypes("number"), new.X.select_dtypes("number")
+    lr = LogisticRegression(max_iter=1000).fit(X, train.y).score(X_new, new.y)
+    rows = []
+    for mode, alpha in (("silverman", 0.0), ("loo", 10.0)):
+        dlr = DLRClassifier(bandwidth=mode, alpha=alpha, max_iter=500, n_jobs=1).fit(X, train.y).score(X_new, new.y)
+        words = f"dlr {mode} {100 * dlr:.1f} %, lr {100 * lr:.1f} %"
+        rows.append(
+            limit_row(f"{name} ({seed})", words, "accuracy of dlr less lr, points", 100 * (dlr - lr), 0.0, True)
+        )
+    return rows
+
+
+def settles(mode: str, name: str, seed: int) -> list[Row]:
+    """Return outer steps until no bandwidth moves by a tenth any more, on a draw of a demo set."""
+    dataset = load_demo(name, seed=seed)
+    model = DLRClassifier(bandwidth=mode, alpha=0.0 if mode == "paper" else 10.0, random_state=seed, n_jobs=1)
+    model.fit(dataset.X, dataset.y)
+    steps = [
+        [h for name, h in step.extra.items() if name.startswith("h_")]
+        for step in model.trace_.since(0)
+        if step.kind == "outer"
+    ]
+    words = "outer steps until h stays"
+    return [limit_row(f"{name} ({seed})", f"dlr {mode}, {name}", words, settled(np.array(steps)), 4.0)]
+
+
+# -- C16: ELR's optimum -----------------------------------------------------------------------------------------------
+
+
+def elr_optimum(dataset: Dataset) -> list[Row]:
+    """Return how far ELR's lowest F on naive Bayes' structure is above that of lr of order 1, relative."""
+    elr = Recipe("elr", structure="nb", cross_tuning=False, max_iter=300, tol=0.0, holdout=0.0)
+    lr = Recipe("lr", order=1, alpha=0.0, solver="lbfgs", max_iter=2000, tol=0.0, holdout=0.0)
+    values = []
+    for run in (Run(dataset, elr, n_jobs=1), Run(dataset, lr, n_jobs=1)):
+        for _ in run.steps():
+            pass
+        values.append(float(run.trace.frame()["nll"].min()))
+    return [limit_row(dataset.name, f"elr nb {values[0]:.4f}, lr1 {values[1]:.4f}", "F over F of lr1, less 1",
+                 abs(values[0] / values[1] - 1.0), 1e-4)]  # fmt: skip
+
+
+def _identities(kind: str) -> Iterator[tuple[str, Callable[..., list[Row]], tuple[Any, ...]]]:
+    led, waveform, mixed = load_demo("led", 1000), load_demo("waveform", 400), load_demo("mixed-types")
+    if kind == "optimum":
+        for order in (1, 2):
+            for dataset in (led, waveform, planted(2, 2000).build()):
+                yield f"{dataset.name}, n={order}", one_optimum, (dataset, order)
+        overlapping = covered().build()
+        for order in (1, 2, 3):
+            yield f"{overlapping.name}, n={order}, alpha 0", one_optimum, (overlapping, order, 0.0)
+    elif kind == "tables":
+        for dataset in (led, demo("tic-tac-toe").build(), demo("monks-1").build()):
+            yield dataset.name, same_tables, (dataset,)
+    elif kind == "no-step":
+        for order in (1, 2, 3):
+            yield f"n={order}", no_step, (mixed, order)
+    else:
+        yield "tic-tac-toe", polynomial, (load_demo("tic-tac-toe"),)
+        yield "monks-1", polynomial, (load_demo("monks-1"),)
+
+
+def _made(kind: str, quick: bool) -> Iterator[tuple[str, Callable[..., list[Row]], tuple[Any, ...]]]:
+    seeds = range(3 if quick else 10)
+    if kind == "poker":
+        yield "poker-hand", poker, (20_000 if quick else 600_000,)
+    elif kind == "twelve-bits":
+        for seed in seeds:
+            yield f"twelve-bits ({seed})", twelve_bits, (seed,)
+    elif kind == "density":
+        for name in ("two-moons", "breast-cancer"):
+            yield f"w = 1 on {name}", density_bayes, (name,)
+        for name in ("four-gaussians", "age-curve"):
+            for seed in seeds:
+                yield f"{name} ({seed})", beats_lr, (name, seed)
+    elif kind == "settles":
+        for mode in ("paper", "validation", "loo"):
+            for name in ("three-classes", "four-gaussians"):
+                for seed in seeds:
+                    yield f"{mode} on {name} ({seed})", settles, (mode, name, seed)
+    elif kind == "elr-optimum":
+        for name in ("led", "mixed-types"):
+            yield name, elr_optimum, (load_demo(name, 1000),)
+    else:
+        yield from _identities(kind)
+
+
+def limit_rows(kind: str, settings: Settings) -> Progress:
+    """Yield (what was done, its rows) of the claims of a kind."""
+    steps = [
+        Step(said, [kind, said, settings.quick], compute, arguments)
+        for said, compute, arguments in _made(kind, settings.quick)
+    ]
+    yield from kept_rows(kind, steps, settings)
+
+
+LIMIT_STUDIES = {
+    name: partial(limit_rows, name)
+    for name in ("optimum", "tables", "no-step", "polynomial", "poker", "twelve-bits", "density", "settles")
+}
