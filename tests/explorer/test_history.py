@@ -77,8 +77,8 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
     assert "10 of 10 fits" not in page.tab.told.object
     assert "20 of 20 fits" in page.tab.told.object
     stranger = listed(STRANGER)
-    assert not stranger.tab.buttons.visible
-    assert "Nothing is kept yet" in stranger.tab.told.object
+    assert not stranger.tab.detail.visible
+    assert "Nothing is kept yet" in stranger.tab.status.object
 
 
 def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
@@ -154,9 +154,9 @@ def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
     page = ComparePage(session_of("?page=compare&tab=history", OWNER))
     page.view()
     page.pump()
-    assert "Reading what is kept" in page.tab.told.object
+    assert "Reading what is kept" in page.tab.status.object
     free.set()
-    until(page, lambda: "Nothing is kept yet" in page.tab.told.object)
+    until(page, lambda: "Nothing is kept yet" in page.tab.status.object)
 
 
 def test_links_lead_back_and_to_a_comparison():
@@ -196,7 +196,7 @@ def test_a_run_is_deleted_at_the_second_press():
     part._delete()
     until(page, lambda: not part.pump())
     assert run_history.items(OWNER) == []
-    assert "Nothing is kept yet" in part.told.object
+    assert "Nothing is kept yet" in part.status.object
 
 
 def damage(path):
@@ -213,17 +213,16 @@ def test_a_store_that_cannot_be_opened_is_said_and_is_tried_again(tmp_path, monk
     Store(tmp_path).close()
     spoil(tmp_path / "runs.sqlite")
     tab = listed().tab
-    assert tab.not_kept.visible
-    assert word in tab.not_kept.object
-    assert "Nothing is kept yet" not in tab.told.object
-    assert str(tmp_path) not in tab.not_kept.object
+    assert tab.status.visible
+    assert word in tab.status.object
+    assert "Nothing is kept yet" not in tab.status.object
+    assert str(tmp_path) not in tab.status.object
     listed()
     assert len([record for record in caplog.records if str(tmp_path) in record.getMessage()]) == 1, "logged once"
     (tmp_path / "runs.sqlite").unlink()
     monkeypatch.setattr(run_store, "RETRY_SECONDS", 0.0)
     again = listed().tab
-    assert not again.not_kept.visible
-    assert "Nothing is kept yet" in again.told.object
+    assert "Nothing is kept yet" in again.status.object
 
 
 def test_a_store_that_takes_nothing_more_is_said_beside_what_it_has():
@@ -236,7 +235,7 @@ def test_a_store_that_takes_nothing_more_is_said_beside_what_it_has():
             store.begin(OWNER, "race", "{}", f"{k}")
     tab = listed().tab
     assert tab.items
-    assert "disk is full" in tab.not_kept.object
+    assert "disk is full" in tab.status.object
     tab._delete()
     store.close()
     tab._delete()

@@ -61,7 +61,7 @@ class HistoryTab:
         self.list = pmui.MenuList(items=[], active=0, dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
         self.list.param.watch(lambda _: self._turn(), "active")
         self.more = button("More", self._show_more, variant="text", size="small", visible=False, margin=(4, 0))
-        self.told, self.not_kept = html(), html()
+        self.told, self.status = html(), html()  # of the run that is chosen, and of the list
         self.open = _link("Open", "open_in_browser", "Open: go to its page, with its table and settings", "contained")
         self.again = _link("Race again", "replay", "Race again: fit the same racers anew")
         self.compare = _link("Compare", "compare_arrows", "Compare: its recipes on its tables by cross-validation")
@@ -72,12 +72,12 @@ class HistoryTab:
             variant="outlined", color="error", size="small", margin=(0, 8, 8, 0),
         )  # fmt: skip
         self.buttons = pn.FlexBox(self.open, self.again, self.compare, self.csv, self.delete, margin=(12, 0, 0, 0))
-        left = pn.Column(self.not_kept, self.list, self.more, sizing_mode="stretch_width", margin=0, styles=CARD)
-        right = pn.Column(
+        left = pn.Column(self.status, self.list, self.more, sizing_mode="stretch_width", margin=0, styles=CARD)
+        self.detail = pn.Column(
             self.told, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD, css_classes=["alrviz-detail"]
         )
         self.list.jscallback(active=SHOW)
-        self.below = pn.Row(left, right, sizing_mode="stretch_width", margin=0)
+        self.below = pn.Row(left, self.detail, sizing_mode="stretch_width", margin=0)
         self._tell()
 
     # ---- what there is ---------------------------------------------------------------------------------------------
@@ -130,11 +130,11 @@ class HistoryTab:
     def _tell(self) -> None:
         item = self.item
         self._sure = ""
-        self.buttons.visible = self.list.visible = item is not None
-        self.not_kept.visible = bool(self._problem)
-        say(self.not_kept, NOT_KEPT.format(safe(self._problem)) if self._problem else "")
+        self.list.visible = self.detail.visible = item is not None
+        problem = NOT_KEPT.format(safe(self._problem)) if self._problem else ""
+        say(self.status, problem or ("" if item is not None else EMPTY if self._read else LOADING))
+        self.status.visible = bool(problem) or item is None
         if item is None:
-            say(self.told, ("" if self._problem else EMPTY) if self._read else LOADING)
             return
         say(self.told, item_html(item, sum(one.size for one in self.items), len(self.items)))
         for leads, link in ((self.open, item.link), (self.again, item.again), (self.compare, item.compare)):
