@@ -214,7 +214,7 @@ def test_a_store_that_cannot_be_opened_is_said_and_is_tried_again(tmp_path, monk
     spoil(tmp_path / "runs.sqlite")
     tab = listed().tab
     assert tab.status.visible
-    assert word in tab.status.object
+    assert word in tab.status.object, (tab.session.problem, tab.items)
     assert "Nothing is kept yet" not in tab.status.object
     assert str(tmp_path) not in tab.status.object
     listed()
