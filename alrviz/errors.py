@@ -63,7 +63,10 @@ class MemoryLimitError(AlrvizError, MemoryError):
 
 
 class StoreError(AlrvizError, OSError):
-    """The run store cannot be opened, read or written."""
+    """The run store cannot be opened, read or written.
+
+    The message is for its operator; what a page shows (`for_page`) is a clause without the store's path.
+    """
 
 
 class ModelFileError(AlrvizError, ValueError):

@@ -1,14 +1,51 @@
-"""Where alrviz keeps what outlives a process: one folder of the user's, or `ALRVIZ_HOME`."""
+"""Where alrviz keeps what outlives a process: one folder of the user's, or `ALRVIZ_HOME`.
+
+It holds tables, runs and answers, so folders have mode 0700 and files 0600 whatever the umask is.
+"""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
 
 HOME = "ALRVIZ_HOME"
+_FOLDERS = ("codes", "lessons", "sets")  # that alrviz makes in its home
+_STORE = "runs."  # how the names of the run store's files begin
 
 
 def home() -> Path:
     """Return the folder, which need not exist yet: `ALRVIZ_HOME` where it is set, else the user's data folder."""
     said = os.environ.get(HOME)
     return Path(said) if said else platformdirs.user_data_path("alrviz", appauthor=False)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder and its missing parents, each for its user alone; folders that exist keep their mode.
+
+    Raises:
+        OSError: the folder cannot be made.
+    """
+    for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)  # `parents=True` would leave the parents to the umask
+
+
+def open_private(path: str, flags: int) -> int:
+    """Opener for `open`: a new file is readable and writable by its user alone."""
+    return os.open(path, flags, 0o600)
+
+
+def restrict_home(folder: Path) -> None:
+    """Close alrviz's part of an existing folder to other users, as an earlier version may have left it open.
+
+    The folder itself is closed only if nothing but alrviz's own is in it: it may be a home directory.
+    """
+    with suppress(OSError):  # another user's, who let this one write
+        children = list(folder.iterdir())
+        for child in children:
+            if child.name in _FOLDERS:
+                child.chmod(0o700)
+            elif child.name.startswith(_STORE):
+                child.chmod(0o600)
+        if all(child.name in _FOLDERS or child.name.startswith(_STORE) for child in children):
+            folder.chmod(0o700)

@@ -32,7 +32,7 @@ from alrviz.data.stream.cache import READING, SUFFIX
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
-from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
+from alrviz.explorer.server.visitor_ids import COOKIE, LOCAL_SWITCH
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.explorer.widgets.scripts import dataset_code
@@ -187,6 +187,24 @@ def test_an_address_that_origins_cannot_be_compared_with_is_refused_in_words(arg
     assert f"{arguments[1]}; expected names or IPv4 addresses" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], True),
+        (["--address", "localhost", "--origin", "localhost:8000", "--token", "abc"], True),
+        (["--origin", "class.example.org", "--token", "abc"], False),  # behind a proxy on the same machine
+        (["--address", "0.0.0.0", "--origin", "localhost"], False),
+        (["--token", "none"], False),
+    ],
+)
+def test_browsers_share_one_owner_only_where_nobody_else_reaches_the_server(arguments, expected, monkeypatch):
+    monkeypatch.delenv("BOKEH_ALLOW_WS_ORIGIN", raising=False)
+    options = cli.parser().parse_args(["explore", *arguments])
+    assert explore.for_one_person(options) is expected
+    monkeypatch.setenv("BOKEH_ALLOW_WS_ORIGIN", "class.example.org")
+    assert not explore.for_one_person(options)
+
+
 def test_check_sees_the_page_with_a_table(tmp_path):
     (tmp_path / "colours.csv").write_text(TABLE)
     done = run("explore", str(tmp_path / "colours.csv"), "--check")
@@ -223,11 +241,13 @@ def test_without_a_port_the_next_free_one_is_taken_and_ctrl_c_ends_it():
         with suppress(OSError):  # somebody else has it
             taken.bind(("127.0.0.1", explore.PORT))
             taken.listen()
-        with explorer() as (process, address):
+        with explorer("--origin", "class.example.org") as (process, address):
             assert explore.PORT < urlsplit(address).port < explore.PORT + explore.PORTS_TRIED
-            with build_opener(HTTPCookieProcessor()).open(address, timeout=60) as answer:
+            cookies = HTTPCookieProcessor()
+            with build_opener(cookies).open(address, timeout=60) as answer:
                 assert answer.status == 200
                 assert "token" not in answer.url
+            assert COOKIE in {cookie.name for cookie in cookies.cookiejar}, "owners are told apart behind a proxy"
             with pytest.raises(HTTPError, match="403"):
                 urlopen(address.partition("?")[0], timeout=60)
             if sys.platform != "win32":

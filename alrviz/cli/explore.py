@@ -101,8 +101,8 @@ def explore(options: argparse.Namespace) -> int:
     from alrviz.explorer.web.guard import protect
 
     lesson = _lesson(options.lesson) if options.lesson else None
-    if options.address in LOCAL and not options.proxy:
-        os.environ.setdefault(LOCAL_SWITCH, "1")  # a machine of one's own: one owner, whichever browser asks
+    if for_one_person(options):
+        os.environ.setdefault(LOCAL_SWITCH, "1")  # one owner, whichever browser asks
     if options.proxy:
         parse_networks(options.proxy)  # what is no address is said before anything is served
         os.environ[PROXIES_VARIABLE] = ",".join(options.proxy)
@@ -126,13 +126,25 @@ def explore(options: argparse.Namespace) -> int:
             )
         return _checked(server, url, failures)
     print(f"The explorer is at {url} (end it with Ctrl-C)", flush=True)
-    if options.address not in LOCAL:
+    if not for_one_person(options):
         who = "who opens it with this token" if token else "who can reach this address"
         print(f"Everyone {who} can upload tables and run fits on this machine.", flush=True)
     if not options.no_show:
         server.io_loop.add_callback(server.show, urlsplit(url)._replace(scheme="", netloc="").geturl())
     _run(server)
     return 0
+
+
+def for_one_person(options: argparse.Namespace) -> bool:
+    """Whether only the person who started the server can reach it: then all browsers share one owner.
+
+    Not with a proxy or a name under which others reach the page (the address behind a proxy is local, too), and not
+    without a token, where every user of this machine can open the page.
+    """
+    from bokeh.settings import settings
+
+    names = [options.address, *options.origin, *settings.allowed_ws_origin()]
+    return options.token != "none" and not options.proxy and all(name.partition(":")[0] in LOCAL for name in names)
 
 
 def _lesson(file: Path) -> Lesson:
@@ -173,7 +185,7 @@ def read(options: argparse.Namespace) -> Dataset | Upload | Stream:
 
     said = read_options(options)
     try:
-        table = read_columns(file, options=said)
+        table = read_columns(file, options=said, expected={options.target} if options.target else ())
         try:
             return table.dataset(options.target, quartiles=options.quartiles or None)
         except AlrvizError as error:

@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -46,11 +47,16 @@ LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 def read_delimited(
-    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: KnownNames | None = None
+    data: Buffer,
+    options: ReadOptions,
+    limits: Limits,
+    stop: StopToken,
+    known: KnownNames | None = None,
+    expected: Collection[str] = (),
 ) -> RawTable:
     """Return the columns, the options with all that was detected filled in, and notes.
 
-    `known` are the names of a table like it that was read before.
+    `known` are the names of a table like it that was read before, `expected` names that the caller gave.
 
     Raises:
         TableError: `data` are no table of lines, or more than `limits` allow.
@@ -90,7 +96,7 @@ def read_delimited(
     if known is not None and again:
         header = known.header
     elif options.header is None:
-        header = count_names(even) if whole else 1
+        header = count_names(even, expected) if whole else 1
         if not header:
             notes.append("the first row looks like those below, so it was read as data, and the columns were numbered")
     else:

@@ -17,7 +17,7 @@ import re
 import zipfile
 import zlib
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -52,13 +52,18 @@ EPOCHS = (datetime.datetime(1899, 12, 30), datetime.datetime(1904, 1, 1))
 
 
 def read_excel(
-    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: KnownNames | None = None
+    data: Buffer,
+    options: ReadOptions,
+    limits: Limits,
+    stop: StopToken,
+    known: KnownNames | None = None,
+    expected: Collection[str] = (),
 ) -> RawTable:
     """Return the columns of the first visible sheet that looks like a table, read as the same table saved as CSV.
 
     Where none does it is the first that holds something.
 
-    `known` are the names of a table like it that was read before.
+    `known` are the names of a table like it that was read before, `expected` names that the caller gave.
     """
     with _damage_told(), zipfile.ZipFile(io.BytesIO(data)) as archive:
         book = _Book(archive, limits, stop)
@@ -77,7 +82,7 @@ def read_excel(
     if footer and options.skip_footer is None:
         notes.append(left_out([" ".join(filter(None, row)) for row in tail[-footer:]], "behind the table"))
     rows = head[titles:] if titles < len(head) else sheet.cells(places, titles, titles + HEAD_ROWS)
-    header = count_names(rows) if options.header is None else int(options.header)
+    header = count_names(rows, expected) if options.header is None else int(options.header)
     if options.header is None and not header:
         notes.append("the first row looks like those below, so it was read as data, and the columns were numbered")
     first = head_row = rows[0]

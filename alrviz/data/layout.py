@@ -10,7 +10,7 @@ Total,,1234,                                     footer: a total, a source, a re
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -81,8 +81,21 @@ def names_less_one(row: Sequence[str], rows: Sequence[Sequence[str]], width: int
     return [*row, ""] if all(not other[-1].strip() for other in rows if len(other) == width) else ["row name", *row]
 
 
-def count_names(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many rows of names there are, 0 to 3, rows of equal length given."""
+def count_names(rows: Sequence[Sequence[str]], expected: Collection[str] = ()) -> int:
+    """Return how many rows of names there are, 0 to 3, rows of equal length given.
+
+    `expected`: names that the caller gave, such as the target's. A first row that has one of them holds names, whatever
+    it looks like, unless the same text is a value of that column, too.
+    """
+    count = _count_names(rows)
+    if count or not rows:
+        return count
+    below = [row for row in rows[1:] if list(row) != list(rows[0])]
+    named = ((place, cell.strip()) for place, cell in enumerate(rows[0]) if cell.strip() in expected)
+    return int(any(all(row[place].strip() != name for row in below) for place, name in named))
+
+
+def _count_names(rows: Sequence[Sequence[str]]) -> int:
     if not rows:
         return 0
     if len(rows) == 1:

@@ -7,7 +7,9 @@ Everything detected is shown (`Dataset.options`, `Dataset.notes`, `Column.why`) 
 """
 
 import io
+from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from alrviz.data.arff import read_arff
@@ -77,7 +79,10 @@ def read_table(
     targets = [column for column, kind in kinds.items() if kind == "target"]
     if target is None and len(targets) == 1:
         target = targets[0]
-    table = read_columns(path_or_frame, options=options, limits=limits, name=name, max_memory=max_memory, stop=stop)
+    table = read_columns(
+        path_or_frame, options=options, limits=limits, name=name, max_memory=max_memory, stop=stop,
+        expected={str(column) for column in (target, *kinds) if column is not None},
+    )  # fmt: skip
     return table.dataset(target, kinds=kinds, quartiles=quartiles, stop=stop)
 
 
@@ -90,14 +95,15 @@ def read_columns(
     max_memory: int | None = None,
     alone: bool = False,
     stop: StopToken = NEVER,
+    expected: Collection[str] = (),
 ) -> Table:
     """Read a table without choosing a target: the first half of `read_table`, for whoever asks the user in between.
 
-    `alone`: one column is enough.
+    `alone`: one column is enough. `expected`: names of columns that are known, by which a row of names is recognised.
     """
     options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
     notes: list[str] = []
-    parsed = decide(read_raw(path_or_frame, options, limits, stop, notes), stop)
+    parsed = decide(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
     name = name or default_name(path_or_frame)
     return Table.of(
         name,
@@ -112,25 +118,37 @@ def read_columns(
     )
 
 
-def read_raw(source: Any, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str]) -> RawTable:
+def read_raw(
+    source: Any,
+    options: ReadOptions,
+    limits: Limits,
+    stop: StopToken,
+    notes: list[str],
+    expected: Collection[str] = (),
+) -> RawTable:
     """Return the columns of whatever `read_table` takes, before it is decided what texts are.
 
     What of an archive was passed over is added to `notes`.
     """
     if is_taken(source):
-        return read_taken(source, options, limits, stop, _values_of)
+        return read_taken(source, options, limits, stop, partial(_values_of, expected=expected))
     if isinstance(source, io.TextIOBase):
         options = replace(options, encoding="utf-8")  # it is text already
-    return raw_of_bytes(load_bytes(source, limits, stop, notes), options, limits, stop)
+    return raw_of_bytes(load_bytes(source, limits, stop, notes), options, limits, stop, expected=expected)
 
 
 def raw_of_bytes(
-    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, known: KnownNames | None = None
+    data: Buffer,
+    options: ReadOptions,
+    limits: Limits,
+    stop: StopToken,
+    known: KnownNames | None = None,
+    expected: Collection[str] = (),
 ) -> RawTable:
     """Return the columns of a file's bytes, before it is decided what texts are."""
     kind = sniff_format(data)
     if kind in LAID_OUT:
-        return LAID_OUT[kind](data, options, limits, stop, known)
+        return LAID_OUT[kind](data, options, limits, stop, known, expected)
     return READERS[kind](data, options, limits, stop)
 
 
@@ -145,5 +163,7 @@ def decide(raw: RawTable, stop: StopToken) -> ParsedTable:
     return replace(interpret(texts, raw.options, raw.notes, stop), sheets=raw.sheets, head=raw.head)
 
 
-def _values_of(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> ParsedTable:
-    return decide(raw_of_bytes(data, options, limits, stop), stop)
+def _values_of(
+    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, expected: Collection[str]
+) -> ParsedTable:
+    return decide(raw_of_bytes(data, options, limits, stop, expected=expected), stop)

@@ -36,7 +36,11 @@ FOREIGN = {
     b"\x80\x04\x95": "a Python pickle, which is never opened",
     b"\x80\x05\x95": "a Python pickle, which is never opened",
 }
-JSON_START = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*["}]')
+# An object that has a name with its colon, or is empty and followed by another object, the list's end or nothing: a CSV
+# whose first cell is "{}" is none.
+JSON_START = re.compile(
+    rb'\A(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}[\s,]*(?:[\]{]|\Z))', re.DOTALL
+)
 ENDINGS = re.compile(
     r"\.(gz|bz2|xz|zst|zip|csv|tsv|txt|tab|data|parquet|pq|arff|xlsx|json|jsonl|ndjson|feather|arrow|ipc)\b",
     re.IGNORECASE,

@@ -17,6 +17,7 @@ import pytest
 from alrviz.data.dataset import Dataset
 from alrviz.data.limits import Limits
 from alrviz.data.read import read_columns, read_table
+from alrviz.data.source import sniff_format
 from alrviz.errors import TableError
 
 FRAME = pd.DataFrame(
@@ -132,6 +133,24 @@ def test_objects_in_json_become_columns():
     table = read_columns("\n".join(map(json.dumps, rows)).encode())
     assert table.names == ("a.b", "a.c", "class", "d")
     assert np.isnan(table.values[3].series[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("{},size,class\n1,2,x\n", "delimited"),
+        ('{"a"},size,class\n1,2,x\n', "delimited"),
+        ("{}\n1\n2\n", "delimited"),
+        ('{},\n{"a": 1}', "json"),
+        ('{}\n{"a": 1}\n', "json"),
+        ('[{}, {"a": 1}]', "json"),
+        (' [ { "a\\"b" : 1}]', "json"),
+        ("{}", "json"),
+        ("[{}]", "json"),
+    ],
+)
+def test_json_is_told_from_a_csv_that_begins_with_a_brace(text, kind):
+    assert sniff_format(text.encode()) == kind
 
 
 @pytest.mark.parametrize(

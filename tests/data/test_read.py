@@ -10,8 +10,10 @@ import pytest
 
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import Limits, read_columns, read_table
+from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, Stopped, TableError, TableFileError
 from alrviz.stop import StopToken
+from tests.data.test_layout import workbook
 
 WORDS = ("älter", "größe", "naïve", "plain")
 TABLE = "größe;preis;class\n" + "".join(
@@ -214,6 +216,22 @@ def test_a_first_row_of_data_is_no_header(first: str, header: bool):
     assert read_columns(f"{first}\n{rest}".encode(), options=ReadOptions(header=not header)).n_rows == (
         3 if header else 2
     )
+
+
+ODD_HEADER = "1.0,klass\n" + "2.5,yes\n3.5,no\n4.5,yes\n" * 5
+
+
+@pytest.mark.parametrize("read", [read_table, open_table])
+def test_a_first_row_that_holds_the_targets_name_is_a_header(tmp_path, read):
+    path = tmp_path / "t.csv"
+    path.write_text(ODD_HEADER)
+    assert not read_columns(path).options.header, "nothing but the name says what it is"
+    found = read(path, "klass")
+    assert (found.n_rows, set(found.kinds)) == (15, {"1.0"})
+    assert read_columns(path, expected={"1.0"}).options.header
+    assert read_table(workbook({"t": ODD_HEADER}), "klass").n_rows == 15
+    path.write_text(ODD_HEADER + "5.5,klass\n")
+    assert not read_columns(path, expected={"klass"}).options.header, "a level of that name"
 
 
 def test_a_ragged_row_is_named_by_its_line_in_the_file():

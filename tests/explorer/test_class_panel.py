@@ -80,6 +80,33 @@ def test_a_class_is_opened_found_after_a_reload_and_ended_by_two_presses():
     assert reloaded._end.label == END
 
 
+def test_the_teacher_sees_where_students_came_from_and_closes_the_door_for_all_windows():
+    teacher = Teacher()
+    teacher.press(teacher._begin)
+    for k, address in enumerate(["10.0.0.1"] * 3 + ["10.0.0.2", EVIL, "10.0.0.4", "10.0.0.5"]):
+        teacher.room.join(f"{k}", address)
+    teacher.look()
+    told = teacher._joined.object
+    assert "7 joined: 3 from 10.0.0.1, 1 from 10.0.0.2" in told
+    assert "2 from 2 other addresses" in told
+    assert "<img" not in told
+    teacher._lock.value = True
+    assert teacher.room.locked
+    assert Teacher(teacher.session.registry)._lock.value, "a reloaded page shows it"
+
+
+def test_a_class_that_cannot_be_saved_says_why(monkeypatch, tmp_path):
+    (tmp_path / "home").write_text("no folder")
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
+    teacher = Teacher()
+    teacher.press(teacher._begin)
+    teacher._keep.value = True
+    assert teacher.room.keeper.join(20)
+    teacher.look()
+    assert "Not saved: the run store" in teacher._head.object
+    assert str(tmp_path) not in teacher._head.object
+
+
 def test_ones_own_question_takes_two_presses_and_is_asked_again():
     teacher = Teacher()
     teacher.press(teacher._begin)

@@ -102,21 +102,29 @@ def test_a_student_may_not_send_too_often(room, clock):
 def test_ten_thousand_who_come_take_the_room_of_a_thousand_and_keep_out_nobody_who_has_voted(room, clock, monkeypatch):
     monkeypatch.setattr(classes, "STUDENTS", 50)
     room.ask(CHOICE)
+    for student in ("bob", "ann"):
+        room.come(student, "here")
     room.vote("bob", 1, "lr", "", "here")
-    room.come("ann", "here")
+    room.leave("bob")
     for k in range(10_000):
-        if k < 3 * classes.JOINS[0]:
-            room.join(f"{k}", f"{k % 3}")
-        else:
-            refused(429, room.join, f"{k}", f"{k % 3}")
+        room.join(f"{k}", f"{k % 3}")
     assert len(room.students) == 50
     assert {"bob", "ann"} <= set(room.students), "who has voted, or whose page is open"
+    assert {f"{k}" for k in range(47)} <= set(room.students), "of those who only came the latest make room"
+    room.come("cid", "0")
+    assert "cid" in room.students, "a student of the address that the flood comes from"
+    room.leave("cid")
+    assert dict(room.came_from()) == {"here": 2, "0": 17, "1": 16, "2": 15}
     for k in range(60):
-        clock.now += 1
-        if len(room.round.votes) < 49:
-            room.vote(f"new {k}", 1, "lr")
-        else:
-            assert "full" in refused(503, room.vote, f"new {k}", 1, "lr")
+        room.vote(f"script {k}", 1, "lr")
+    assert len(room.round.votes) == 49, "all but ann"
+    for k in range(48):
+        room.come(f"new {k}")
+        room.leave(f"new {k}")
+        room.vote(f"new {k}", 1, "alr")
+    assert set(room.students) == {"bob", "ann"} | {f"new {k}" for k in range(48)}, "votes without a page make room"
+    assert [vote.answer for vote in room.round.votes.values()] == ["lr"] + ["alr"] * 48
+    assert "full" in refused(503, room.come, "one more")
     room.leave("ann")
     assert not room.here
 

@@ -1,27 +1,31 @@
 """The tab "history" without a browser: runs of all pages are opened, raced again, compared, saved, deleted."""
 
+import contextlib
 import io
 import json
+import sqlite3
 import threading
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from alrviz.errors import StoreError, for_page
 from alrviz.explorer.lesson import Question
 from alrviz.explorer.pages.compare import history_tab
 from alrviz.explorer.pages.compare.history_tab import MOST, SURE
 from alrviz.explorer.pages.compare.page import ComparePage
 from alrviz.explorer.pages.convergence.page import ConvergencePage
-from alrviz.explorer.server import limits
+from alrviz.explorer.server import limits, run_store
 from alrviz.explorer.server.class_store import ClassKeeper
 from alrviz.explorer.server.classes import Classroom
-from alrviz.explorer.session.managed_jobs import kept_where
+from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets import run_history
 from alrviz.explorer.widgets.run_history import HistoryItem, line_of
 from alrviz.explorer.widgets.table_settings import split_words
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.store import Store
 from tests.explorer import maps
 from tests.explorer.pages import OWNER, session_of, until
 
@@ -73,8 +77,8 @@ def test_what_was_run_on_any_page_is_listed_for_its_owner_alone():
     assert "10 of 10 fits" not in page.tab.told.object
     assert "20 of 20 fits" in page.tab.told.object
     stranger = listed(STRANGER)
-    assert not stranger.tab.buttons.visible
-    assert "Nothing is kept yet" in stranger.tab.told.object
+    assert not stranger.tab.detail.visible
+    assert "Nothing is kept yet" in stranger.tab.status.object
 
 
 def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
@@ -150,9 +154,9 @@ def test_until_what_is_kept_has_been_read_it_says_so(monkeypatch):
     page = ComparePage(session_of("?page=compare&tab=history", OWNER))
     page.view()
     page.pump()
-    assert "Reading what is kept" in page.tab.told.object
+    assert "Reading what is kept" in page.tab.status.object
     free.set()
-    until(page, lambda: "Nothing is kept yet" in page.tab.told.object)
+    until(page, lambda: "Nothing is kept yet" in page.tab.status.object)
 
 
 def test_links_lead_back_and_to_a_comparison():
@@ -192,11 +196,58 @@ def test_a_run_is_deleted_at_the_second_press():
     part._delete()
     until(page, lambda: not part.pump())
     assert run_history.items(OWNER) == []
-    assert "Nothing is kept yet" in part.told.object
+    assert "Nothing is kept yet" in part.status.object
+
+
+def damage(path):
+    path.write_bytes(b"nothing of ours " * 100)
+
+
+def renumber(path):
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as store:
+        store.execute("PRAGMA user_version = 99")
+
+
+@pytest.mark.parametrize(("spoil", "word"), [(damage, "damaged"), (renumber, "later version")])
+def test_a_store_that_cannot_be_opened_is_said_and_is_tried_again(tmp_path, monkeypatch, caplog, spoil, word):
+    folder = tmp_path / "spoilt"
+    Store(folder).close()
+    spoil(folder / "runs.sqlite")
+    monkeypatch.setenv("ALRVIZ_HOME", str(folder))  # now: a thread of a test before must not open it whole
+    tab = listed().tab
+    assert tab.status.visible
+    assert word in tab.status.object
+    assert "Nothing is kept yet" not in tab.status.object
+    assert str(tmp_path) not in tab.status.object
+    listed()
+    assert len([record for record in caplog.records if str(tmp_path) in record.getMessage()]) == 1, "logged once"
+    (folder / "runs.sqlite").unlink()
+    monkeypatch.setattr(run_store, "RETRY_SECONDS", 0.0)
+    again = listed().tab
+    assert "Nothing is kept yet" in again.status.object
+
+
+def test_a_store_that_takes_nothing_more_is_said_beside_what_it_has():
+    store = open_run_store()
+    store.end(store.begin(OWNER, "path", '{"recipes": []}', "0", name="n", data_name="led"), "done", "")
+    (pages,) = store.database.read("PRAGMA page_count")[0]
+    store.database.read(f"PRAGMA max_page_count = {pages}")
+    with contextlib.suppress(StoreError):
+        for k in range(10_000):
+            store.begin(OWNER, "race", "{}", f"{k}")
+    tab = listed().tab
+    assert tab.items
+    assert "disk is full" in tab.status.object
+    tab._delete()
+    store.close()
+    tab._delete()
+    until(tab, lambda: tab.session.problem is not None)
+    assert "run store" in for_page(tab.session.problem)
+    assert str(store.database.path) not in for_page(tab.session.problem)
 
 
 def test_two_runs_deleted_one_after_the_other_are_both_gone(monkeypatch):
-    store = kept_where()
+    store = open_run_store()
     for k in range(2):
         store.end(store.begin(OWNER, "path", '{"recipes": []}', f"{k}", name="n", data_name="led"), "done", "")
     page = listed()
@@ -208,7 +259,7 @@ def test_two_runs_deleted_one_after_the_other_are_both_gone(monkeypatch):
 
 
 def test_hostile_names_and_many_runs_are_listed():
-    store = kept_where()
+    store = open_run_store()
     for k in range(MOST + 3):
         spec = '{"recipes": []}'
         run = store.begin(OWNER, "path", spec, f"{k}", name="n", data_name="<script>alert(1)</script>")
@@ -225,7 +276,7 @@ def test_hostile_names_and_many_runs_are_listed():
 
 
 def test_a_recipe_that_this_version_does_not_read_hides_no_run():
-    store, known = kept_where(), Recipe("lr").to_json()
+    store, known = open_run_store(), Recipe("lr").to_json()
     spec = json.dumps({"recipes": ['{"format": 99}', known]})
     run = store.begin(OWNER, "path", spec, "0", name="n", data_name="led", link="?page=path&data=led")
     store.end(run, "done", "")
@@ -276,7 +327,7 @@ def test_a_saved_class_is_listed_and_its_answers_are_saved_as_csv():
     room = Classroom(OWNER)
     room.ask(Question("q", "text", "Why?", ()))
     room.vote("student", 1, "=1+1")
-    keeper = ClassKeeper(room, kept_where)
+    keeper = ClassKeeper(room, open_run_store)
     keeper.end()
     assert keeper.join(20)
     tab = listed().tab

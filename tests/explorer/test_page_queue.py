@@ -47,6 +47,57 @@ def test_too_many_of_one_address_are_told_to_come_again(monkeypatch):
     assert "visitor" in order
 
 
+def test_whoever_waits_knows_the_place_and_the_turns_come_in_that_order():
+    async def run():
+        now = [0.0]
+        queue, order = PageQueue(lambda: now[0]), []
+        assert await queue.enter("first", False, "first")
+
+        async def built(name, address, known):
+            await queue.enter(address, known, name)
+            order.append(name)
+            queue.leave()
+
+        asked = [("a1", "a", False), ("a2", "a", False), ("b1", "b", False), ("a3", "a", True), ("gone", "a", False)]
+        tasks = [asyncio.ensure_future(built(*one)) for one in asked]
+        await asyncio.sleep(0)
+        tasks[-1].cancel()
+        await asyncio.sleep(0)
+        places = {name: queue.place(name)[0] for name, *_ in asked}
+        now[0] = 2.0
+        queue.leave()  # the first took 2 s, and as long is left free
+        seconds = [queue.place(name)[1] for name in ("a3", "b1")]
+        queue._next()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return places, order, seconds
+
+    places, order, seconds = asyncio.run(run())
+    assert places == {"a3": 1, "b1": 2, "a1": 3, "a2": 4, "gone": 0}
+    assert order == ["a3", "b1", "a1", "a2"]
+    assert seconds[1] == 2 * seconds[0] > 2.0, "slower than was thought before the first"
+
+
+def test_a_crowd_leaves_less_time_free(monkeypatch):
+    monkeypatch.setattr(page_queue, "CROWD", 2)
+
+    async def run():
+        now, free = [0.0], []
+        queue, loop = PageQueue(lambda: now[0]), asyncio.get_running_loop()
+        later = loop.call_later
+        loop.call_later = lambda seconds, call: (free.append(seconds), later(0.0, call))[1]
+
+        async def built():
+            await queue.enter("a", False)
+            await asyncio.sleep(0)
+            now[0] += 1.0
+            queue.leave()
+
+        await asyncio.gather(*(built() for _ in range(4)))
+        return free
+
+    assert asyncio.run(run()) == [page_queue.CROWD_SHARE, page_queue.CROWD_SHARE, page_queue.SHARE, 0.0]
+
+
 def test_whoever_leaves_while_waiting_costs_nothing_and_holds_up_nobody():
     async def run():
         queue, order = PageQueue(), []

@@ -112,6 +112,20 @@ def test_too_many_who_wait_are_told(monkeypatch):
     assert asyncio.run(run()) == [True, True, False]
 
 
+def test_a_session_that_waits_has_a_place():
+    async def run():
+        context = Context()
+        server = PageServer(context, PageQueue())
+        waiting = [coming(server, name) for name in ("one", "two", "three")]
+        await turns()
+        places = [server.queue.place(name)[0] for name in ("one", "two", "three", "none")]
+        context.built.set()
+        await asyncio.gather(*waiting)
+        return places
+
+    assert asyncio.run(run()) == [0, 1, 2, 0]
+
+
 @pytest.fixture
 def opened(served):
     """The address of a server that has built a page."""
@@ -130,6 +144,8 @@ def test_whoever_only_asks_for_the_page_has_no_session_built(opened):
         assert json.loads((await here(token)).body)["here"] is False
         for other in ("", "x", forged("chosen"), token[:-3]):
             assert (await here(other, "/new?data=led")).code == 403
+            assert (await here(other, "/place")).code == 403
+        assert json.loads((await here(token, "/place")).body) == {"place": 0, "seconds": 0}
         assert (await here(token, "/new?data=led")).code == 204
         assert json.loads((await here(token)).body)["here"] is True
         assert await first_message(opened, token) == "ACK"

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from tornado.httputil import HTTPHeaders
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.limits import ServerLimits, limits_from
@@ -20,20 +21,27 @@ from alrviz.explorer.server.visitor_ids import (
 
 def test_a_known_cookie_is_its_owner():
     owner = new_id()
-    assert owner_of({COOKIE: owner}, {}) == (owner, False)
+    assert owner_of({COOKIE: owner}, {}, {}) == (owner, False)
 
 
 @pytest.mark.parametrize("forged", ["", "local", "x" * 32, "a" * 31, "A" * 32, "a" * 32 + "\n", "../x"])
 def test_anything_else_is_a_new_owner(forged):
-    owner, new = owner_of({COOKIE: forged}, {})
+    owner, new = owner_of({COOKIE: forged}, {}, {})
     assert new
     assert is_id(owner)
     assert owner != forged
 
 
-def test_on_a_machine_of_ones_own_there_is_one_owner():
-    assert owner_of({}, {LOCAL_SWITCH: "1"}) == (LOCAL, False)
-    assert owner_of({}, {LOCAL_SWITCH: "0"})[1]
+def test_on_a_single_users_machine_there_is_one_owner():
+    assert owner_of({}, {}, {LOCAL_SWITCH: "1"}) == (LOCAL, False)
+    assert owner_of({}, {}, {LOCAL_SWITCH: "0"})[1]
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "x-real-ip", "forwarded", "Via"])
+def test_a_forwarded_request_has_an_owner_of_its_own(header):
+    owner, new = owner_of({}, HTTPHeaders({header: "1.2.3.4"}), {LOCAL_SWITCH: "1"})
+    assert new
+    assert owner != LOCAL
 
 
 def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites():

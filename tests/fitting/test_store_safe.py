@@ -82,12 +82,18 @@ def test_what_is_kept_is_its_users_alone(tmp_path):
 
 
 @posix
-def test_a_folder_that_is_not_alrvizs_own_is_left_as_it_is(tmp_path):
-    (tmp_path / "letters.txt").write_text("of somebody")
+@pytest.mark.parametrize("foreign", [True, False])
+def test_only_a_folder_of_alrvizs_own_is_closed_to_others(tmp_path, foreign):
+    """The folder may be a user's home directory; the codes in it, left open by an earlier version, are closed."""
+    if foreign:
+        (tmp_path / "letters.txt").write_text("of somebody")
+    (tmp_path / "codes").mkdir(mode=0o755)
     tmp_path.chmod(0o755)
     with closing(Store(tmp_path)):
-        assert modes(tmp_path)[tmp_path.name] == 0o755
-        assert modes(tmp_path)["runs.sqlite"] == 0o600
+        found = modes(tmp_path)
+    assert found[tmp_path.name] == (0o755 if foreign else 0o700)
+    assert found["runs.sqlite"] == 0o600
+    assert found["codes"] == 0o700
 
 
 def test_no_owner_is_in_the_file(tmp_path):

@@ -1,10 +1,12 @@
 """What is kept of a study, and what a store that fails costs: nothing that was computed."""
 
+import contextlib
 import logging
+import sqlite3
 
 import pytest
 
-from alrviz.errors import StoreError
+from alrviz.errors import Sentence, StoreError
 from alrviz.fitting.store import Store
 from alrviz.studies.core import study_task, workers
 from alrviz.studies.core.study_task import failure
@@ -37,12 +39,46 @@ def test_a_store_that_refuses_a_cell_ends_keeping_and_not_computing(store, monke
     with caplog.at_level(logging.WARNING):
         study.run()
     assert (study.phase, study.progress.done) == ("done", 12)
-    assert study.problem == "finished tasks are kept no more: no space left"
+    assert "not kept" in study.problem
+    assert "no space left" in caplog.text
     assert len(caplog.records) == 1, "said once"
     monkeypatch.undo()
     study.start()
     study.join(60)
     assert study.problem == "", "the next beginning tries again"
+
+
+@pytest.mark.parametrize("reason", ["full", "locked"])
+def test_a_study_goes_on_beside_a_store_that_takes_nothing(store, tmp_path, reason):
+    """The store was fine when it was opened; a visitor is not told where it lies."""
+    other = sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)
+    if reason == "full":
+        (pages,) = store.database.read("PRAGMA page_count")[0]
+        store.database.read(f"PRAGMA max_page_count = {pages}")
+        fill(store)
+    else:
+        store.database.read("PRAGMA busy_timeout = 20")
+        other.execute("BEGIN IMMEDIATE")
+    study = small(keep=store).run()
+    other.close()
+    assert (study.phase, study.error, study.progress.done) == ("done", None, 12)
+    assert reason in study.problem
+    assert str(tmp_path) not in study.problem
+
+
+def fill(store):
+    """Use up the free room of the file's last page."""
+    with contextlib.suppress(StoreError):
+        for k in range(10_000):
+            store.begin("other", "race", "{}", f"{k}")
+
+
+def test_a_study_goes_on_without_a_store_that_cannot_be_opened(tmp_path):
+    error = StoreError(Sentence("'/secret/runs.sqlite' is damaged", "the run store is damaged"))
+    study = small(RECIPES[:1], keep=error).run()
+    assert (study.phase, study.id) == ("done", None)
+    assert "the run store is damaged" in study.problem
+    assert "secret" not in study.problem
 
 
 @pytest.mark.parametrize("method", ["beat", "end"])

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import alrviz
-from alrviz.errors import StoreError
+from alrviz.errors import Sentence, StoreError, for_page
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.store import Store
 from alrviz.studies.race.race_store import KIND, RaceKeeper, read_race
@@ -75,7 +75,10 @@ def test_steps_are_there_while_it_runs_and_no_sign_of_life_means_interrupted(sto
     assert store.runs("me")[0].state == "stopped"
 
 
-@pytest.mark.parametrize("error", [StoreError("the disk is full"), TypeError("not what was expected")])
+ERRORS = [StoreError(Sentence("'/home/x' is full", "the disk is full")), TypeError("not what was expected")]
+
+
+@pytest.mark.parametrize("error", ERRORS)
 def test_a_race_that_cannot_be_kept_says_why_and_no_step_counts_as_kept(store, monkeypatch, error):
     def broken(*_):
         raise error
@@ -86,7 +89,8 @@ def test_a_race_that_cannot_be_kept_says_why_and_no_step_counts_as_kept(store, m
     made.start()
     assert made.join(60)
     assert keeper.join(30)
-    assert str(error) in keeper.problem
+    assert for_page(error) in keeper.problem
+    assert "/home" not in keeper.problem
     assert not keeper.stored
     monkeypatch.undo()
     keeper._save()
@@ -123,7 +127,7 @@ def test_a_race_that_is_deleted_while_it_runs_stays_deleted(store):
     keeper = keep(made, store)
     made.step(3)
     end = time.monotonic() + 60
-    while not store.runs("me"):
+    while not keeper.id:
         assert time.monotonic() < end
         time.sleep(0.02)
     assert store.delete("me", keeper.id)
@@ -140,7 +144,7 @@ def test_a_store_that_refuses_costs_the_race_nothing(store):
     made.start()
     assert made.join(60)
     assert keeper.join(30)
-    assert "kept no more" in keeper.problem
+    assert "not kept" in keeper.problem
     assert all(len(run.trace) > 2 for run in made.runs)
 
 

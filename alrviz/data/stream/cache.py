@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.limits import size_text
 from alrviz.errors import TableError, TableFileError
+from alrviz.home import make_private_folder, open_private
 from alrviz.stop import NEVER, StopToken
 
 CHUNK = 2**18  # rows
@@ -175,8 +176,9 @@ class CacheWriter:
         self._parts: dict[str, list[_Place]] = {}
         self._draft = path.with_name(f"{path.stem}.{uuid4().hex}.part")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._draft.open("wb")
+            make_private_folder(path.parent)
+            # The file holds all values of the table; `close` and `abandon` close it.
+            self._file = open(self._draft, "wb", opener=open_private)  # noqa: SIM115
         except OSError as error:
             raise no_room(path.parent, error) from error
         self._file.write(_MAGIC)

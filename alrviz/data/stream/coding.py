@@ -33,6 +33,7 @@ from alrviz.data.reading import ColumnReading, number_text
 from alrviz.data.stream.cache import CHUNK, READING, CacheWriter, CodeCache, no_room
 from alrviz.data.stream.source import Batch, Column, Source
 from alrviz.errors import TableError
+from alrviz.home import make_private_folder
 from alrviz.stop import NEVER, StopToken
 
 SHUFFLED = 2**41  # beside a recipe's seed: the order of rows is another draw than which are held out
@@ -104,7 +105,7 @@ def code_table(
 ) -> CodeCache:
     """Read the table of `coding`, code it, and return the cache, kept in `path`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         folder = Path(tempfile.mkdtemp(prefix=READING, dir=path.parent))
     except OSError as error:
         raise no_room(path.parent, error) from error

@@ -12,7 +12,7 @@ import glob
 import gzip
 import lzma
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -119,8 +119,10 @@ class Source:
             _require_unchanged(path, stamp)
 
 
-def open_source(paths: Any, options: ReadOptions | None = None) -> Source:
+def open_source(paths: Any, options: ReadOptions | None = None, expected: Collection[str] = ()) -> Source:
     """Return the files that `paths` names: a path, a folder, a pattern such as "part-*.csv.gz", or a list of them.
+
+    `expected`: names of columns that are known, by which the row of names of delimited text is recognised.
 
     Raises:
         MissingFileError: nothing of that name.
@@ -141,10 +143,10 @@ def open_source(paths: Any, options: ReadOptions | None = None) -> Source:
         )
     layout = _FORMATS[kinds[first]][0]
     with _broken(first):
-        head = layout(first, options)
+        head = layout(first, options, expected)
     for path in files[1:]:
         with _broken(path):
-            found = layout(path, head.options)
+            found = layout(path, head.options, expected)
         if found.schema != head.schema:
             raise TableError(_other_columns(path, found.schema, first, head.schema))
     names, types = zip(*head.schema, strict=True)
@@ -286,8 +288,8 @@ class _Layout:
     head: tuple[str, ...] = ()
 
 
-def _text_layout(path: Path, options: ReadOptions) -> _Layout:
-    raw = read_delimited(head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER)
+def _text_layout(path: Path, options: ReadOptions, expected: Collection[str]) -> _Layout:
+    raw = read_delimited(head_of(path), replace(options, skip_footer=0), NO_LIMITS, NEVER, expected=expected)
     if raw.options.comment:
         raise TableError(
             f"{path.name!r} has lines that begin with {raw.options.comment!r}, which are not looked for in batches; "
@@ -340,15 +342,19 @@ def _typed(schema: pa.Schema, options: ReadOptions) -> _Layout:
     return _Layout([(each.name, each.type) for each in schema], options)
 
 
-def _arrow_layout(path: Path, options: ReadOptions) -> _Layout:
+def _parquet_layout(path: Path, options: ReadOptions, expected: Collection[str]) -> _Layout:
+    return _typed(pq.read_schema(path), options)
+
+
+def _arrow_layout(path: Path, options: ReadOptions, expected: Collection[str]) -> _Layout:
     with pa.memory_map(os.fspath(path)) as mapped:
         return _typed(pa.ipc.open_file(mapped).schema, options)
 
 
 # By format: how the layout of a file is found, and how its rows are read.
-_FORMATS: dict[str, tuple[Callable[[Path, ReadOptions], _Layout], Callable[[Path, Source], Iterator[pa.RecordBatch]]]]
-_FORMATS = {
+_FindLayout = Callable[[Path, ReadOptions, Collection[str]], _Layout]
+_FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source], Iterator[pa.RecordBatch]]]] = {
     "delimited": (_text_layout, _text_batches),
-    "parquet": (lambda path, options: _typed(pq.read_schema(path), options), _parquet_batches),
+    "parquet": (_parquet_layout, _parquet_batches),
     "arrow": (_arrow_layout, _arrow_batches),
 }

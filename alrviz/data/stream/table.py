@@ -32,7 +32,7 @@ from alrviz.data.stream.source import Column as StreamColumn
 from alrviz.data.stream.source import Source, open_source
 from alrviz.data.text import TextColumn
 from alrviz.errors import RecipeError, TableError, nearest
-from alrviz.home import home
+from alrviz.home import home, restrict_home
 from alrviz.stop import NEVER, StopToken
 
 SAMPLE = 50_000  # rows that tell what columns are
@@ -269,7 +269,7 @@ def open_table(
     if unreadable not in UNREADABLE:
         raise TableError(f"unreadable={unreadable!r}: expected one of {UNREADABLE}{nearest(unreadable, UNREADABLE)}")
     options = options or ReadOptions()
-    source = open_source(paths, options)
+    source = open_source(paths, options, {str(name) for name in (target, *(kinds or ())) if name is not None})
     drawn = _Drawn(SAMPLE)
     rows = 0
     for batch in source.batches(stop, drawn.wanted):
@@ -295,6 +295,8 @@ def open_table(
     if rows > SAMPLE:
         notes.append(f"column types were inferred from {SAMPLE:,} of {rows:,} rows: pass kinds= to override them")
     notes += [sample.leaks_note] if sample.leaks_note else []
+    if cache is None:
+        restrict_home(home())
     folder = home() / "codes" if cache is None else Path(cache)
     return Stream(source, sample, rows, unreadable, folder, tuple(notes))
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from alrviz.explorer.lesson import Lesson, Said
-from alrviz.fitting.store import default_store
-from alrviz.home import home
+from alrviz.explorer.server.run_store import open_run_store
+from alrviz.home import home, make_private_folder, open_private
 
 MOST = 5_000  # visitors whose progress is kept; the one who has not been here for longest is forgotten
 LONGEST = 1_000_000  # bytes of a file that are read
@@ -60,12 +60,12 @@ def keep_progress(owner: str, lesson: Lesson, progress: Progress) -> None:
         try:
             every = _read(owner) | {_key(lesson): asdict(progress)}
             file = _file(owner)
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(file.parent)
             if not file.exists():
                 _make_room(file.parent)
             fresh = file.with_suffix(".new")
             fresh.unlink(missing_ok=True)
-            with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as out:
+            with open(fresh, "x", encoding="utf-8", opener=open_private) as out:
                 json.dump(every, out)
             os.replace(fresh, file)
         except OSError:  # also a StoreError
@@ -77,7 +77,7 @@ def _key(lesson: Lesson) -> str:
 
 
 def _file(owner: str) -> Path:
-    return home() / "lessons" / f"{default_store(home()).database.keyed(owner)}.json"
+    return home() / "lessons" / f"{open_run_store().database.keyed(owner)}.json"
 
 
 def _read(owner: str) -> dict[str, Any]:

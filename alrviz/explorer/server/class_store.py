@@ -18,7 +18,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError, StoreError
+from alrviz.errors import AlrvizError, StoreError, for_page
 from alrviz.explorer.lesson import Answer, Option, Question
 from alrviz.explorer.server.classes import AWAY, Classes, Classroom, Round, Vote
 from alrviz.fitting.store import Store, StoredRun
@@ -33,16 +33,14 @@ class ClassKeeper:
     """Keeps one class; made when its teacher asks for it.
 
     Args:
-        open_store: returns the store, or False where there is none; called on the thread.
+        open_store: returns the store, or raises StoreError; called on the thread.
         lock: of a class that the store has already, held; without one it begins there.
 
     Attributes:
         problem: why it is not kept; "".
     """
 
-    def __init__(
-        self, classroom: Classroom, open_store: Callable[[], Store | bool], lock: FileLock | None = None
-    ) -> None:
+    def __init__(self, classroom: Classroom, open_store: Callable[[], Store], lock: FileLock | None = None) -> None:
         self.problem = ""
         self._class, self._open, self._held = classroom, open_store, lock
         self._saved: dict[int, int] = {k: one.changes for k, one in enumerate(classroom.rounds)} if lock else {}
@@ -65,9 +63,6 @@ class ClassKeeper:
         room, waited = self._class, 0.0
         try:
             store = self._open()
-            if not isinstance(store, Store):
-                self.problem = "there is no run store"
-                return
             over = False
             while not over:
                 over = self._over.wait(TICK) if self._held else self._over.is_set()
@@ -84,8 +79,8 @@ class ClassKeeper:
                 store.delete(None, room.secret)
             else:
                 store.end(room.secret, "done", f"{len(room.rounds)} questions, {len(room.students)} students")
-        except (StoreError, OSError) as error:
-            self.problem = str(error)
+        except OSError as error:  # also a StoreError
+            self.problem = for_page(error) if isinstance(error, StoreError) else type(error).__name__
             _log.warning("a class is kept no more: %s", error)
         finally:
             if self._held:
@@ -130,6 +125,7 @@ def read_class(store: Store, kept: StoredRun, owner: str) -> Classroom:
         one = Round(_question(json.loads(asked)), state == "open")
         for row in rows:
             room.students[row["id"]] = row["student"]
+            room.readers.add(row["id"])  # not known any more: nobody who has voted is to make room
             answer = row["answer"]
             one.votes[row["id"]] = Vote(tuple(answer) if isinstance(answer, list) else answer, row["note"], row["at"])
         room.rounds.append(one)
@@ -145,13 +141,14 @@ def _question(asked: dict[str, Any]) -> Question:
     return Question(options=options, answer=answer, **asked)
 
 
-def restore(classes: Classes, open_store: Callable[[], Store | bool]) -> None:
+def restore(classes: Classes, open_store: Callable[[], Store]) -> None:
     """Take in the classes that were held when the server ended: a saved class goes on.
 
     Not one that another process holds; and one whose teacher has opened another meanwhile stays as it is kept.
     """
-    store = open_store()
-    if not isinstance(store, Store):
+    try:
+        store = open_store()
+    except StoreError:  # it is logged where it is opened, and the server serves without
         return
     classes.keyed = store.database.keyed
     for kept, owner in store.unended(KIND):

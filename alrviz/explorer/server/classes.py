@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import chain
 from statistics import median, mode
 from typing import Any
 
@@ -30,9 +31,10 @@ CODES = (20, 3.0)  # wrong codes that a browser may bring at once, and seconds u
 HALL_CODES = (200, 3.0)  # and all browsers of an address: a lecture hall is behind one router
 # And all addresses: 87,000 in a day. A day's tries find a given class by one in 500, and one of a hundred by one in 6.
 ALL_CODES = (600, 1.0)
-JOINS = (400, 1.0)  # students who come from one address
 VOTES = (10, 1.0)  # answers that a student may send and change
-STUDENTS = 800  # of a class: as many as a process has places for pages (web.spectators.MOST)
+# Of a class: as many as a process has places for pages (web.spectators.MOST). There is no limit by address: a school
+# has one, and a dozen scripts that came from there again and again kept every student out.
+STUDENTS = 800
 ROUNDS = 100  # of a class
 BYTES = 8_000_000  # of all the words that a class's students write
 CLASSES = 100  # of a process
@@ -95,6 +97,8 @@ class Classroom:
         rounds: the questions in the order in which they were asked, one more each time.
         students: the number of each, from 1 in the order of their first answers; 0 of who has given none.
         here: how many pages of each student are open.
+        readers: the students who have opened the page.
+        addresses: from where each student joined, as long as the class is held; the run store has none of it.
         locked: whether nobody else may join.
         race: the secret of the race that is shown beside the questions, "" for none.
         keeper: keeps it in the run store, or nothing does.
@@ -109,6 +113,8 @@ class Classroom:
         self.rounds: list[Round] = []
         self.students: dict[str, int] = {}
         self.here: Counter[str] = Counter()
+        self.readers: set[str] = set()
+        self.addresses: dict[str, str] = {}
         self.locked = self.ended = False
         self.race = ""
         self.keeper: Any = None
@@ -116,7 +122,7 @@ class Classroom:
         self.used = clock()
         self._clock = clock
         self._size = 0
-        self._joins, self._votes = RateLimit(*JOINS, clock), RateLimit(*VOTES, clock)
+        self._votes = RateLimit(*VOTES, clock)
         self._lock = threading.RLock()
 
     # ---- the teacher -------------------------------------------------------------------------------------------------
@@ -175,28 +181,48 @@ class Classroom:
         return sha256(f"{self.secret}{cookie}".encode()).hexdigest()[:32]
 
     def join(self, student: str, address: str = "") -> None:
-        """Let a student in, or say why not."""
+        """Let a student in, or say why not.
+
+        A full class makes room: first of students who have neither voted nor a page open, then of those who voted
+        without ever opening the page, as scripts do, with their votes; the latest first, as a flood comes last.
+        """
         with self._lock:
             self.use()
             if student in self.students:
                 return
             if self.locked:
                 raise ClassRefused(403, "The teacher lets nobody else in now.")
-            if wait := self._joins.wait(address):
-                raise ClassRefused(429, "Too many students came at once; this page tries again.", wait)
             if len(self.students) >= STUDENTS:
-                gone = next((one for one, number in self.students.items() if not number and one not in self.here), None)
-                if gone is None:
-                    raise ClassRefused(503, "The class is full.")
-                del self.students[gone]
-            self._joins.count(address)
+                self._make_room()
             self.students[student] = 0
+            self.addresses[student] = address
+
+    def _make_room(self) -> None:
+        latest = list(reversed(self.students.items()))
+        silent = (one for one, number in latest if not number and one not in self.here)
+        scripted = (one for one, _ in latest if one not in self.readers)
+        gone = next(chain(silent, scripted), None)
+        if gone is None:
+            raise ClassRefused(503, "The class is full.")
+        del self.students[gone]
+        self.addresses.pop(gone, None)
+        self.readers.discard(gone)
+        for one in self.rounds:
+            if (vote := one.votes.pop(gone, None)) is not None:
+                self._size -= vote.size
+                one.changes += 1
+
+    def came_from(self) -> list[tuple[str, int]]:
+        """Return each address and how many students joined from it, most first; "" of a class that was restored."""
+        with self._lock:
+            return Counter(self.addresses.get(student, "") for student in self.students).most_common()
 
     def come(self, student: str, address: str = "") -> None:
         """Note that a page of a student's is open; `leave` is for its end."""
         with self._lock:
             self.join(student, address)
             self.here[student] += 1
+            self.readers.add(student)
 
     def leave(self, student: str) -> None:
         """Note that a page of a student's is closed."""

@@ -1,20 +1,23 @@
 """Pages are built one at a time, and the event loop is left to visitors who are there in between.
 
 A page costs half a second of the loop. Where sixty are asked for at once, the loop would answer nobody else for half a
-minute; so they queue: after each as much time is left free as it took. Next is the address that has had fewest pages
-lately, there a visitor whose browser was here before (not one who brings any cookie), then who came first: who asks for
-many waits for oneself. Whoever leaves while waiting costs nothing, and where too many wait from one address, the next
-is told to come again.
+minute; so they queue: after each as much time is left free as it took, and less where a crowd waits, as when a lecture
+begins. Next is the address that has had fewest pages lately, there a visitor whose browser was here before (not
+one who brings any cookie), then who came first: who asks for many waits for oneself. Whoever leaves while waiting costs
+nothing, whoever waits is told the place, and where too many wait from one address, the next is told to come again.
 """
 
 import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 
-MOST = 120  # requests of one address that wait
+MOST = 400  # requests of one address that wait: a lecture of 300 is behind one router
 SHARE = 1.0  # seconds left free for each second of building
+CROWD, CROWD_SHARE = 20, 0.25  # the same where so many wait: they would wait twice as long for those who are there
 HALF = 60.0  # seconds after which a page that an address had counts half
+FIRST_PACE = 1.0  # seconds from one page to the next, before any was built
 _FORGET = 0.05  # pages
 
 
@@ -23,6 +26,7 @@ class _Ticket:
     address: str
     known: bool
     turn: "asyncio.Future[bool]" = field(repr=False)
+    name: str = ""
 
 
 class PageQueue:
@@ -39,13 +43,19 @@ class PageQueue:
         self._counted = clock()
         self._building = False
         self._begun = 0.0
+        self._pace = FIRST_PACE  # seconds from one page to the next, of the latest ones most
+        self._places: dict[str, int] | None = None  # by name; None where it has changed
 
-    async def enter(self, address: str, known: bool) -> bool:
-        """Wait for a turn to build a page; whoever had one says `leave`. False where too many of the address wait."""
+    async def enter(self, address: str, known: bool, name: str = "") -> bool:
+        """Wait for a turn to build a page; whoever had one says `leave`. False where too many of the address wait.
+
+        name: by which `place` knows who waits.
+        """
         if sum(ticket.address == address for ticket in self._waiting) >= MOST:
             return False
-        ticket = _Ticket(address, known, asyncio.get_running_loop().create_future())
+        ticket = _Ticket(address, known, asyncio.get_running_loop().create_future(), name)
         self._waiting.append(ticket)
+        self._places = None
         if not self._building:
             self._next()
         try:
@@ -55,20 +65,52 @@ class PageQueue:
                 self.leave()
             elif ticket in self._waiting:
                 self._waiting.remove(ticket)
+                self._places = None
             raise
 
     def leave(self) -> None:
         """The page is built: the next one is, after a while for those who are there."""
-        rest = SHARE * (self._clock() - self._begun)
+        took = self._clock() - self._begun
+        rest = (CROWD_SHARE if len(self._waiting) >= CROWD else SHARE) * took
+        self._pace += 0.2 * (took + rest - self._pace)
         asyncio.get_running_loop().call_later(rest if self._waiting else 0.0, self._next)
+
+    def place(self, name: str) -> tuple[int, float]:
+        """Return the place in the queue, from 1, and about how many seconds that is; (0, 0.0) of who does not wait.
+
+        Who comes later from an address that has had fewer pages goes before: a place can become worse.
+        """
+        if self._places is None:
+            self._places = {ticket.name: place for place, ticket in enumerate(self._in_order(), 1)}
+        place = self._places.get(name, 0)
+        return place, place * self._pace
+
+    def _in_order(self) -> list[_Ticket]:
+        """Those who wait in the order of their turns, if nobody else comes."""
+        lines: dict[str, list[tuple[bool, int, _Ticket]]] = {}
+        for number, ticket in enumerate(self._waiting):
+            lines.setdefault(ticket.address, []).append((not ticket.known, number, ticket))
+        heads = []
+        for address, line in lines.items():
+            line.sort(reverse=True)  # numbers differ, so tickets are not compared
+            heads.append((self._had.get(address, 0.0), *line.pop(), line))
+        heapify(heads)
+        order = []
+        while heads:
+            had, _, _, ticket, line = heappop(heads)
+            order.append(ticket)
+            if line:
+                heappush(heads, (had + 1.0, *line.pop(), line))
+        return order
 
     def _next(self) -> None:
         self._waiting = [one for one in self._waiting if not one.turn.done()]  # some were cancelled at this very moment
         self._building = bool(self._waiting)
+        self._places = None
         if not self._waiting:
             return
         self._count()
-        ticket = min(self._waiting, key=lambda one: (self._had.get(one.address, 0.0), not one.known))
+        ticket = self._in_order()[0]
         self._waiting.remove(ticket)
         self._had[ticket.address] = self._had.get(ticket.address, 0.0) + 1.0
         self._begun = self._clock()

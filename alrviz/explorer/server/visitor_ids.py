@@ -1,4 +1,4 @@
-"""Who a session belongs to: a random id in a cookie, or one owner for all on a machine of one's own.
+"""Who a session belongs to: a random id in a cookie, or one owner for all browsers of a single user's machine.
 
 The cookie is HttpOnly and SameSite=Lax. The application is run while the server still builds its answer to the first
 request, before any header is sent, so the cookie is added to the headers of exactly that answer. Where the server is
@@ -9,13 +9,17 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 COOKIE = "alrviz_owner"
 LOCAL = "local"
 LOCAL_SWITCH = "ALRVIZ_LOCAL_OWNER"
+# Headers by which a proxy or tunnel says that a request comes from elsewhere.
+FORWARDED_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via")
 _ID = re.compile(r"[0-9a-f]{32}\Z")
 _YEAR = 365 * 24 * 3600
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 def new_id() -> str:
@@ -33,9 +37,19 @@ def cookie_text(owner: str, secure: bool = False) -> str:
     return f"{COOKIE}={owner}; Max-Age={_YEAR}; Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if secure else "")
 
 
-def owner_of(cookies: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> tuple[str, bool]:
-    """Return the owner of a session with these cookies, and whether that owner is new."""
-    if environment.get(LOCAL_SWITCH) == "1":
+def owner_of(
+    cookies: Mapping[str, str], headers: Mapping[str, str] = _NO_HEADERS, environment: Mapping[str, str] = os.environ
+) -> tuple[str, bool]:
+    """Return the owner of a session with these cookies, and whether that owner is new.
+
+    The one owner of a single user's machine is only for requests that no proxy has forwarded: behind one there may be
+    many people, and the server cannot tell.
+
+    Args:
+        headers: the request's, by which a forwarded one is recognised.
+        environment: `ALRVIZ_LOCAL_OWNER` is "1" where the server is for one person.
+    """
+    if environment.get(LOCAL_SWITCH) == "1" and not any(name in headers for name in FORWARDED_HEADERS):
         return LOCAL, False
     known = cookies.get(COOKIE, "")
     return (known, False) if is_id(known) else (new_id(), True)

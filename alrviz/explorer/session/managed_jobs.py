@@ -4,18 +4,12 @@ They have the whole interface of a race or a study, so that a view cannot tell t
 link: the settings in the link say which it is, in this process by its spec, in any other by the run store.
 """
 
-import logging
 from typing import Any, cast
 
-from alrviz.errors import AlrvizError
 from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.run_registry import Entry, Registry
-from alrviz.fitting.store import Store, default_store
-from alrviz.home import home
 from alrviz.studies.core.study import Study
 from alrviz.studies.race.race_like import RaceLike
-
-_log = logging.getLogger(__name__)
 
 
 class _Managed:
@@ -143,12 +137,3 @@ def find_study(registry: Registry, owner: str, study: Study) -> Entry | None:
 
 def _about(study: Study) -> tuple[str, str, str]:
     return study.kind, study.spec, study.data_hash
-
-
-def kept_where() -> "Store | bool":
-    """Return the run store that finished tasks go to; False where it cannot be opened: studies work without."""
-    try:
-        return default_store(home())
-    except AlrvizError as error:
-        _log.warning("finished tasks of studies are not kept: %s", error)
-        return False

@@ -24,8 +24,9 @@ from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.jobs import Job, StudyJob
 from alrviz.explorer.server.run_registry import Entry, Registry
+from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.managed_jobs import ManagedRace, ManagedStudy, find_study, kept_where
+from alrviz.explorer.session.managed_jobs import ManagedRace, ManagedStudy, find_study
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
 from alrviz.explorer.session.state import (
     FIRST_DEMO,
@@ -242,19 +243,19 @@ class Session(TableLoading):
         if self.entry is not None and self.race is not None:
             race = self.race.race
             link = write_link(self.state.replace(recipes=race.recipes, fit="", run=""))
-            self.entry.keeper = RaceKeeper(race, kept_where, self.owner, link, id=self.entry.id)
+            self.entry.keeper = RaceKeeper(race, open_run_store, self.owner, link, id=self.entry.id)
 
     def adopt_fit(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
         """The same for the run of a map, which takes the place of the one before and is kept in the run store."""
         self.fit = self._exchange(self.fit, race, bytes, threads)
         link = self._link_to_settings
-        self.fit.keeper = RaceKeeper(race, kept_where, self.owner, link, kind=FIT, id=self.fit.id)
+        self.fit.keeper = RaceKeeper(race, open_run_store, self.owner, link, kind=FIT, id=self.fit.id)
         return ManagedRace(self.registry, self.fit)
 
     def adopt_selection(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
         """The same for the run over a table larger than memory whose tuples are shown."""
         self.studies[SELECTION] = entry = self._exchange(self.studies.get(SELECTION), race, bytes, threads)
-        entry.keeper = RaceKeeper(race, kept_where, self.owner, self._link_to_settings, kind=FIT, id=entry.id)
+        entry.keeper = RaceKeeper(race, open_run_store, self.owner, self._link_to_settings, kind=FIT, id=entry.id)
         return ManagedRace(self.registry, entry)
 
     def find_selection(self, dataset: Stream, recipe: "Recipe") -> ManagedRace | None:

@@ -4,7 +4,7 @@ Nothing is built before a class is opened. The panel looks at the class with eve
 changed; the class itself is the process's (`server.classes`), so that a reload, or another page, finds it again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import urljoin, urlsplit
 
 import pandas as pd
@@ -17,7 +17,7 @@ from alrviz.explorer.lesson import Option, Question, Said, plain_line
 from alrviz.explorer.server.class_store import ClassKeeper
 from alrviz.explorer.server.classes import Classroom
 from alrviz.explorer.server.run_registry import Entry
-from alrviz.explorer.session.managed_jobs import kept_where
+from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import class_answers
 from alrviz.explorer.shell.lazy_dialog import LazyDialog
@@ -29,6 +29,7 @@ from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
 OPTIONS = 12  # of a question of one's own
+ADDRESSES = 3  # that are named of those that students joined from
 ON_SCREEN = "Look at the question on the screen."
 KINDS = {"choice": "Choice", "number": "Number", "order": "Order", "text": "Text"}
 _WITH_OPTIONS = ("choice", "order")
@@ -129,6 +130,7 @@ class ClassPanel:
             self._build()
         self.panel.visible = True
         self._keep.value = self._room is not None and self._room.keeper is not None
+        self._lock.value = self._room is not None and self._room.locked
         self.look()
         self.session.wake()
 
@@ -173,6 +175,8 @@ class ClassPanel:
         self._keep.param.watch(lambda event: self._save(bool(event.new)), "value")
         self._lock = pmui.Switch(label="Let nobody else join", margin=(4, 0), css_classes=teacher_only)
         self._lock.param.watch(lambda event: self._lock_door(bool(event.new)), "value")
+        self._joined = html((8, 0, 0, 0))
+        self._joined.css_classes = teacher_only
         self._end = button(
             END,
             self._end_class,
@@ -190,7 +194,7 @@ class ClassPanel:
             pn.Column(
                 self._head, pn.Row(wall, csv, margin=(8, 0), css_classes=teacher_only), self._answers,
                 pn.FlexBox(self._close, self._show, self._again, self._next, self._of_lesson, margin=0), self._own,
-                self._keep, self._lock, self._end, sizing_mode="stretch_width", margin=0, styles=CARD,
+                self._keep, self._joined, self._lock, self._end, sizing_mode="stretch_width", margin=0, styles=CARD,
             )
         ]  # fmt: skip
 
@@ -210,17 +214,19 @@ class ClassPanel:
             self._offered, room.race = entry, self.session.registry.share(entry)
         one, (question, was) = room.round, self._lesson()
         changes = 0 if one is None else one.changes
-        shown = (room, room.version, changes, len(room.here), self._opened, self._form, question, was, room.keeper)
+        problem = "" if room.keeper is None else room.keeper.problem
+        origins = room.came_from()
+        shown = (room, room.version, changes, len(room.here), self._opened, self._form, question, was, problem, origins)
         if shown != self._shown:
             self._shown = shown
-            self._tell(room, question, was)
+            self._tell(room, question, was, problem)
+            self._joined.object = joined_html(origins)
         return True
 
-    def _tell(self, room: Classroom, question: Question | None, was: Said | None) -> None:
+    def _tell(self, room: Classroom, question: Question | None, was: Said | None, problem: str) -> None:
         one = room.round
         form = one is None or self._form
         closed = not form and one is not None and not one.open
-        problem = "" if room.keeper is None else room.keeper.problem
         self._head.object = (
             f"<h2>Class <span style='letter-spacing:.08em'>{room.code}</span></h2>"
             f"<p role='status'>{self._here(room)}</p>"
@@ -303,7 +309,7 @@ class ClassPanel:
         if room is None or keep == (room.keeper is not None):
             return
         if keep:
-            room.keeper = ClassKeeper(room, kept_where)
+            room.keeper = ClassKeeper(room, open_run_store)
         else:
             room.keeper.end(delete=True)
             room.keeper = None
@@ -330,6 +336,19 @@ class ClassPanel:
     def _csv(self) -> str:
         room = self._room
         return "" if room is None else class_csv(room)
+
+
+def joined_html(origins: Sequence[tuple[str, int]]) -> str:
+    """Tell how many students joined from which addresses, given with the most first; the teacher may close joining."""
+    if not origins:
+        return ""
+    count = sum(students for _, students in origins)
+    named = [f"{students:,} from {safe(address or 'before the restart', 45)}" for address, students in origins]
+    rest = sum(students for _, students in origins[ADDRESSES:])
+    if rest:
+        others = len(origins) - ADDRESSES
+        named[ADDRESSES:] = [f"{rest:,} from {others:,} other address{'' if others == 1 else 'es'}"]
+    return f"<p class='quiet'>{count:,} joined: {', '.join(named)}</p>"
 
 
 def class_csv(room: Classroom) -> str:

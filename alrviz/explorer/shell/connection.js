@@ -1,5 +1,5 @@
-/* Watches the page's websocket, in the page's head before BokehJS connects; see connection.py. WORDS, HEADER and SESSION
-   are put in there. Times are milliseconds. */
+/* Watches the page's websocket, in the page's head before BokehJS connects; see connection.py. WORDS, HEADER, SESSION
+   and PLACE are put in there. Times are milliseconds. */
 (() => {
   const TICK = 500, ASK = 2000, SLOW = 5000, SILENT = 15000, EVERY = 500, PATIENCE = 3000, STEADY = 10000;
   let socket = null, token = "", fragments = 0, silent = 0, asked = false;
@@ -110,12 +110,31 @@
   const below = (path) => window.location.pathname.replace(/\/+$/, "") + path;
   const first = document.querySelector("meta[name=alrviz-token]")?.content;
   if (first && !own) {
+    let waits = true;
+    const duration = (seconds) => seconds < 90 ? `${Math.max(seconds, 1)} s` : `${Math.round(seconds / 60)} min`;
+    const tellPlace = async () => {  // the further, the less often: three hundred ask
+      for (let pause = 2000; ; ) {
+        await after(pause);
+        if (!waits) return;
+        try {
+          const answer = await fetch(below(PLACE), {headers: {[HEADER]: first}, cache: "no-store"});
+          const {place, seconds} = await answer.json();
+          const line = document.querySelector("#alrviz-opening [role=status]");
+          if (!waits || !line || !place) continue;
+          line.textContent = place === 1 ? WORDS.next
+            : WORDS.place.replace("{place}", place).replace("{time}", duration(seconds));
+          pause = Math.min(Math.max(2000, 100 * seconds), 15000);
+        } catch (error) { /* the server is busy: asked again */ }
+      }
+    };
+    tellPlace();
     fetch(below(SESSION) + window.location.search, {headers: {[HEADER]: first}, cache: "no-store"}).then((answer) => {
+      waits = false;
       if (answer.status !== 503) return;
       lost = true;
       say(WORDS.full);
       setTimeout(() => { leaving = true; window.location.reload(); }, 10000);
-    }).catch(() => {});  // the websocket has it built, or tells
+    }).catch(() => { waits = false; });  // the websocket has it built, or tells
   }
 
   // ---- lost and found ----

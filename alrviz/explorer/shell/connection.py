@@ -32,6 +32,7 @@ from alrviz.views.core.browser_ready import await_views
 
 HEADER = "Alrviz-Token"  # the request's header with the token that the page's websocket was opened with
 NEW = "/session/new"  # below the page: where it asks for its session to be built
+PLACE = "/session/place"  # and, until it is, for its place in the queue
 _STARTED = time.monotonic()
 
 
@@ -94,6 +95,8 @@ WORDS = {
     "silent": "The server does not answer.",
     "rest": "Nothing can be pressed until it is back; the page waits for it. Fits go on there for a minute.",
     "slow": "The server is slow to answer …",
+    "next": "Opening … Many pages are being opened; yours is next.",
+    "place": "Opening … Many pages are being opened; yours is number {place} in the queue: about {time}.",
     "full": "Too many pages are being opened from your address. This one is tried again in ten seconds.",
     "pressed": "Not connected: your change was not saved.",
     "refused": "The server asks who you are. Open the page by the address that it printed.",
@@ -108,7 +111,7 @@ WORDS = {
 
 def script() -> str:
     """Return what runs in the page's head."""
-    given = {"WORDS": WORDS, "HEADER": HEADER, "SESSION": NEW}
+    given = {"WORDS": WORDS, "HEADER": HEADER, "SESSION": NEW, "PLACE": PLACE}
     return (
         "{"
         + "".join(f"const {name} = {json.dumps(value)};\n" for name, value in given.items())

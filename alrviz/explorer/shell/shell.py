@@ -295,11 +295,13 @@ class Shell:
 def build(page_classes: Sequence[Any], dataset: "Dataset | Upload | Stream | None" = None, path: str = "") -> Shell:
     """Return the shell of the visitor whose request is being answered."""
     request = getattr(getattr(pn.state.curdoc, "session_context", None), "request", None)
-    owner, new = visitor_ids.owner_of(pn.state.cookies if request is not None else {})
+    http = getattr(request, "_request", None)
+    cookies = pn.state.cookies if request is not None else {}
+    owner, new = visitor_ids.owner_of(cookies, getattr(http, "headers", {}))
     if new and request is not None:
         visitor_ids.remember(request, owner)
     session = Session(owner=owner, served=dataset, served_from=path)
-    if address := getattr(getattr(request, "_request", None), "remote_ip", ""):
+    if address := getattr(http, "remote_ip", ""):
         session.registry.seen_at(owner, address)
     if request is not None:
         process_tuning.hush()

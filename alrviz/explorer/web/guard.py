@@ -31,7 +31,7 @@ from tornado.web import Application, OutputTransform
 from alrviz.explorer.server.class_store import restore
 from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.server.run_registry import process_registry
-from alrviz.explorer.session.managed_jobs import kept_where
+from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.shell import connection
 from alrviz.explorer.web import SERVER_SETTING, class_page, page_server, spectators
 from alrviz.explorer.web.answer import Answer, address_without
@@ -102,7 +102,7 @@ def _protect_pages(application: BokehTornado, token: str) -> None:
 
 
 def _restore() -> None:
-    restore(process_registry().classes, kept_where)
+    restore(process_registry().classes, open_run_store)
 
 
 def admitted(context: "BokehSessionContext | None") -> bool:

@@ -2,6 +2,7 @@
 
     <page>                the HTML, the same for every visitor but for a token that names a session to come
     <page>/session/new    asked by the page's head: build that session, while the browser still reads BokehJS
+    <page>/session/place  asked meanwhile: its place among those that wait, and about how many seconds that is
     <page>/ws             Bokeh's websocket; builds the session where nobody has asked before
 
 A session costs half a second of the event loop, so each waits for its turn (`PageQueue`); the HTML costs a signature.
@@ -37,7 +38,7 @@ from alrviz.explorer.server import visitor_ids
 from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.server.run_registry import process_registry
 from alrviz.explorer.shell import theme
-from alrviz.explorer.shell.connection import HEADER, NEW, WORDS
+from alrviz.explorer.shell.connection import HEADER, NEW, PLACE, WORDS
 from alrviz.explorer.web.messages import (
     MAX_MESSAGE_BYTES,
     MESSAGE_SECONDS,
@@ -78,7 +79,12 @@ def rules(application: BokehTornado, base: str, path: str, queue: PageQueue) -> 
         if isinstance(rule.target, type) and issubclass(rule.target, WSHandler)
     )
     packing = {name: packing[name] for name in ("compression_level", "mem_level")}
-    return [(base + "/?", _Page, given), (base + NEW, _NewSession, given), (socket, _Socket, given | packing)]
+    return [
+        (base + "/?", _Page, given),
+        (base + NEW, _NewSession, given),
+        (base + PLACE, _Place, given),
+        (socket, _Socket, given | packing),
+    ]
 
 
 @dataclass
@@ -127,7 +133,7 @@ class PageServer:
     async def _build(self, id: "ID", token: str, request: HTTPServerRequest, known: bool) -> bool:
         coming = self._coming[id]
         try:
-            if not await self.queue.enter(request.remote_ip or "", known):
+            if not await self.queue.enter(request.remote_ip or "", known, id):
                 return False
             coming.building = True
             try:
@@ -211,7 +217,7 @@ class _Page(DocHandler):
     def _hand_out(self, before: str, after: str) -> None:
         """Answer with the HTML and a token of a session that is still to be built."""
         application, payload = self.application, self._generate_token_payload()
-        owner, new = visitor_ids.owner_of(payload["cookies"])
+        owner, new = visitor_ids.owner_of(payload["cookies"], self.request.headers)
         if new:  # before the session, which takes it from the token
             payload["cookies"][visitor_ids.COOKIE] = owner
             self.add_header("Set-Cookie", visitor_ids.cookie_text(owner, secure=self.request.protocol == "https"))
@@ -233,21 +239,51 @@ class _Page(DocHandler):
         super().on_connection_close()
 
 
-class _NewSession(AuthRequestHandler):
-    """Builds the session of a page's token, and answers when it is there."""
+class _OfToken(AuthRequestHandler):
+    """What answers about the session of a page's token."""
 
     def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
-        self._waits: asyncio.Task[bool] | None = None
         super().__init__(application, request)
+
+    def set_default_headers(self) -> None:
+        """Keep the answer nowhere."""
+        self.set_header("Cache-Control", "no-store")
+
+    def token(self) -> str:
+        """Return the token of the request; "", with status 403, of what is not this server's or has expired."""
+        token, application = self.request.headers.get(HEADER, ""), self.application
+        try:
+            signed = check_token_signature(token, application.secret_key, application.sign_sessions)
+            if signed and get_token_payload(token)["session_expiry"] > time.time():
+                return token
+        except (ValueError, KeyError, TypeError):  # no token at all
+            pass
+        self.set_status(403)
+        return ""
+
+
+class _Place(_OfToken):
+    """Says how far a session that waits is from its turn."""
+
+    @authenticated
+    def get(self) -> None:
+        """Answer with `{"place": 1 for the next one and 0 for one that does not wait, "seconds": about how many}`."""
+        if token := self.token():
+            place, seconds = self._page_server.queue.place(get_session_id(token))
+            self.write({"place": place, "seconds": round(seconds)})
+
+
+class _NewSession(_OfToken):
+    """Builds the session of a page's token, and answers when it is there."""
+
+    _waits: "asyncio.Task[bool] | None" = None
 
     @authenticated
     async def get(self) -> None:
         """Answer with nothing when it is there, or with the request to come again."""
-        self.set_header("Cache-Control", "no-store")
-        token = self.request.headers.get(HEADER, "")
-        if not self._is_ours(token):
-            self.set_status(403)
+        token = self.token()
+        if not token:
             return
         request = _as_page(self.request, NEW)
         self._waits = asyncio.ensure_future(self._page_server.begin(token, request, _known(self.request)))
@@ -255,15 +291,6 @@ class _NewSession(AuthRequestHandler):
             self.set_status(204 if await self._waits else 503)
         except asyncio.CancelledError:
             return  # the visitor has gone
-
-    def _is_ours(self, token: str) -> bool:
-        """Whether a token is this server's and may still be used."""
-        application = self.application
-        try:
-            signed = check_token_signature(token, application.secret_key, application.sign_sessions)
-            return bool(signed) and get_token_payload(token)["session_expiry"] > time.time()
-        except (ValueError, KeyError, TypeError):  # no token at all
-            return False
 
     def on_connection_close(self) -> None:
         """The visitor has gone."""

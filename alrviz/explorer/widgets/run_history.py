@@ -10,7 +10,7 @@ from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError
 from alrviz.explorer.server.class_store import KIND as CLASS
 from alrviz.explorer.server.class_store import read_class
-from alrviz.explorer.session.managed_jobs import kept_where
+from alrviz.explorer.server.run_store import open_run_store, store_or_error
 from alrviz.explorer.session.state import MOST_SETS, State, first_demo, read_link, write_link
 from alrviz.explorer.shell.class_panel import class_csv
 from alrviz.explorer.widgets.study_spec import SPECS
@@ -112,8 +112,8 @@ def _readable(texts: Iterable[str]) -> dict[str, Recipe]:
 
 
 def items(owner: str) -> list[HistoryItem]:
-    """Return what is kept of an owner, the latest first; [] where there is no run store."""
-    store = kept_where()
+    """Return what is kept of an owner, the latest first; [] where the run store cannot be opened."""
+    store = store_or_error()
     if not isinstance(store, Store):
         return []
     sizes = store.sizes(owner)
@@ -122,19 +122,18 @@ def items(owner: str) -> list[HistoryItem]:
 
 def pruned(owner: str) -> int:
     """Return how many of an owner's runs were deleted to make room since the server started."""
-    store = kept_where()
+    store = store_or_error()
     return store.pruned_of(owner) if isinstance(store, Store) else 0
 
 
 def delete(owner: str, id: str) -> bool:
     """Delete a run of an owner; returns whether it was there."""
-    store = kept_where()
-    return isinstance(store, Store) and store.delete(owner, id)
+    return open_run_store().delete(owner, id)
 
 
 def reopened(owner: str, id: str) -> RecordedRace | None:
     """Return a race of an owner as it is kept; None where it is not there."""
-    store = kept_where()
+    store = store_or_error()
     if not isinstance(store, Store):
         return None
     kept = next((kept for kept in store.runs(owner, RACE) if kept.id == id), None)
@@ -145,9 +144,7 @@ def csv_of(kept: StoredRun) -> str:
     """Return all that is kept of a run's numbers as CSV: steps of a race or fit, rows of a study's finished tasks."""
     import pandas as pd
 
-    store = kept_where()
-    if not isinstance(store, Store):
-        return ""
+    store = open_run_store()
     if kept.kind == CLASS:
         return class_csv(read_class(store, kept, ""))
     about = {"alrviz": kept.version, "data": kept.data_name, "data hash": kept.data_hash}

@@ -11,7 +11,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from alrviz.explorer.recipes.questions import OWN
-from alrviz.explorer.session.managed_jobs import kept_where
+from alrviz.explorer.server.run_store import store_or_error
 from alrviz.explorer.session.state import OF_STUDIES, State
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, processes, remarks_of
@@ -232,7 +232,7 @@ class StudySpec:
             n_jobs = min(processes(costs.seconds, most), self.most_processes(costs.recipes))
             study = self.make(
                 table, costs.recipes[0] if self.single else list(costs.recipes), **self.arguments(costs.priced),
-                seed=seed, n_jobs=n_jobs, owner=owner, keep=kept_where(),
+                seed=seed, n_jobs=n_jobs, owner=owner, keep=store_or_error(),
             )  # fmt: skip
             if len(study.datasets) == 1:
                 study.expect([one.seconds for one in costs.priced if not one.refused])

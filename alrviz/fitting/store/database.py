@@ -9,6 +9,7 @@ seem empty. At the opening the pages are looked through: SQLite itself says noth
 leave rows out.
 """
 
+import errno
 import hmac
 import logging
 import os
@@ -22,22 +23,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from alrviz.errors import StoreError
+from alrviz.errors import Sentence, StoreError, for_page
 from alrviz.fitting.store.schema import KEYED, MIGRATIONS, PROOF, PROVED
-from alrviz.home import HOME
+from alrviz.home import HOME, make_private_folder, open_private, restrict_home
 
-# Milliseconds that a writer waits for another process's transaction; each lasts a few.
-PATIENCE = 5_000
+# Milliseconds that a writer waits for another process's transaction, which lasts a few; studies go on without the store
+# where it stays locked for longer.
+PATIENCE = 2_000
 # "alrv", by which our files are told from other SQLite databases.
 _APPLICATION = 0x616C7276
 # Bytes up to which indexes are compared with their tables when a file is opened: 0.1 s. Beyond only pages are checked.
 _WHOLE = 64 * 2**20
-_OURS = ("runs.", "sets", "lessons")  # what a folder may hold to be taken for alrviz's own
 _KEY = 32  # bytes
-_LOST = (
-    "{path!r} is not the key that belongs to the run store beside it: {why}; put it back from a copy, or move both "
-    "away: without it nobody's runs are found"
-)
 _log = logging.getLogger(__name__)
 
 
@@ -48,26 +45,30 @@ class Database:
         path: of the file; it and its folder are made where they are missing.
         patience: milliseconds to wait where another process writes.
 
+    Attributes:
+        problem: why the last transaction that writes failed, without a path; "" where it did not.
+
     Raises:
         StoreError: a folder that cannot be written, a file that is no store, of a later version, or locked.
     """
 
     def __init__(self, path: Path, patience: int = PATIENCE):
-        self.path = path
+        self.path, self.problem = path, ""
         self._lock = threading.RLock()
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _shut(path)
+            make_private_folder(path.parent)
+            os.close(open_private(str(path), os.O_CREAT | os.O_RDWR))  # SQLite gives its further files the same mode
+            restrict_home(path.parent)
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(self._words(error)) from error
+            raise self._error(error) from error
         try:
             with self._speaking():
                 self._open(patience)
         except BaseException as error:
             self._connection.close()
             if isinstance(error, OSError) and not isinstance(error, StoreError):  # of the key's file
-                raise StoreError(self._words(error)) from error
+                raise self._error(error) from error
             raise
 
     def keyed(self, owner: str) -> str:
@@ -92,7 +93,7 @@ class Database:
         run("PRAGMA foreign_keys = ON")
         self._migrate()
         if len(MIGRATIONS) >= PROVED and self.read(f"SELECT proof FROM key WHERE proof != {PROOF}"):
-            raise StoreError(_LOST.format(path=str(self.path.with_suffix(".key")), why="it is of another store"))
+            raise _lost(self.path.with_suffix(".key"), "it is of another store")
 
     def _check(self) -> None:
         """Raise where pages are damaged; indexes are made anew from their tables."""
@@ -108,16 +109,20 @@ class Database:
 
     def _migrate(self) -> None:
         """Bring the schema up to date, in one transaction: two processes that start at once do it once."""
+        if self._number("user_version") == len(MIGRATIONS) and self._number("application_id") == _APPLICATION:
+            return  # a store that another process is writing to can be opened, and read
         with self.transaction() as run:
             version, marked = self._number("user_version"), self._number("application_id")
             if (version or self._number("schema_version")) and marked != _APPLICATION:
-                raise StoreError(
-                    f"{str(self.path)!r} is a database of another program; set {HOME} to a folder of your own"
+                raise _store_error(
+                    f"{str(self.path)!r} is a database of another program; set {HOME} to a folder of your own",
+                    "the run store's file is a database of another program",
                 )
             if version > len(MIGRATIONS):
-                raise StoreError(
+                raise _store_error(
                     f"{str(self.path)!r} was written by a later version of alrviz: its format is {version}, and this "
-                    f"version reads up to {len(MIGRATIONS)}; update alrviz, or set {HOME} to another folder"
+                    f"version reads up to {len(MIGRATIONS)}; update alrviz, or set {HOME} to another folder",
+                    "the run store was written by a later version of alrviz",
                 )
             for statements in MIGRATIONS[version:]:
                 for statement in statements:
@@ -135,15 +140,23 @@ class Database:
 
         Whoever only reads (`writes` False) keeps no other process from writing, and sees nothing of it in the block.
         """
-        with self._lock, self._speaking():
-            self._connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")
+        with self._lock:
             try:
-                yield self._connection.execute
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:  # where the disk is full, SQLite has rolled back by itself
-                    self._connection.execute("ROLLBACK")
+                with self._speaking():
+                    self._connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")
+                    try:
+                        yield self._connection.execute
+                        self._connection.execute("COMMIT")
+                    except BaseException:
+                        if self._connection.in_transaction:  # where the disk is full, SQLite has rolled back by itself
+                            self._connection.execute("ROLLBACK")
+                        raise
+            except StoreError as error:
+                if writes:
+                    self.problem = for_page(error)
                 raise
+            if writes:
+                self.problem = ""
 
     def read(self, question: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows that answer a question."""
@@ -175,30 +188,43 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(self._words(error)) from error
+            raise self._error(error) from error
         except UnicodeDecodeError as error:  # SQLite's message about a file whose own statements are damaged
-            raise StoreError(self._words(sqlite3.DatabaseError("malformed"))) from error
+            raise self._error(sqlite3.DatabaseError("malformed")) from error
 
-    def _words(self, error: Exception) -> str:
+    def _error(self, error: Exception) -> StoreError:
         text, path = str(error), str(self.path)
         if "locked" in text or "busy" in text:
-            return f"{path!r} is locked by another process; close it, or set {HOME} to another folder"
+            return _store_error(
+                f"{path!r} is locked by another process; close it, or set {HOME} to another folder",
+                "another process has locked the run store",
+            )
         if "not a database" in text or "malformed" in text:
-            return f"{path!r} is no run store, or is damaged ({text}); move it away, or set {HOME} to another folder"
-        if "disk is full" in text:
-            return f"{path!r} could not grow: the disk is full; free some room, or set {HOME} to another folder"
-        return f"{path!r} cannot be written ({text}); set {HOME} to a folder that can"
+            return _store_error(
+                f"{path!r} is no run store, or is damaged ({text}); move it away, or set {HOME} to another folder",
+                "the run store is damaged",
+            )
+        if "disk is full" in text or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+            return _store_error(
+                f"{path!r} could not grow: the disk is full; free some room, or set {HOME} to another folder",
+                "the disk is full",
+            )
+        return _store_error(
+            f"{path!r} cannot be written ({text}); set {HOME} to a folder that can", "the run store cannot be written"
+        )
 
 
-def _shut(path: Path) -> None:
-    """Leave the file, what SQLite lays beside it, and a folder of alrviz's own to their user alone."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    for file in path.parent.glob(f"{path.stem}.*"):
-        with suppress(OSError):  # another user's, who let this one write
-            file.chmod(0o600)
-    with suppress(OSError):
-        if all(child.name.startswith(_OURS) for child in path.parent.iterdir()):
-            path.parent.chmod(0o700)
+def _lost(path: Path, why: str) -> StoreError:
+    return _store_error(
+        f"{str(path)!r} is not the key that belongs to the run store beside it: {why}; put it back from a copy, or "
+        "move both away: without it nobody's runs are found",
+        "the key of the run store is missing or belongs to another",
+    )
+
+
+def _store_error(message: str, reason: str) -> StoreError:
+    """Return the error with its message for the operator, and the reason that a visitor's page shows."""
+    return StoreError(Sentence(message, reason))
 
 
 def _key_of(path: Path, make: bool) -> bytes:
@@ -208,11 +234,11 @@ def _key_of(path: Path, make: bool) -> bytes:
     """
     if not path.exists():
         if not make:
-            raise StoreError(_LOST.format(path=str(path), why="it is not there"))
+            raise _lost(path, "it is not there")
         _make_key(path)
     key = path.read_bytes()
     if len(key) != _KEY:
-        raise StoreError(_LOST.format(path=str(path), why=f"it has {len(key)} bytes, expected {_KEY}"))
+        raise _lost(path, f"it has {len(key)} bytes, expected {_KEY}")
     return key
 
 
@@ -234,7 +260,7 @@ def _make_key(path: Path) -> None:
 
 
 def _write_new(path: Path, data: bytes) -> None:
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+    with open(path, "xb", opener=open_private) as file:
         file.write(data)
 
 

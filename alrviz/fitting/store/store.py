@@ -102,7 +102,7 @@ class StoredRun:
 
 
 class Damaged(StoreError):
-    """What was kept is not as it was saved."""
+    """What was kept is not as it was saved. The message names no path: visitors are shown it."""
 
 
 class Store:
@@ -251,7 +251,7 @@ class Store:
                 return None
             right, owner, outcome, rows, predicted = found
             if not right:
-                raise Damaged(f"a finished task in {str(self.database.path)!r} is not as it was saved")
+                raise Damaged("a finished task in the run store is not as it was saved")
             _join(execute, run, place, owner, key)
         return outcome, json.loads(rows), predicted
 
@@ -276,8 +276,8 @@ class Store:
             complete = kept == len(found) and _complete(execute, run, kept)
         if not complete:
             raise Damaged(
-                f"only {kept:,} of the finished tasks are as they were saved, for the file "
-                f"{str(self.database.path)!r} is damaged; run the study again: it computes the others anew"
+                f"only {kept:,} of the finished tasks are as they were saved: the run store is damaged; run the study "
+                "again: it computes the others anew"
             )
         return [(recipe, outcome, json.loads(rows)) for _, recipe, outcome, rows in found]
 
@@ -313,10 +313,7 @@ class Store:
             found = [(about, count, _steps_of(parts, racer)) for _, racer, about, count in racers]
             if all(count in (None, len(steps)) for _, count, steps in found):
                 return [(json.loads(about), steps) for about, _, steps in found]
-        raise Damaged(
-            f"the steps of this race are not as they were saved, for the file {str(self.database.path)!r} is damaged; "
-            "race it again"
-        )
+        raise Damaged("the steps of this race are not as they were saved: the run store is damaged; race it again")
 
     # -- room ---------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from alrviz import __version__
-from alrviz.errors import StoreError
+from alrviz.errors import StoreError, for_page
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.solvers.step import STOPPED, Outcome
@@ -40,19 +40,19 @@ class RaceKeeper:
 
     Args:
         race: of `alrviz.race`.
-        open_store: returns the store that it goes to, or False where there is none; called on the thread.
+        open_store: returns the store that it goes to, or raises StoreError; called on the thread.
         owner, link, kind: as the store has them.
         id: which the store is to know it by; "" for one that the store makes.
 
     Attributes:
         id: of the race in the store; "" until it has a step.
-        problem: why it is kept no more; "".
+        problem: why it is not kept; "".
     """
 
     def __init__(
         self,
         race: RaceLike,
-        open_store: Callable[[], Store | bool],
+        open_store: Callable[[], Store],
         owner: str,
         link: str = "",
         tick: float = TICK,
@@ -84,10 +84,7 @@ class RaceKeeper:
                 if race.ended:
                     return  # nothing came of it
                 rest.wait(_SOON)
-            store = self._open()
-            if not isinstance(store, Store):
-                return
-            self._store = store
+            self._store = self._open()
             self._begin()
             ended, waited = False, self._tick
             while not ended:
@@ -100,10 +97,10 @@ class RaceKeeper:
                     waited += _SOON
             self._end()
         except StoreError as error:
-            self.problem = f"the race is kept no more: {error}"
-            _log.warning("%s", self.problem)
+            self.problem = f"the race is not kept: {for_page(error)}"
+            _log.warning("the race is not kept: %s", error)
         except Exception as error:  # whatever it is, a race that is not kept says so
-            self.problem = f"the race is kept no more: {type(error).__name__}: {error}"
+            self.problem = f"the race is not kept: {type(error).__name__}: {error}"
             _log.exception("%s", self.problem)
 
     def _begin(self) -> None:

@@ -272,6 +272,21 @@ def small_cache(path):
     return writer.close({"name": "t"})
 
 
+@pytest.mark.skipif(os.name == "nt", reason="permissions are not those of POSIX")
+def test_codes_and_the_folders_made_for_them_are_their_users_alone(tmp_path, monkeypatch):
+    """A home folder that is new, as by the first `alrviz fit`."""
+    before = os.umask(0o022)
+    try:
+        monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "share" / "home"))
+        made = open_table(written(tmp_path, messy(200), "csv"), "class").coded()
+    finally:
+        os.umask(before)
+    assert made.cache.path.parent == tmp_path / "share" / "home" / "codes"
+    assert made.cache.path.stat().st_mode & 0o777 == 0o600
+    folders = list(made.cache.path.parents)[:3]
+    assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700] * 3
+
+
 def test_a_cache_gives_back_what_was_written_in_any_order(tmp_path):
     cache = small_cache(tmp_path / "t.codes")
     assert [int(chunk.codes[0, 0]) for chunk in cache.chunks("train", [2, 0, 1])] == [2, 0, 1]

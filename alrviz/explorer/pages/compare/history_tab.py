@@ -7,6 +7,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from alrviz.errors import AlrvizError
+from alrviz.explorer.server.run_store import store_problem
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, button, html
@@ -22,6 +23,11 @@ MOST = 40  # runs listed before "More" is pressed
 EMPTY = (
     "<p><b>Nothing is kept yet.</b></p><p class='quiet'>Races, fits of maps and studies that you run are kept here, "
     "also when the server ends. Run one on any page.</p>"
+)
+# {} is the reason, a clause. Runs work all the same, so the visitor is told what differs and who can help.
+NOT_KEPT = (
+    "<p class='bad'><b>Nothing is being kept now:</b> {}.</p><p class='quiet'>Races and studies run as usual, but they "
+    "are gone when the server ends. The server's log says more to whoever runs it.</p>"
 )
 LOADING = "<p class='quiet'>Reading what is kept …</p>"
 # In a narrow window it stands below the list; beside it, it stays in sight by itself.
@@ -48,6 +54,7 @@ class HistoryTab:
         self._listing = Updating()
         self._pruned = 0  # runs of the owner's that were deleted to make room
         self._read = False  # whether what is kept has been read once
+        self._problem = ""  # why nothing is being kept
 
     def build(self) -> None:
         """Make what is shown."""
@@ -55,7 +62,7 @@ class HistoryTab:
         self.list = pmui.MenuList(items=[], active=0, dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
         self.list.param.watch(lambda _: self._turn(), "active")
         self.more = button("More", self._show_more, variant="text", size="small", visible=False, margin=(4, 0))
-        self.told = html()
+        self.told, self.status = html(), html()  # of the run that is chosen, and of the list
         self.open = _link("Open", "open_in_browser", "Open: go to its page, with its table and settings", "contained")
         self.again = _link("Race again", "replay", "Race again: fit the same racers anew")
         self.compare = _link("Compare", "compare_arrows", "Compare: its recipes on its tables by cross-validation")
@@ -66,12 +73,12 @@ class HistoryTab:
             variant="outlined", color="error", size="small", margin=(0, 8, 8, 0),
         )  # fmt: skip
         self.buttons = pn.FlexBox(self.open, self.again, self.compare, self.csv, self.delete, margin=(12, 0, 0, 0))
-        left = pn.Column(self.list, self.more, sizing_mode="stretch_width", margin=0, styles=CARD)
-        right = pn.Column(
+        left = pn.Column(self.status, self.list, self.more, sizing_mode="stretch_width", margin=0, styles=CARD)
+        self.detail = pn.Column(
             self.told, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD, css_classes=["alrviz-detail"]
         )
         self.list.jscallback(active=SHOW)
-        self.below = pn.Row(left, right, sizing_mode="stretch_width", margin=0)
+        self.below = pn.Row(left, self.detail, sizing_mode="stretch_width", margin=0)
         self._tell()
 
     # ---- what there is ---------------------------------------------------------------------------------------------
@@ -79,10 +86,10 @@ class HistoryTab:
     def ask(self) -> None:
         """Read what is kept, on a thread."""
         owner = self.session.owner
-        self.tasks.start("history", lambda stop: (items(owner), pruned(owner)), self._arrived)
+        self.tasks.start("history", lambda stop: (items(owner), pruned(owner), store_problem()), self._arrived)
 
-    def _arrived(self, answer: tuple[list[HistoryItem], int]) -> None:
-        found, self._pruned = answer
+    def _arrived(self, answer: tuple[list[HistoryItem], int, str]) -> None:
+        found, self._pruned, self._problem = answer
         chosen = self.item
         self.items, self._read = found, True
         self._list(next((k for k, item in enumerate(found) if chosen and item.kept.id == chosen.kept.id), 0))
@@ -124,9 +131,12 @@ class HistoryTab:
     def _tell(self) -> None:
         item = self.item
         self._sure = ""
-        self.buttons.visible = self.list.visible = item is not None
+        self.list.visible = self.detail.visible = item is not None
+        problem = NOT_KEPT.format(safe(self._problem)) if self._problem else ""
+        empty = EMPTY + pruned_html(self._pruned) if self._read else LOADING
+        say(self.status, problem or ("" if item is not None else empty))
+        self.status.visible = bool(problem) or item is None
         if item is None:
-            say(self.told, EMPTY + pruned_html(self._pruned) if self._read else LOADING)
             return
         size = sum(one.size for one in self.items)
         say(self.told, item_html(item, size, len(self.items)) + pruned_html(self._pruned))
