@@ -15,7 +15,7 @@ from textwrap import fill
 import numpy as np
 import pandas as pd
 
-from alrviz.studies.statistics.significance import geometric_mean_ratio, holm, win_draw_loss
+from alrviz.studies.statistics.significance import geometric_mean_ratio, win_draw_loss
 from benchmarks._picture import ranks_svg
 from benchmarks._rivals import RIVAL, RIVALS, TUNED
 from benchmarks.quality import (
@@ -30,6 +30,7 @@ from benchmarks.quality import (
     ranking,
     summary,
 )
+from reproduction.judge import holm
 
 MISSING = "\N{EN DASH}"
 PLAIN = ("nb", "lr n=1", "lr n=2", "alr n=1", "alr n=2", "a1de", "auto", *RIVALS)  # what is ranked

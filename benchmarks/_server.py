@@ -125,6 +125,7 @@ def _serve(
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     server = get_server(pages, port=port, address="127.0.0.1", websocket_origin=[f"127.0.0.1:{port}"])
+    desk.server = server
     desk.listen(server.io_loop)
     connection.send(f"http://127.0.0.1:{port}/")
     loop = server.io_loop
@@ -145,6 +146,7 @@ class _Desk:
         self._secret = ""
         self._class: Any = None
         self._begin: Callable[[], None] = lambda: None
+        self.server: Any = None
         self._take_note()
 
     def _take_note(self) -> None:
@@ -211,6 +213,10 @@ class _Desk:
         import psutil
 
         return Used(time.perf_counter(), time.process_time(), psutil.Process().memory_info().rss)
+
+    def models(self) -> int:
+        """Return the number of Bokeh models in all documents of the server."""
+        return sum(len(session.document.models) for session in self.server.get_sessions())
 
     def shared(self, pace: float) -> tuple[str, str]:
         """Make a long race of two racers, a step of both every `pace` seconds; return its id and its link's secret."""

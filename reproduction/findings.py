@@ -13,9 +13,8 @@ from enum import Enum
 
 import pandas as pd
 
-from alrviz.studies.statistics.significance import holm
 from reproduction.finding_lines import Figures, Lines, Over, Tables
-from reproduction.judge import AGREES, COMPATIBLE, DIFFERS, SURE, UNDECIDED, judge_claim
+from reproduction.judge import AGREES, COMPATIBLE, DIFFERS, SURE, UNDECIDED, holm, judge_claim
 from reproduction.pairs import LARGE, p_words
 from reproduction.printed_figures import Away, Brought, Printed, Versus
 

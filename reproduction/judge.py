@@ -12,6 +12,7 @@ gives), of two such records Fisher's (what one and the same coin gives for both)
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.statistics.significance import sign_test
@@ -33,6 +34,21 @@ def concludes(wins: int, losses: int) -> int:
     (1, 0, -1)
     """
     return 0 if sign_test(wins, losses) > SURE else 1 if wins > losses else -1
+
+
+def holm(p: ArrayLike) -> Floats:
+    """Return the p values of T tests, shape (T,), corrected by Holm for their number.
+
+    Rejecting where a corrected value is at most p rejects any true null hypothesis with probability p at most.
+
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    values = np.asarray(p, float)
+    order = np.argsort(values, kind="stable")
+    corrected = np.empty_like(values)
+    corrected[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    return np.minimum(corrected, 1.0)
 
 
 def same_coin(a: Record, b: Record) -> float:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import pytest
@@ -136,6 +136,8 @@ def start_server(app: Path, log_path: Path, *arguments: str, **environment: str)
         try:
             with urlopen(f"http://127.0.0.1:{port}/static/js/bokeh.min.js", timeout=5) as answer:
                 return answer.status == 200
+        except HTTPError as error:
+            return error.code == 403  # a server with a token asks for it from the first request on
         except (URLError, TimeoutError, ConnectionError):
             return False
 

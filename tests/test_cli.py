@@ -133,6 +133,11 @@ def test_explore_reads_as_it_is_told(tmp_path):
         cli.main(["explore", str(file), "--header", "many"])
 
 
+def test_explore_takes_a_proxys_address_and_nothing_else(capsys):
+    assert cli.main(["explore", "--no-show", "--proxy", "proxy.example"]) != 0
+    assert "10.0.0.0/8" in capsys.readouterr().err
+
+
 def test_explore_reads_in_batches_what_memory_does_not_hold_or_is_told_to(tmp_path, monkeypatch):
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
     tmp_path = tmp_path / "parts"
@@ -190,6 +195,7 @@ def test_an_address_that_origins_cannot_be_compared_with_is_refused_in_words(arg
         (["--origin", "class.example.org", "--token", "abc"], False),  # behind a proxy on the same machine
         (["--address", "0.0.0.0", "--origin", "localhost"], False),
         (["--token", "none"], False),
+        (["--proxy", "127.0.0.1"], False),
     ],
 )
 def test_browsers_share_one_owner_only_where_nobody_else_reaches_the_server(arguments, expected, monkeypatch):

@@ -66,6 +66,14 @@ def add_to(commands: Commands) -> None:
         help="a name under which others reach the page; needed with --address, may be repeated",
     )
     parser.add_argument(
+        "--proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="a reverse proxy (an IP address or a network) whose X-Forwarded-For and X-Forwarded-Proto are believed; "
+        "may be repeated",
+    )
+    parser.add_argument(
         "--token",
         metavar="TEXT",
         help="what the page's address must hold the first time (default: one made up; none: ask for no token)",
@@ -89,18 +97,22 @@ def explore(options: argparse.Namespace) -> int:
     dataset = read(options) if options.file else None
     from alrviz.explorer import application, preload
     from alrviz.explorer.server.visitor_ids import LOCAL_SWITCH
+    from alrviz.explorer.web.connections import PROXIES_VARIABLE, parse_networks
     from alrviz.explorer.web.guard import protect
 
     lesson = _lesson(options.lesson) if options.lesson else None
     if for_one_person(options):
         os.environ.setdefault(LOCAL_SWITCH, "1")  # one owner, whichever browser asks
+    if options.proxy:
+        parse_networks(options.proxy)  # what is no address is said before anything is served
+        os.environ[PROXIES_VARIABLE] = ",".join(options.proxy)
     page = application if dataset is None else partial(application, dataset=dataset, path=options.file.resolve())
     failures: list[Exception] = []
     server = _serve(_watched(page, failures), options)  # what cannot be served is said at once
     preload()
     host = options.address if options.address not in ("", "0.0.0.0") else "localhost"
     token = "" if options.token == "none" else options.token or secrets.token_hex(24)
-    protect(server._tornado, token)
+    protect(server, token)
     first = {"lesson": lesson.id} if lesson is not None else {"page": "data"} if dataset is not None else {}
     asked = first | ({"token": token} if token else {})
     url = f"http://{host}:{server.port}/{PATH}" + (f"?{urlencode(asked)}" if asked else "")
@@ -132,7 +144,7 @@ def for_one_person(options: argparse.Namespace) -> bool:
     from bokeh.settings import settings
 
     names = [options.address, *options.origin, *settings.allowed_ws_origin()]
-    return options.token != "none" and all(name.partition(":")[0] in LOCAL for name in names)
+    return options.token != "none" and not options.proxy and all(name.partition(":")[0] in LOCAL for name in names)
 
 
 def _lesson(file: Path) -> Lesson:
@@ -210,7 +222,12 @@ def _bound(page: Callable[[], Any], port: int, options: argparse.Namespace) -> S
     names = ["localhost", "127.0.0.1", options.address, *options.origin]
     origins = [name if ":" in name else f"{name}:{port}" for name in dict.fromkeys(names)]
     return get_server(
-        {PATH: page}, port=port, address=options.address, websocket_origin=origins, title={PATH: "alrviz"}
+        {PATH: page},
+        port=port,
+        address=options.address,
+        websocket_origin=origins,
+        title={PATH: "alrviz"},
+        use_xheaders=bool(options.proxy),
     )
 
 

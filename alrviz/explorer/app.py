@@ -3,6 +3,8 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
+from alrviz.explorer.web.install import install
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from alrviz.explorer.lesson import Lesson
     from alrviz.explorer.server.tables import Upload
 
+install()  # a server is guarded when it is made, and it is made after this import or by what led to it
 _log = logging.getLogger(__name__)
 FAILED = (
     "<h1>This page could not be opened</h1><p>The server met an error while it built the page. "

@@ -17,7 +17,7 @@ from bokeh.plotting import figure
 
 from alrviz.pictures.labels import LINE, Box, box, place
 from alrviz.pictures.level_axis import short
-from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readable
+from alrviz.pictures.palette import COLUMN_COLOURS, GREY, IN_FRONT, family_colour, readable
 from alrviz.pictures.picture import FONT, Picture, Plot
 from alrviz.studies.density.density_frames import BandwidthPath
 
@@ -126,7 +126,7 @@ def _draw_ratios(plot: Plot, dark: bool) -> None:
     fig.scatter("x", "y", source=plot["moved"], size=5, color="colour")
     fig.text(
         "x", "y", text="words", source=names, text_color="colour", y_offset="dy", text_align="right", text_font=FONT,
-        text_font_size="15px", text_font_style="bold",
+        text_font_size="15px", text_font_style="bold", **IN_FRONT[dark],
     )  # fmt: skip
     _mark_step(plot, lines, [("column", "@column"), ("step", "$x{0}"), ("ratio", "$y{0.[000]}")], dark)
 

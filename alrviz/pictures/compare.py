@@ -15,7 +15,7 @@ import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 
 from alrviz.pictures.labels import Box, place
-from alrviz.pictures.palette import GREY, racer_marks, readable
+from alrviz.pictures.palette import GREY, IN_FRONT, racer_marks, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 
 WORDS = {
@@ -147,7 +147,8 @@ def _draw(plot: Plot, dark: bool) -> None:
     )  # fmt: skip
     text: dict[str, Any] = {"text": "words", "text_font": FONT, "text_align": "align", "x_offset": "dx"}
     fig.text(
-        "x", "y", source=plot["names"], text_font_size="14px", y_offset="dy", text_color=readable(GREY, dark), **text
+        "x", "y", source=plot["names"], text_font_size="14px", y_offset="dy", text_color=readable(GREY, dark), **text,
+        **IN_FRONT[dark],
     )  # fmt: skip
     fig.text(
         "x", "y", source=plot["corners"], text_font_size="15px", text_font_style="bold", y_offset="dy",

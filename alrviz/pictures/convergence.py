@@ -1,7 +1,8 @@
 """The convergence picture: how far each racer has come, along iterations, passes or seconds.
 
 Training is a full line, held out dashed in the same colour; grey lines stand at the class prior and at AnJE; names
-stand at the ends of lines; raw points are shown while they are few. A figure shows any measure along any axis of
+stand at the ends of lines; raw points are shown while they are few. Where there are more than two racers each line
+carries the marker of its racer, for readers who confound colours. A figure shows any measure along any axis of
 racers that are called the same, as long as neither axis turns logarithmic or back.
 """
 
@@ -17,7 +18,7 @@ from bokeh.models.annotations import Label, Legend, LegendItem
 from bokeh.models.axes import LogAxis
 from bokeh.plotting import figure
 
-from alrviz.pictures.labels import HEIGHT, LETTER, WIDTH, Box, Crossing, box, place, with_room
+from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, place, with_room
 from alrviz.pictures.measures import (
     ALPHAS,
     MEASURES,
@@ -31,7 +32,7 @@ from alrviz.pictures.measures import (
     values,
     zero_place,
 )
-from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
+from alrviz.pictures.palette import GREY, IN_FRONT, MARKERS, racer_colours, readable
 from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot
 
 DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
@@ -44,6 +45,8 @@ MOST = 0.75  # of the width of a picture, for the words of a grey line
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
 FAINT = 0.2  # of a racer's line is a grey one: words may stand on it
 FEW = 60  # points; with more the line shows them well enough
+MARKED = 2  # racers; of more each line carries markers
+MARKER_STEP = 90  # px across, from one marker of a line to the next
 # Ticks of a logarithmic horizontal axis; those that would cover each other are left out by the axis.
 _TICKS = tuple(m * 10.0**power for power in range(-6, 7) for m in (1, 2, 5))
 
@@ -120,6 +123,7 @@ def convergence(
     ends_of = heldout if MEASURES[measure].train is None else train
     ends = [(float(p["x"][-1]), float(p["y"][-1])) if len(p["x"]) else None for p in ends_of]
     heads, words, grey = marks(curves, ends, levels, within, dark, drawn)
+    markers = [_markers(line, k, len(curves), within) for k, line in enumerate(ends_of)]
     kinds = _kinds(measure)
     parts: dict[str, Any] = {
         "dots": tuple({"visible": len(line["x"]) <= FEW} for line in train),
@@ -141,7 +145,8 @@ def convergence(
         labels=(along_label(axis, span, measure), axis_label(measure, to_zero)),
         # Heads and words are as many from the first to the last.
         data={
-            "train": tuple(train), "heldout": tuple(heldout), "beyond": tuple(beyond), "grey": grey,
+            "train": tuple(train), "heldout": tuple(heldout), "beyond": tuple(beyond), "markers": tuple(markers),
+            "grey": grey,
             "heads": with_room(heads, len(names)), "words": with_room(words, len(names) + _LEVELS),
         },
         streams=("train", "heldout", "beyond"), parts=parts, axes={"x_axis_type": along, "y_axis_type": up},
@@ -177,6 +182,16 @@ def _cut(line: Data, upto: int | None) -> Data:
     return {key: column[line["step"] <= upto] for key, column in line.items()}
 
 
+def _markers(line: Data, number: int, racers: int, view: Box) -> Data:
+    """Return the points of a line that carry its racer's marker; those of other racers are elsewhere along the axis."""
+    if racers <= MARKED or not len(line["x"]):
+        return {"x": np.empty(0), "y": np.empty(0)}
+    across, _ = view.pixels(np.asarray(line["x"], np.float64), np.asarray(line["y"], np.float64))
+    wanted = np.arange((number + 0.5) / racers * MARKER_STEP, across[-1], MARKER_STEP)
+    at = np.unique(np.searchsorted(across, wanted))
+    return {"x": line["x"][at], "y": line["y"][at]}
+
+
 def _levels(measure: str, baseline: Mapping[str, float] | None) -> dict[str, float]:
     known = baseline or {}
     return {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
@@ -200,7 +215,8 @@ def marks(
     ]
     there = [(curve.name, colour, marker, *end) for curve, colour, marker, end in found if end is not None]
     name, colour, marker, x, y = [list(column) for column in zip(*there, strict=True)] if there else [[]] * 5
-    lines = [(_told(w, view.width), v) for w, v in levels.items() if view.bottom <= v <= view.top]
+    heads = [view.pixel(at, up) for at, up in zip(x, y, strict=True)]
+    lines = [(_told(w, view.pixel(view.right, v), heads), v) for w, v in levels.items() if view.bottom <= v <= view.top]
     # The words of the grey lines are placed first: a name can be told by its colour, a grey word only by its line.
     words = [*(w for w, _ in lines), *name]
     cut = [view.pixel(at, view.top)[0] + LETTER * len(text) > view.width for at, text in zip(x, name, strict=True)]
@@ -226,9 +242,14 @@ def marks(
     )
 
 
-def _told(words: str, width: float) -> str:
-    """Words of a grey line; where they would take more than most of its length, without what explains them."""
-    return words if LETTER * len(words) < MOST * width else words.partition(":")[0]
+def _told(words: str, end: tuple[float, float], heads: Sequence[tuple[float, float]]) -> str:
+    """Return the words of a grey line; without what explains them, where that takes most of the line or hides a head.
+
+    end: of the line, in pixels. heads: of the racers' lines.
+    """
+    width, wide = end[0], LETTER * len(words)
+    hidden = any(x > width - wide and abs(y - end[1]) < LINE for x, y in heads)
+    return words if wide < MOST * width and not hidden else words.partition(":")[0]
 
 
 def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
@@ -250,9 +271,12 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
             "x", "y", source=plot["heldout"][k], color=colour, line_width=2.2, line_dash=DASHES, name=name
         )
         dots.append(fig.scatter("x", "y", source=train, color=colour, size=4.5))
+        marker: Any = fig.scatter(
+            "x", "y", source=plot["markers"][k], color=colour, size=9, marker=MARKERS[k % len(MARKERS)]
+        )
         hovered += [full, dashed]
-        items.append(LegendItem(label=name, renderers=hovered[-2:]))
-    _head_marks(fig, plot["heads"], plot["words"])
+        items.append(LegendItem(label=name, renderers=[full, dashed, *([marker] if len(curves) > MARKED else [])]))
+    _head_marks(fig, plot["heads"], plot["words"], dark)
     hover = HoverTool(renderers=hovered, mode="mouse", point_policy="snap_to_data")
     fig.add_tools(hover)
     legend = _legend(fig, items)
@@ -262,7 +286,7 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
     plot.parts |= {"dots": tuple(dots), "hover": hover, "note": note, "legend": legend, "kinds": tuple(items[-2:])}
 
 
-def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource) -> None:
+def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource, dark: bool) -> None:
     fig.add_glyph(heads, Scatter(x="x", y="y", marker="marker", size=10, fill_color="colour", line_color="colour"))
     fig.text(
         "x",
@@ -277,6 +301,7 @@ def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource) -
         text_font=FONT,
         text_font_style="bold",
         source=words,
+        **IN_FRONT[dark],
     )
 
 

@@ -15,7 +15,7 @@ from bokeh.plotting import figure
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.level_axis import level_axis, short
-from alrviz.pictures.palette import GREY, INKS, MARKERS, readable
+from alrviz.pictures.palette import GREY, IN_FRONT, INKS, MARKERS, readable
 from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot, Range
 from alrviz.studies.density.density_frames import ColumnRatio
 
@@ -169,7 +169,7 @@ def _draw(plot: Plot, ratio: ColumnRatio, classes: Sequence[str], dark: bool) ->
         "x", "y", source=plot["rug"], marker="dash", angle=np.pi / 2, size=9, line_color="colour", line_alpha=0.55,
         line_width=1,
     )  # fmt: skip
-    _bar_marks(fig, plot["bar"])
+    _bar_marks(fig, plot["bar"], dark)
     fig.add_tools(
         HoverTool(renderers=[curve], tooltips=[("line", "@what"), ("x", "$x"), ("nats", "$y")]),
         HoverTool(renderers=[bars, dots], tooltips=[("level", "@level"), ("speaks for", "@what"), ("nats", "@y")]),
@@ -187,11 +187,11 @@ def _name_inside(fig: figure, column: str, dark: bool) -> None:
     fig.add_layout(name)
 
 
-def _bar_marks(fig: figure, bar: ColumnDataSource) -> None:
+def _bar_marks(fig: figure, bar: ColumnDataSource, dark: bool) -> None:
     fig.segment("x0", "y", "x1", "y", source=bar, line_color="colour", line_width=3)
     for end in ("x0", "x1"):
         fig.scatter(end, "y", source=bar, marker="dash", angle=np.pi / 2, size=10, line_color="colour", line_width=2)
     fig.text(
         "middle", "y", text="words", source=bar, text_color="colour", text_font_size="14px", text_font=FONT,
-        text_align="center", text_baseline="top", y_offset=4,
+        text_align="center", text_baseline="top", y_offset=4, **IN_FRONT[dark],
     )  # fmt: skip

@@ -23,7 +23,7 @@ from bokeh.models import (
 from numpy.typing import NDArray
 
 from alrviz.pictures.level_axis import CUT, TILT, level_axis, short
-from alrviz.pictures.palette import GREY, INKS, ink_on, on_ground, readable
+from alrviz.pictures.palette import GREY, IN_FRONT, INKS, ink_on, on_ground, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot
 from alrviz.studies.core.names import tuples_text
 
@@ -209,7 +209,7 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig.scatter("x", "y", source=marks, size=13, fill_color=None, line_color=INKS[dark], line_width=2)
     fig.text(
         "at", "above", text="words", source=marks, text_font=FONT, text_font_size="14px", text_color=INKS[dark],
-        text_align="side", text_baseline="middle",
+        text_align="side", text_baseline="middle", **IN_FRONT[dark],
     )  # fmt: skip
     level_axis(fig.xaxis[0], names)
     ticks = fig.xaxis[0].ticker.ticks
@@ -381,7 +381,7 @@ def _draw_curve(plot: Plot, dark: bool) -> None:
     fig.scatter("x", "y", source=plot["best"], size=16, fill_color=None, line_color=FOR, line_width=2.6)
     fig.text(
         "x", "y", text="words", source=plot["best"], text_font=FONT, text_font_size="14px", y_offset=26,
-        text_align="center", text_color=readable(FOR, dark),
+        text_align="center", text_color=readable(FOR, dark), **IN_FRONT[dark],
     )  # fmt: skip
     fig.line("x", "y", source=plot["now"], line_color=AGAINST, line_width=2, line_dash="dashed")
     tips = [("kept", "@kept"), ("last", "@added"), ("log loss", "@y{0.0000}"), ("0-1 loss", "@error{0.0000}")]

@@ -12,7 +12,7 @@ import pandas as pd
 from bokeh.models import BoxAnnotation, HoverTool
 
 from alrviz.pictures.labels import Box, spread
-from alrviz.pictures.palette import GREY, racer_colours, readable
+from alrviz.pictures.palette import GREY, IN_FRONT, racer_colours, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.statistics.crossing import FIRST, Crossing
 
@@ -131,7 +131,7 @@ def _draw(plot: Plot, racers: Sequence[tuple[str, str]], measure: str, dark: boo
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)
     fig.text(
         "x", "y", text="words", source=plot["words"], text_font=FONT, text_color="colour", text_baseline="middle",
-        x_offset=8, y_offset="dy", text_font_size="16px", text_font_style="bold",
+        x_offset=8, y_offset="dy", text_font_size="16px", text_font_style="bold", **IN_FRONT[dark],
     )  # fmt: skip
     tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (MEASURES[measure], "@y{0.0000}"), ("orders", "@orders")]
     fig.add_tools(HoverTool(renderers=hovers, tooltips=tips), HoverTool(renderers=[ring], tooltips="@words"))

@@ -20,7 +20,7 @@ from bokeh.models.annotations import Legend, LegendItem
 from bokeh.plotting import figure
 
 from alrviz.pictures.formatting import short_count, short_seconds
-from alrviz.pictures.palette import GREY, MARKERS, family_colour, readable
+from alrviz.pictures.palette import GREY, IN_FRONT, MARKERS, family_colour, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.statistics.measures import loss_text
 
@@ -184,16 +184,16 @@ def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dar
     alone = plot["automatic"]
     fig.segment("x", "low", "x", "high", source=alone, line_color=_AUTO, line_width=3)
     single = fig.scatter("x", "y", source=alone, color=_AUTO, size=11, marker="diamond")
-    _words(fig, alone, readable(_AUTO, dark), bold=True, y_offset=-8, text_align="center")
+    _words(fig, alone, readable(_AUTO, dark), bold=True, y_offset=-8, text_align="center", **IN_FRONT[dark])
     thin = fig.multi_line("xs", "ys", source=plot["folds"], line_color=GREY, line_alpha=0.6, line_width=1.2)
     fig.line("x", "y", source=means, line_color=colour, line_width=3)
     fig.segment("x", "low", "x", "high", source=means, line_color=colour, line_width=3)
     dots = fig.scatter("x", "y", source=means, color=colour, size=9)
     fig.scatter("x", "y", source=plot["chosen"], size=20, fill_color=None, line_color=colour, line_width=3)
-    _words(fig, means, ink, bold=True, x_offset="dx", y_offset="dy", text_align="align")
+    _words(fig, means, ink, bold=True, x_offset="dx", y_offset="dy", text_align="align", **IN_FRONT[dark])
     fig.segment("x", "y", "right", "y", source=reference, line_color=GREY, line_width=2, line_dash="dashed")
-    _words(fig, reference, quiet, x="at", x_offset="dx", y_offset=-2, text_align="align")
-    _words(fig, plot["absent"], quiet, y_offset=-4, text_align="center")
+    _words(fig, reference, quiet, x="at", x_offset="dx", y_offset=-2, text_align="align", **IN_FRONT[dark])
+    _words(fig, plot["absent"], quiet, y_offset=-4, text_align="center", **IN_FRONT[dark])
     tips = [("order", "@x"), ("mean", "@y{0.0000}"), ("standard error", "@error{0.0000}")]
     fig.add_tools(
         HoverTool(renderers=[dots, single], tooltips=tips), HoverTool(renderers=[thin], tooltips=[("fold", "@fold")])
@@ -204,12 +204,14 @@ def _costs(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dark
     fig, points, colour = plot.figure, plot["points"], family_colour(label)
     _dress(fig, {order: f"n = {order}" for order in orders} | ({} if auto is None else {auto: "Auto"}))
     fig.scatter("x", "y", source=plot["automatic"], color=_AUTO, size=9, marker="diamond")
-    _words(fig, plot["automatic"], readable(_AUTO, dark), small=True, y_offset=-8, text_align="center")
+    _words(
+        fig, plot["automatic"], readable(_AUTO, dark), small=True, y_offset=-8, text_align="center", **IN_FRONT[dark]
+    )
     plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     fig.min_height = 120
     fig.line("x", "y", source=points, line_color=colour, line_width=2.4)
     fig.scatter("x", "y", source=points, color=colour, size=7)
-    _words(fig, points, readable(colour, dark), small=True, y_offset=-8, text_align="center")
+    _words(fig, points, readable(colour, dark), small=True, y_offset=-8, text_align="center", **IN_FRONT[dark])
 
 
 def _dress(fig: figure, names: Mapping[int, str]) -> None:

@@ -1,11 +1,14 @@
-"""Colours: one a family everywhere, shades of it for racers of the same family.
+"""Colours: one a family everywhere, and another hue for every further racer of the same family.
 
-Okabe and Ito's colours, told apart by colour-blind readers and legible on white and on near black. A shade never
-crosses into another family's hue, and the marker at the head of a line tells shades apart a second time.
+Okabe and Ito's colours, told apart by colour-blind readers and legible on white and on near black. Which colours are
+alike is measured in CIE 1976 L*a*b*, as readers see them who see all colours, no green or no red. The marker along a
+line tells racers apart a second time.
 """
 
-from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
+from math import cbrt, dist
+from typing import Any
 
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.family import GREY
@@ -23,7 +26,26 @@ _TINTS = (0.0, 0.45, -0.3, 0.7, -0.8, 0.22)
 _TINTS_ON_DARK = (0.1, 0.5, 0.3, 0.7, -0.1, 0.85)
 INKS = {False: "#1d1d24", True: "#eceaf3"}  # of lines without a class, on a light and on a dark ground
 GROUNDS = {False: "#ffffff", True: "#1b1c22"}
+# How words are drawn that may lie over lines, dots or error bars: in front of them, on the ground's own colour.
+IN_FRONT: dict[bool, dict[str, Any]] = {
+    dark: {"background_fill_color": ground, "background_fill_alpha": 0.8, "padding": 1, "level": "overlay"}
+    for dark, ground in GROUNDS.items()
+}
 READABLE = 4.5  # contrast of text with its ground, as WCAG asks for
+SEEN = {False: 2.2, True: 2.6}  # contrast of a line with a light and with a dark ground
+# Hues for racers whose family's colour is taken. That of lr, of which a race mostly has one, is not among them.
+_SPARE = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255", "#7D8200", "#44AA99", "#7A4B2A", "#332288")
+_APART = 18.0  # in Lab: of two colours that are nearer one is replaced
+# Linear RGB as it is seen: Machado, Oliveira and Fernandes (2009), severity 1; all colours, no green, no red.
+_SIGHTS = (
+    ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+)
+# From linear RGB to XYZ, each row divided by the white point's.
+_XYZ = (
+    (0.4339499, 0.3762098, 0.1898403), (0.2126729, 0.7151522, 0.0721750), (0.0177567, 0.1094698, 0.8727735)
+)  # fmt: skip
 
 
 def family_colour(label: str) -> str:
@@ -68,18 +90,58 @@ def contrast(one: str, other: str) -> float:
 
 
 def _luminance(colour: str) -> float:
-    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = _linear(colour)
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+def _linear(colour: str) -> list[float]:
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    return [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+
+
+@lru_cache(maxsize=1024)
+def difference(one: str, other: str) -> float:
+    """Return how far two colours are apart in Lab, as the reader sees them to whom they are the most alike."""
+    return min(dist(*(_lab(colour, sight) for colour in (one, other))) for sight in _SIGHTS)
+
+
+def _lab(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
+    linear = _linear(colour)
+    seen = [min(max(sum(map(float.__mul__, row, linear)), 0.0), 1.0) for row in sight]
+    parts = (sum(map(float.__mul__, row, seen)) for row in _XYZ)
+    x, y, z = (cbrt(part) if part > 0.008856 else 7.787 * part + 16 / 116 for part in parts)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
 def racer_colours(labels: Sequence[str], dark: bool = False) -> list[str]:
-    """One colour a racer: its family's, then shades of it for further racers of that colour."""
+    """Return one colour a racer, by its label: its family's, or one unlike all others where that is taken."""
+    return list(_racer_colours(tuple(labels), dark))
+
+
+@lru_cache(maxsize=256)
+def _racer_colours(labels: tuple[str, ...], dark: bool) -> tuple[str, ...]:
+    own = [_lit(family_colour(label), dark) for label in labels]
+    spare = [INKS[dark], *(_lit(colour, dark) for colour in _SPARE)]
+    spare = [colour for colour in spare if contrast(colour, GROUNDS[dark]) >= SEEN[dark]]
+    colours: list[str] = []
+    for k, colour in enumerate(own):
+        if all(difference(colour, other) >= _APART for other in colours):
+            colours.append(colour)
+            continue
+        taken = {*colours, *own[k + 1 :]}
+        colours.append(max(spare, key=lambda one: min(difference(one, other) for other in taken)))
+    return tuple(colours)
+
+
+def _lit(colour: str, dark: bool) -> str:
+    """Return a colour as lines need it: on a dark ground a little lighter."""
+    tints = (0.1, 0.35, 0.5) if dark else (0.0,)
+    return next(
+        (lit for lit in (shade(colour, t) for t in tints) if contrast(lit, GROUNDS[dark]) >= SEEN[dark]), colour
+    )
+
+
+def family_shades(label: str, number: int, dark: bool = False) -> list[str]:
+    """Return shades of a family's colour for parts of one model that have an order, such as its orders."""
     tints = _TINTS_ON_DARK if dark else _TINTS
-    seen: Counter[str] = Counter()
-    colours = []
-    for label in labels:
-        base = family_colour(label)
-        colours.append(shade(base, tints[seen[base] % len(tints)]))
-        seen[base] += 1
-    return colours
+    return [shade(family_colour(label), tints[k % len(tints)]) for k in range(number)]

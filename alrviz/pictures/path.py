@@ -15,7 +15,7 @@ import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Span
 
 from alrviz.pictures.labels import LETTER, WIDTH, Box, place, with_room
-from alrviz.pictures.palette import GREY, racer_colours, readable
+from alrviz.pictures.palette import GREY, IN_FRONT, racer_colours, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.statistics.measures import loss_text
 
@@ -171,7 +171,7 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
     fig.scatter("x", "heldout", source=live, size=11, line_color="colour", line_width=3, fill_color=None)
     fig.text(
         end, "y", text="words", source=plot["words"], text_font=FONT, text_color="colour", text_baseline="middle",
-        x_offset=10, y_offset="dy", text_font_size="15px", text_font_style="style",
+        x_offset=10, y_offset="dy", text_font_size="15px", text_font_style="style", **IN_FRONT[dark],
     )  # fmt: skip
     tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"held-out {MEASURES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))

@@ -32,6 +32,20 @@ if (!canvas) return;
 canvas.setAttribute("role", "img");
 canvas.setAttribute("aria-label", cb_obj.tags.join(" "));
 """
+# Bokeh draws an axis title in one line, which a low picture cuts off: it is broken into lines that fit.
+_BREAK = """
+const axis = cb_obj.left.find((part) => typeof part.axis_label === "string");
+if (!axis || !(cb_obj.inner_height > 0)) return;
+const letter = 0.52 * parseFloat(axis.axis_label_text_font_size), lines = [];
+const most = Math.max(cb_obj.inner_height / letter, 8);  // a word a line would be no better
+for (const word of axis.axis_label.replaceAll("\\n", " ").split(" ")) {
+  const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+  if (lines.length && longer.length <= most) lines[lines.length - 1] = longer;
+  else lines.push(word);
+}
+const axis_label = lines.join("\\n");
+if (axis.axis_label !== axis_label) axis.setv({axis_label}, {sync: false});
+"""
 # The explorer shows all words larger on a wall.
 _KEEP = """
 const size = window.alrvizTextSize?.(cb_obj, '{name}', '{size}') ?? '{size}';
@@ -158,6 +172,8 @@ def frame(x: Range, y: Range, labels: tuple[str, str], name: str, **more: Any) -
     hear = CustomJS(code=_HEAR)
     for name in ("tags", "inner_width"):
         fig.js_on_change(name, hear)
+    for name in ("tags", "inner_height"):  # another title comes with another description
+        fig.js_on_change(name, CustomJS(code=_BREAK))
     return fig
 
 

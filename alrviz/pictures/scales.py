@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from alrviz.pictures.palette import family_colour, readable
+from alrviz.pictures.palette import IN_FRONT, family_colour, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot
 
 SHOWN = 1_500  # points a family; the lines through the bins are made from all of them
@@ -55,7 +55,7 @@ def scales(points: pd.DataFrame, *, dark: bool = False) -> Picture:
     shown, middle = ([part[part["label"] == label] for label in labels] for part in (dots, lines))
     named = [(label, line.iloc[0]) for label, line in zip(labels, middle, strict=True) if len(line)]
     return Picture(
-        draw=partial(_draw, labels=labels),
+        draw=partial(_draw, labels=labels, dark=dark),
         x=x, y=y, axes={"x_axis_type": "log", "y_axis_type": "log"},
         labels=("diagonal of the Hessian at the class prior, log scale", "scale over its median, log scale"),
         data={
@@ -75,7 +75,7 @@ def _columns(part: pd.DataFrame, y: str) -> Data:
     return {"x": part["hessian"].to_numpy(), "y": part[y].to_numpy()}
 
 
-def _draw(plot: Plot, labels: tuple[str, ...]) -> None:
+def _draw(plot: Plot, labels: tuple[str, ...], dark: bool) -> None:
     fig = plot.figure
     # A size of its own: a part that is just unfolding has none to stretch to.
     fig.update(width=640, height=340, sizing_mode="fixed")
@@ -85,5 +85,5 @@ def _draw(plot: Plot, labels: tuple[str, ...]) -> None:
         fig.line("x", "y", source=line, color=colour, line_width=3, name=label)
     fig.text(
         "x", "y", text="words", source=plot["names"], text_color="colour", text_font=FONT, text_font_size="16px",
-        text_font_style="bold", text_baseline="bottom", y_offset=-4,
+        text_font_style="bold", text_baseline="bottom", y_offset=-4, **IN_FRONT[dark],
     )  # fmt: skip

@@ -26,7 +26,7 @@ from alrviz.pictures.formatting import short_count, short_seconds
 from alrviz.pictures.labels import LETTER, Box, place, round_up
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.orders import log_range, power_ticks
-from alrviz.pictures.palette import GREY, GROUNDS, INKS, MARKERS, family_colour, racer_colours, readable
+from alrviz.pictures.palette import GREY, GROUNDS, IN_FRONT, INKS, MARKERS, family_colour, family_shades, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.live_selection import Search
@@ -240,7 +240,7 @@ def ranks(search: Search, label: str, levels: int, keep: float, *, dark: bool = 
     values = np.concatenate([np.asarray(line["y"], float) for line in lines])
     high = round_up(1.04 * float(values.max())) if len(values) and values.max() > 0 else 1.0
     low = min(0.0, 1.1 * float(values.min())) if len(values) else 0.0
-    colours = tuple(racer_colours([label] * levels, dark))
+    colours = tuple(family_shades(label, levels, dark))
     called = tuple(tuples_text(first + k) for k in range(levels))
     words = {"mi": "mutual information", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "predicted gain"}.get(
         search.score, "score"
@@ -267,7 +267,7 @@ def _draw_ranks(plot: Plot, colours: Sequence[str], called: Sequence[str], dark:
     fig.add_layout(plot.parts["t"])
     fig.text(
         "x", "y", text="words", source=plot["line"], x_offset=7, y_offset=4, text_baseline="top", text_font=FONT,
-        text_font_size="16px", text_font_style="bold", text_color=INKS[dark],
+        text_font_size="16px", text_font_style="bold", text_color=INKS[dark], **IN_FRONT[dark],
     )  # fmt: skip
     _legend(plot, items)
 
@@ -337,7 +337,7 @@ def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
         items.append(LegendItem(label=words, renderers=[drawn[-1]]))
     fig.text(
         "x", "y", text="words", source=plot["names"], text_align="align", x_offset="dx", y_offset="dy", text_font=FONT,
-        text_baseline="middle", text_font_size="14px", text_color=INKS[dark],
+        text_baseline="middle", text_font_size="14px", text_color=INKS[dark], **IN_FRONT[dark],
     )  # fmt: skip
     tips = [("", "@name"), ("MI", "@x{0.00000}"), ("gain", "@y{0.00000}")]
     fig.add_tools(HoverTool(renderers=drawn, tooltips=tips))
@@ -350,7 +350,7 @@ def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple
 
     lines: a study's summary, maybe empty. orders: a line each. chosen: order and share of the verdict.
     """
-    colours = tuple(racer_colours([label] * len(orders), dark))
+    colours = tuple(family_shades(label, len(orders), dark))
     pictures = {}
     for name, words in SHARES.items():
         parts = [lines[lines.order == order] if len(lines) else lines for order in orders]

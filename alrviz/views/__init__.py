@@ -1,5 +1,6 @@
 """Views: pictures that live, each usable alone in a notebook."""
 
+from alrviz.component_files import close_module_imports
 from alrviz.views.density.bandwidths import BandwidthView
 from alrviz.views.density.density_film import DensityFilmView
 from alrviz.views.density.density_ratio import DensityRatioView
@@ -15,6 +16,8 @@ from alrviz.views.studies.order import OrderStudyView
 from alrviz.views.studies.path import PathView
 from alrviz.views.studies.row import RowView
 from alrviz.views.studies.selection import SelectionView
+
+close_module_imports()
 
 __all__ = [
     "BandwidthView",

@@ -84,7 +84,7 @@ def pattern(node: ast.expr) -> str:
 
 
 def told_by_the_code() -> re.Pattern[str]:
-    """What can be put together of the strings of `reproduce`, those of more than six letters."""
+    """What can be put together of the strings of `reproduction`, those of more than six letters."""
     files = Path(reproduction.__path__[0]).glob("*.py")
     nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
     found = {pattern(node) for node in nodes if isinstance(node, ast.JoinedStr | ast.Constant)}

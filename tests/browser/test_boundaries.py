@@ -306,6 +306,10 @@ def test_no_hint_moves_the_map(explorer: Explorer):
         explorer.wait_says(hint)
         assert explorer.still("probe.placeOn(0, 0.5, 0.5)") == at, press
     assert explorer.says("four-gaussians")
+    top = explorer.page.locator(".bk-Figure").first.bounding_box()["y"]
+    explorer.button("Clear").click()
+    explorer.wait_says("^Few points")
+    assert explorer.page.locator(".bk-Figure").first.bounding_box()["y"] == top
 
 
 @slow

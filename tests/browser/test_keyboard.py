@@ -94,6 +94,16 @@ def nameless(explorer: Explorer) -> list[str]:
     return found + explorer.js("probe.misnamed()")
 
 
+def test_the_keyboard_may_skip_the_header_and_the_rail_whose_buttons_are_read_as_their_titles(explorer: Explorer):
+    explorer.open("?data=led&rows=300")
+    assert explorer.page.get_by_role("button", name="Convergence", exact=True).text_content() == "Convergence"
+    explorer.page.keyboard.press("Tab")
+    assert explorer.js("probe.focused().textContent") == "Skip to the page"
+    explorer.page.keyboard.press("Enter")
+    explorer.page.keyboard.press("Tab")
+    assert "ALR or LR?" in explorer.js("probe.at().what"), "the first control of the page"
+
+
 def test_every_control_of_convergence_is_reached_and_named(explorer: Explorer):
     explorer.open("?data=led&rows=300")
     explorer.race()

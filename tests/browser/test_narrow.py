@@ -76,6 +76,28 @@ def test_a_low_projector_shows_the_picture_and_no_words_over_others(new_explorer
     assert all(losses[1] <= cost[0] + 2 for cost in costs), figures
 
 
+LOW = {(1280, 577): 176, (1024, 600): 0, (640, 360): 0, (1280, 720): 176}  # windows, and how wide the rail is in each
+
+
+def test_run_and_the_whole_picture_are_seen_in_low_windows_beside_the_rail(new_explorer: Callable[..., Explorer]):
+    explorer = new_explorer()
+    boxes = """(what) => Array.from(probe.all()).filter((e) => e.matches(what) && e.clientHeight)
+        .map((e) => e.getBoundingClientRect()).map((box) => [box.left, box.top, box.right, box.bottom])"""
+    explorer.open("?q=solvers&data=led&rows=300").race()
+    explorer.wait_says("^ended$")
+    for (width, height), rail in LOW.items():
+        explorer.page.set_viewport_size({"width": width, "height": height})
+        explorer.still("explorerPage.button('Run')?.getBoundingClientRect().y")
+        explorer.page.wait_for_timeout(600)
+        (figure,) = explorer.js(boxes, ".bk-Figure")
+        run = explorer.run.filter(visible=True).first.bounding_box()
+        assert run["x"] >= rail, (width, height, run)
+        assert run["y"] + run["height"] <= height, (width, height, run)
+        assert figure[3] <= run["y"] + 6, (width, height, figure, run)
+        assert figure[3] - figure[1] > 150, (width, height, figure)
+    assert "\n" in explorer.js("explorerPage.figure().left[0].axis_label"), "a title longer than its axis has two lines"
+
+
 def test_pictures_grow_with_the_window(explorer: Explorer):
     heights = "Array.from(probe.all()).filter((e) => e.matches('.bk-Figure')).map((e) => e.clientHeight)"
     highest = f"Math.max(0, ...{heights}) || null"  # none while no picture is there

@@ -153,6 +153,8 @@ def test_changes_are_taken_back_one_by_one(page):
     tab.drawing.add(0.0, 0.5)
     second = tab.drawing.sketch
     tab.drawing._cleared()
+    maps = tab.pictures.map, tab.pictures.other
+    assert not any(len(view.picture.plot["points"].data["x"]) for view in maps), "old points go with the press"
     tab.drawing.move(0, 0.2, 0.2)
     assert not bar.undo.disabled
     tab.drawing.undo()

@@ -23,6 +23,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell.formulas import math
 from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.widgets import price_line
 from alrviz.explorer.widgets.price_line import PriceLine, price_html
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code, script
@@ -164,7 +165,7 @@ def test_controls_choose_racers_and_mark_the_picture_as_outdated():
     page.controls.order.value = 1
     assert [recipe.params["order"] for recipe in page.recipes] == [1] * 4
     assert page.race_view.outdated
-    assert "outdated" in page.race_view.status.object
+    assert "starts by itself" in page.race_view.status.object
     page.controls.order.value = 2
     assert not page.race_view.outdated
     page.controls.question.value = "pull"
@@ -257,7 +258,7 @@ def test_the_example_where_all_orders_win_finds_alphas_and_says_them():
     assert page.race_view.picture.plot.figure.yaxis[0].axis_label == "alpha, the penalty of each order, log scale"
 
 
-def test_a_question_that_is_asked_races_by_itself_as_an_example_does():
+def test_whatever_is_set_races_by_itself_where_that_is_cheap(monkeypatch):
     page = open_page("?data=monks-1")
     until(page, lambda: page.race_view.race is not None and ended(page))
     before = page.race_view.race
@@ -265,10 +266,32 @@ def test_a_question_that_is_asked_races_by_itself_as_an_example_does():
     until(page, lambda: page.race_view.race is not before and ended(page))
     assert [run.recipe.params["order"] for run in page.race_view.race.runs] == [1, 2, 3]
     before = page.race_view.race
-    page.controls.alpha.value = 1.0  # a setting alone is not a question
+    page.controls.alpha.value = 1.0
+    assert "starts by itself" in page.race_view.status.object
+    until(page, lambda: page.race_view.race is not before and ended(page))
+    assert page.race_view.race.runs[0].recipe.params["alpha"] == 1.0
+    before = page.race_view.race
+    page.chooser.change(0, page.recipes[0].replace(alpha=0.1))
+    until(page, lambda: page.race_view.race is not before and ended(page))
+    before = page.race_view.race
+    monkeypatch.setattr(price_line, "AT_ONCE_SECONDS", 0.0)
+    page.chooser.change(0, page.recipes[0].replace(alpha=1.0))
     until(page, lambda: page.pricing.known and page.race_view.outdated)
     page.pump()
+    assert page.race_view.race is before, "what takes long waits for Run"
+    assert "press Run" in page.race_view.status.object
+
+
+def test_settings_of_the_race_that_is_shown_do_not_race_again():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.race_view.race is not None and ended(page))
+    before = page.race_view.race
+    page.controls.order.value = 1
+    page.controls.order.value = 2
+    until(page, lambda: page.pricing.known)
+    page.pump()
     assert page.race_view.race is before
+    assert not page.race_view.outdated
 
 
 def test_only_a_hand_that_keeps_a_race_from_being_shown_is_told_as_a_pause():

@@ -3,19 +3,29 @@
 import asyncio
 import json
 import re
+import sys
+from functools import partial
 from html import unescape
+from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
+from urllib.request import urlopen
 
+import panel as pn
 import pytest
+from bokeh.server.tornado import BokehTornado
 from bokeh.util.token import generate_jwt_token, generate_session_id, get_session_id
+from panel.io.application import build_applications
+from panel.io.server import get_server
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 from tornado.websocket import websocket_connect
 
+from alrviz.explorer import application
 from alrviz.explorer.server import rate_limit
-from alrviz.explorer.web import guard
+from alrviz.explorer.web import connections, door, guard, install
+from tests.conftest import ROOT, wait_until
 from tests.explorer.fakes import Clock
 
 TOKEN = re.compile(r'"token":"([^"]+)"')
@@ -55,17 +65,21 @@ def forged(session_id):
     return generate_jwt_token(session_id, signed=False, extra_payload={"headers": {}, "cookies": {}, "arguments": {}})
 
 
-def test_a_session_cannot_be_chosen_even_before_the_first_page(serve):
-    url = serve().url
+def test_the_first_request_of_a_server_finds_the_guard_in_place(serve):
+    served = serve()
+    url, root = served.url, served.url.rpartition("/")[0]
 
     async def look():
-        await first_message(url, forged(CHOSEN))  # whoever is there first may have begun one
-        page = (await ask(f"{url}?bokeh-session-id={CHOSEN}")).body.decode()
-        assert "<title>alrviz</title>" not in page, "the explorer, in a session that somebody else has chosen"
-        fresh = await ask(f"{url}?data=led")
-        assert (fresh.code, fresh.headers["Location"]) == (303, "./explorer?data=led")
+        # `this` prints a poem when it is imported, and `unittest.__main__` ends the process.
+        for module in ("this", "unittest.__main__"):
+            assert (await ask(f"{root}/components/{module}/a/b/c")).code == 403
+        for address in (f"{url}/autoload.js?bokeh-autoload-element=x", f"{url}/metadata"):
+            assert (await ask(address)).code == 403
+        assert await first_message(url, forged(CHOSEN)) is None
+        assert (await ask(f"{url}?bokeh-session-id={CHOSEN}")).code == 403
 
-        mine = await page_of(url)
+        mine = await page_of(f"{url}?data=led")
+        assert get_session_id(mine) != CHOSEN
         assert await first_message(url, mine) == "ACK"
         assert await first_message(url, forged(get_session_id(mine))) is None
         assert await first_message(url, forged(generate_session_id(signed=False))) is None
@@ -84,6 +98,7 @@ def test_a_session_cannot_be_chosen_even_before_the_first_page(serve):
                 assert get_session_id(mine) not in refused.body.decode()
 
     asyncio.run(look())
+    assert "Zen of Python" not in served.log
 
 
 def test_other_sites_neither_frame_nor_script_the_page(served):
@@ -106,7 +121,6 @@ def test_the_page_cannot_be_had_past_its_queue_as_a_script(served):
             script = await ask(url, headers=headers, method=method)
             assert script.code == 403
             assert TOKEN.search(script.body.decode()) is None
-            assert "not embedded" in script.body.decode()
             assert "Access-Control-Allow-Origin" not in script.headers
 
     asyncio.run(look())
@@ -132,7 +146,6 @@ def test_the_door_leads_to_this_server_only(serve):
     root = served.url.rpartition("/")[0]
 
     async def look():
-        await ask(served.url)  # the first request finds the script not run yet
         for segment in ("javascript:alert(1)", "https:evil.example", "\\evil.example"):
             right = await ask(f"{root}/{segment}?token=a+long+word+of+the+class")
             assert right.code == 303
@@ -146,12 +159,12 @@ def test_a_class_server_asks_for_its_token_once(serve):
     served = serve(ALRVIZ_TOKEN="open sesame please")
 
     async def look():
-        await ask(served.url)  # the first request finds the script not run yet
         without = await ask(served.url)
         assert (without.code, "token" in without.body.decode()) == (403, True)
         assert TOKEN.search(without.body.decode()) is None
         wrong = await ask(f"{served.url}?token=wrong")
         assert (wrong.code, "not the one of this server" in wrong.body.decode()) == (403, True)
+        assert (await ask(f"{served.url}?token=open+sesame+pleases")).code == 403
         reader = await ask(f"{served.url}/race/{'f' * 32}")  # who brings a link's secret is asked for no other
         assert (reader.code, "token" in reader.body.decode().partition("<title>")[0]) == (404, False)
 
@@ -166,18 +179,75 @@ def test_a_class_server_asks_for_its_token_once(serve):
         assert TOKEN.search(inside.body.decode())
 
     asyncio.run(look())
+    assert "sesame" not in served.log
 
 
-def test_the_first_visitor_of_panel_serve_keeps_what_the_link_asks_for(serve):
-    url = serve().url
+def test_a_page_whose_author_wrote_its_function_is_guarded_from_its_first_request_on():
+    """`install` cannot tell what a function of somebody else will show."""
+
+    def page():
+        admitted = guard.admitted(pn.state.curdoc.session_context)
+        return pn.pane.HTML("admitted" if admitted else "come again")
 
     async def look():
-        first = await ask(f"{url}?data=led&rows=500&bokeh-session-id={CHOSEN}")
-        assert (first.code, first.headers["Location"]) == (303, "./explorer?data=led&rows=500")
-        found = TOKEN.search((await ask(f"{url}?data=led", follow_redirects=True)).body.decode())
-        assert get_session_id(found[1]) != CHOSEN
+        server = get_server({"page": page}, port=0, show=False, verbose=False, num_procs=1)
+        try:
+            url = f"http://127.0.0.1:{server.port}/page"
+            first = await ask(f"{url}?data=led")
+            assert (first.code, first.headers["Location"]) == (303, "./page?data=led")
+            assert "frame-ancestors" in (await ask(url)).headers["Content-Security-Policy"]
+            assert (await ask(f"http://127.0.0.1:{server.port}/components/this/a/b/c")).code == 403
+            assert server._http.conn_params.max_body_size == connections.MAX_BODY_BYTES
+        finally:
+            server.stop()
 
     asyncio.run(look())
+
+
+def test_no_server_of_the_process_imports_what_an_address_names():
+    """A server that is not the explorer's: `.show()` of a view, `pn.serve` of another page."""
+    assert "antigravity" not in sys.modules
+
+    async def look():
+        server = get_server({"page": lambda: "another page"}, port=0, show=False, verbose=False)
+        try:
+            for path in ("antigravity/a/b/c", "alrviz/ALRClassifier/_resources/css", "panel.pane/HTML/_resources/x"):
+                assert (await ask(f"http://127.0.0.1:{server.port}/components/{path}")).code == 404
+        finally:
+            server.stop()
+
+    asyncio.run(look())
+    assert "antigravity" not in sys.modules
+
+
+def test_the_explorer_is_told_from_other_applications(tmp_path):
+    script, other = tmp_path / "page.py", tmp_path / "other.py"
+    script.write_text("from alrviz.explorer import application\napplication().servable()\n")
+    other.write_text("import panel as pn\npn.pane.HTML('x').servable()\n")
+
+    def served(page):
+        return install.serves_explorer(BokehTornado(build_applications({"page": page})))
+
+    assert all(map(served, (application, partial(application, path=None), str(script))))
+    assert not any(map(served, (lambda: "another page", str(other))))
+
+
+@pytest.mark.slow
+def test_workers_end_with_the_process_that_started_them(serve):
+    served = serve(ROOT / "apps" / "explorer.py", "--num-procs", "2")
+    served.process.terminate()
+    served.process.wait(timeout=PATIENCE)
+
+    def gone():
+        try:
+            urlopen(served.url, timeout=5).close()
+        except HTTPError:
+            return False
+        except (URLError, OSError):
+            return True
+        return False
+
+    wait_until(gone, 30, "no answer at the port")
 
 
 def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():
@@ -188,7 +258,7 @@ def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():
             self.write("inside")
 
     async def look():
-        rule = guard.door_rule("right")
+        rule = door.door_rule("right")
         server = HTTPServer(Application([rule, (".*", Inside)]))
         socket, port = bind_unused_port()
         server.add_socket(socket)
@@ -196,12 +266,12 @@ def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():
         try:
             right = await ask(f"{url}?token=right")
             inside = {"Cookie": right.headers["Set-Cookie"].partition(";")[0]}
-            for _ in range(guard.TRIES):
+            for _ in range(door.TRIES):
                 assert (await ask(f"{url}?token=wrong")).code == 403
             for token in ("wrong", "right"):
                 refused = await ask(f"{url}?token={token}")
                 assert (refused.code, "Set-Cookie" in refused.headers) == (429, False)
-                assert 0 < int(refused.headers["Retry-After"]) <= guard.AGAIN
+                assert 0 < int(refused.headers["Retry-After"]) <= door.AGAIN
             assert (await ask(url)).code == 403, "the place to enter it is shown"
             assert (await ask(url, headers=inside)).body == b"inside"
             old = await ask(f"{url}?data=led&token=of+yesterday", headers=inside)
@@ -215,16 +285,16 @@ def test_tokens_cannot_be_tried_out_and_who_is_in_stays_in():
 def test_tries_come_back_one_by_one_and_are_of_an_address(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(rate_limit, "_MANY", 1)
-    tries = rate_limit.RateLimit(guard.TRIES, guard.AGAIN, clock)
-    for _ in range(guard.TRIES):
+    tries = rate_limit.RateLimit(door.TRIES, door.AGAIN, clock)
+    for _ in range(door.TRIES):
         assert tries.wait("a") == 0
         tries.count("a")
-    assert tries.wait("a") == guard.AGAIN
+    assert tries.wait("a") == door.AGAIN
     assert tries.wait("b") == 0
-    clock.now += guard.AGAIN
+    clock.now += door.AGAIN
     assert tries.wait("a") == 0
     tries.count("a")
-    assert tries.wait("a") == guard.AGAIN
+    assert tries.wait("a") == door.AGAIN
     clock.now += 1000
     for other in "bc":
         tries.count(other)

@@ -1,19 +1,27 @@
 """The page's HTML is handed out at once; its session is built once, in its turn, and for whoever still waits for it."""
 
 import asyncio
+import base64
+import gzip
 import json
 import re
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import pytest
 from bokeh.util.token import generate_jwt_token, get_token_payload
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
 
 from alrviz.explorer.server import page_queue
 from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.server.visitor_ids import COOKIE
 from alrviz.explorer.shell.connection import HEADER
+from alrviz.explorer.web import page_server
+from alrviz.explorer.web.messages import MAX_MESSAGE_BYTES, BoundedReceiver
 from alrviz.explorer.web.page_server import PageServer
-from tests.explorer.test_guard import TOKEN, ask, first_message, forged, page_of
+from tests.explorer.test_guard import PATIENCE, TOKEN, ask, first_message, forged, page_of
+from tests.explorer.test_messages import change, fragments
 
 
 class Context:
@@ -155,3 +163,56 @@ def test_the_session_is_of_the_owner_whose_cookie_came_with_the_page(opened):
         assert get_token_payload(TOKEN.search(again.body.decode())[1])["cookies"][COOKIE] == owner
 
     asyncio.run(look())
+
+
+async def close_code_of(url, token, *parts, wait=True):
+    """The code with which a websocket is closed that sends these parts, at once or when its session is there."""
+    address = urlsplit(url)
+    request = HTTPRequest(
+        f"ws://{address.netloc}{address.path}/ws",
+        headers={"Origin": f"http://{address.netloc}"},
+        request_timeout=PATIENCE,
+    )
+    socket = await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=2**28)
+    for _ in range(3 * wait):
+        assert await asyncio.wait_for(socket.read_message(), PATIENCE) is not None
+    for part in parts:
+        await socket.write_message(part, binary=isinstance(part, bytes))
+    while await asyncio.wait_for(socket.read_message(), PATIENCE) is not None:
+        pass
+    socket.close()
+    return socket.close_code
+
+
+def test_a_websocket_beyond_the_limits_is_closed_with_a_short_line(opened, served):
+    packed = {"type": "bytes", "data": base64.b64encode(gzip.compress(bytes(10**6))).decode()}
+
+    async def look():
+        token = await page_of(opened)
+        assert await close_code_of(opened, token, *fragments(change(packed, "href", "p1001"))) == 1008
+        assert await close_code_of(opened, token, "x" * (MAX_MESSAGE_BYTES + 1)) == 1009
+        assert await close_code_of(opened, await page_of(opened), "x" * 10_000, wait=False) == 1008
+        assert await first_message(opened, token) == "ACK", "the session itself goes on"
+
+    begun = len(served.log)
+    asyncio.run(look())
+    assert len(served.log) - begun < 5_000
+
+
+def test_a_message_that_is_not_completed_ends_its_websocket(monkeypatch):
+    """The handler alone, with a clock that does not wait."""
+    monkeypatch.setattr(page_server, "MESSAGE_SECONDS", 0.0)
+    closed = []
+
+    async def look():
+        handler = object.__new__(page_server._Socket)
+        handler._incoming, handler._deadline, handler._refused = BoundedReceiver(), None, False
+        handler.connection, handler.request = object(), SimpleNamespace(remote_ip="a")
+        handler.close = lambda code, reason: closed.append(code)
+        for part in fragments(change(1))[:2]:
+            await handler.on_message(part)
+        await asyncio.sleep(0.01)
+        await handler.on_message("{}")
+
+    asyncio.run(look())
+    assert closed == [1008]

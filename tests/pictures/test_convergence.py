@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from bokeh.models import Text
 
 from alrviz.pictures.convergence import BEST, FEW, RacerCurve, convergence, legend_rows
 from alrviz.pictures.labels import LETTER, LINE, WIDTH, Box
 from alrviz.pictures.measures import FIRST, MEASURES, axis_label
-from alrviz.pictures.palette import FAMILY_COLOURS, contrast, racer_colours
+from alrviz.pictures.palette import FAMILY_COLOURS, GROUNDS, MARKERS, contrast, racer_colours
 
 ROWS = 10.0
 BASELINE = {"class_shares": 2.0, "anje": 0.9, "heldout_class_shares": 2.1, "heldout_anje": 1.0}
@@ -66,7 +67,7 @@ def test_gap_is_logarithmic_and_the_best_point_stands_on_a_line_of_its_own_below
     what = convergence(racers, measure="gap", baseline=BASELINE)
     np.testing.assert_allclose(what["train"][0]["y"], [1.1, 0.6, 0.1])
     np.testing.assert_allclose(what["train"][1]["y"], [1.1, 0.1, 0.1 / 3])
-    place = there(what["words"])["words"].index(BEST)
+    place = there(what["words"])["words"].index(BEST.partition(":")[0])  # short: alr ends on that line
     assert there(what["words"])["y"][place] == pytest.approx(0.1 / 3)
     assert box_of(what).bottom < 0.1 / 3
     assert box_of(what).log
@@ -233,7 +234,36 @@ def test_dense_lines_are_thinned_but_keep_their_spikes():
     assert what["train"][0]["step"][-1] == 19_999
 
 
-def test_colours_are_fixed_and_racers_of_one_family_get_shades():
+def test_lines_of_many_racers_carry_their_own_markers_and_those_of_two_none():
+    names = [f"alr {k}" for k in range(4)]
+    drawn = convergence([curve(name, np.linspace(2, 1, 100), label="alr") for name in names])
+    places = [set(line["x"].tolist()) for line in drawn["markers"]]
+    assert all(3 <= len(place) <= 12 for place in places)
+    assert not set.intersection(*places), "where lines lie over each other their markers do not"
+    kinds = [r.glyph.marker for r in drawn.plot().figure.renderers if getattr(r.glyph, "size", None) == 9]
+    assert kinds == list(MARKERS[:4])
+    assert not any(len(line["x"]) for line in convergence([curve(n, [2.0, 1.0]) for n in ("lr", "alr")])["markers"])
+
+
+def test_words_of_the_lowest_line_are_short_where_they_would_hide_the_end_of_a_racer():
+    def words(steps):
+        racers = [curve("lr", np.linspace(2, 1.5, 100), best=ROWS * 0.9)]
+        racers += [curve("alr", np.linspace(2, 0.9, steps), best=ROWS * 0.9)]  # ends on the lowest line
+        return there(convergence(racers, measure="gap")["words"])["words"]
+
+    assert BEST in words(10)
+    assert BEST not in words(95)
+    assert BEST.partition(":")[0] in words(95)
+
+
+def test_words_stand_on_the_ground_in_front_of_lines():
+    fig = convergence([curve("lr", [2.0, 1.0])], baseline=BASELINE, dark=True).plot().figure
+    (words,) = [renderer for renderer in fig.renderers if isinstance(renderer.glyph, Text)]
+    assert words.glyph.background_fill_color == GROUNDS[True]
+    assert words.level == "overlay"
+
+
+def test_colours_are_fixed_and_racers_of_one_family_get_others():
     assert racer_colours(["lr", "alr", "diagonal", "anje", "nb"])[:4] == ["#D55E00", "#0072B2", "#E69F00", "#777777"]
     shades = racer_colours(["alr"] * 6)
     assert shades[0] == "#0072B2"

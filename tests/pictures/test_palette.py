@@ -9,8 +9,11 @@ from alrviz.pictures.interactions import AGAINST, FOR, heat_map
 from alrviz.pictures.palette import (
     FAMILY_COLOURS,
     GREY,
+    GROUNDS,
     READABLE,
     contrast,
+    difference,
+    family_shades,
     ink_on,
     on_ground,
     racer_colours,
@@ -58,8 +61,30 @@ def test_racers_that_are_fewer_than_the_marks_have_one_each():
     assert marks[:3] == [("circle", "●"), ("square", "■"), ("triangle", "▲")]
 
 
-def test_six_racers_of_one_family_are_told_apart_by_their_shade():
-    shades = racer_colours(["alr"] * 6)
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(
+    "labels",
+    [["alr"] * 6, ["lr", "lr", "hlr"], ["lr", "hlr", "halr"], ["lr", "lr", "alr", "alr", "alr"],
+     ["lr", "diagonal", "adaptive", "alr", "alrj"], ["elr"] * 4, ["salr", "hsalr"], ["anje", "nb", "lr"]],
+)  # fmt: skip
+def test_racers_are_told_apart_by_every_reader_whatever_their_families(labels, dark):
+    colours = racer_colours(labels, dark)
+    assert min(contrast(colour, GROUNDS[dark]) for colour in colours) >= 2.2
+    for sight in SIGHTS:
+        near = min(np.linalg.norm(lab(a, sight) - lab(b, sight)) for a, b in combinations(colours, 2))
+        assert near >= 18, (sight, colours)
+    assert racer_colours(labels[:1], dark) == colours[:1], "the first of a family has its colour"
+
+
+def test_difference_is_that_of_the_reader_who_sees_the_least():
+    one, other = FAMILY_COLOURS["lr"], FAMILY_COLOURS["dlr"]
+    seen = [np.linalg.norm(lab(one, sight) - lab(other, sight)) for sight in SIGHTS]
+    assert difference(one, other) == pytest.approx(min(seen), rel=1e-3)
+
+
+def test_parts_of_one_model_have_shades_of_its_colour():
+    shades = family_shades("alr", 6)
+    assert shades[0] == FAMILY_COLOURS["alr"]
     assert min(contrast(a, b) for k, a in enumerate(shades) for b in shades[:k]) >= 1.45
 
 

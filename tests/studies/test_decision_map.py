@@ -255,9 +255,12 @@ def test_columns_of_one_unit_have_one_scale(names, ends, same):
     middles = [(axis.low + axis.high) / 2 for axis in (across, up)]
     assert middles == pytest.approx([end / 2 for end in ends])
     if same:
-        square = axes_of(frame, names, longest=1.0)
+        square = axes_of(frame, names, shape=1.0)
         assert square[0].length == pytest.approx(square[1].length)
         assert max(across.length, up.length) <= 2.001 * min(across.length, up.length)
+        for shape, filled in ((1.6, 1.6), (5.0, 2.0), (0.1, 0.5)):
+            wide, high = axes_of(frame, names, shape=shape)
+            assert wide.length / high.length == pytest.approx(filled), "the map fills a frame of this shape"
     else:
         assert [axis.length for axis in (across, up)] == [axis_of(frame, name).length for name in names]
 

@@ -206,6 +206,19 @@ def test_a_class_that_never_wins_is_named_and_escaped(table):
     assert "Never wins on this map: &lt;i&gt;x&lt;/i&gt; (its highest probability here is 0." in view.words
 
 
+def test_scales_along_which_nothing_changes_are_named(table, model):
+    X, y = table
+
+    class Constant(Raises):
+        def predict_proba(self, X):
+            return np.tile([0.7, 0.3], (len(X), 1))
+
+    words = settle(view_of(Constant(), X, y, across="u", up="v")).words
+    assert "all along u and v: " in words
+    assert "no cut was found" in words
+    assert "no cut was found" not in settle(view_of(model, X, y, across="u", up="v")).words
+
+
 def test_no_model_and_no_map(table, model):
     view = view_of()
     assert "No model yet" in view.words

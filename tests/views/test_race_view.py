@@ -63,6 +63,7 @@ def test_curves_words_and_slider_are_of_one_iteration_at_every_tick():
     while view.pump() and len(seen) < 700 and view.player.playing:
         at = len(drawn(view)) - 1
         assert view.transport.slider.value == at
+        assert view.transport.slider.label == f"Iteration: {at:,}"
         assert f"At iteration {at:,} " in view.side.object
         assert f"At iteration {at}: " in view.sentence.object
         seen.add(at)

@@ -109,6 +109,15 @@ def test_the_code_makes_the_same_report(facts, tmp_path, monkeypatch):
     assert f"log loss (nats)</td><td>{row}" in again
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u2029", "\x85", "\x0b"])
+def test_no_name_begins_a_line_of_the_code(facts, end):
+    hostile = replace(facts, dataset=replace(facts.dataset, name=f"a.csv{end}import antigravity"))
+    code = html.unescape(re.search(r"<pre>(.*?)</pre>", report_html(hostile), re.DOTALL)[1])
+    assert "import antigravity" in code, "the name is in the code, in a comment"
+    assert not any(line.strip().startswith("import antigravity") for line in code.splitlines())
+    compile(code, "report", "exec")
+
+
 def test_what_a_model_card_says_is_shown_and_what_is_none_is_refused(data, facts, tmp_path):
     _, text = read(report_html(facts, {"intended_use": "a lesson & <b>no</b> more"}))
     assert "a lesson & <b>no</b> more" in text

@@ -9,8 +9,9 @@ export function render({ model }) {
       list.append(head);
     }
     const button = Object.assign(document.createElement("button"), { type: "button", className: mark });
-    const sign = Object.assign(document.createElement("span"), { className: "material-icons", textContent: icon });
+    const sign = Object.assign(document.createElement("span"), { className: "material-icons" });
     sign.setAttribute("aria-hidden", "true");
+    sign.dataset.icon = icon;  // its name would be read as a part of the button's
     button.append(sign);
     if (model.upright) button.append(label);
     else {
@@ -23,6 +24,7 @@ export function render({ model }) {
     list.append(button);
   }
   const show = () => {
+    if (model.upright) window.alrvizTurnPage?.(model.here);
     for (const [key, button] of made) {
       const here = key === model.here;
       button.classList.toggle("alrviz-here", here);

@@ -14,7 +14,7 @@ from alrviz.errors import TableError
 from alrviz.explorer.server.tables import safe_name
 from alrviz.explorer.session.incoming_file import IncomingFile, too_large
 
-PIECE = 4_000_000  # bytes a message; Bokeh's limit is 20 MB, and smaller pieces keep the event loop free
+PIECE = 1_000_000  # bytes a message; a message of the page may have 2 MB, and small pieces keep the event loop free
 WORDS = "Your data: drop a file, or browse"
 TABLES = "CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx, also packed (gzip, zip ...). It stays in this server's memory."
 

@@ -92,27 +92,20 @@ class Frame:
         pn.state.onload(self._show_title)  # Panel gives the document the title of all pages before
 
     def show(self, slug: str, view: Viewable) -> None:
-        """Bring a page's view to the front; its drawer is closed and empty until it is asked for."""
+        """Replace the view shown; its drawer is closed and empty until it is asked for."""
         # A page as high as the window fills it; any other is as high as it is, and the window scrolls.
         mode = "stretch_width" if getattr(view, "sizing_mode", None) == "stretch_width" else "stretch_both"
         for part in self._around:
             part.sizing_mode = mode
             # Panel's columns are at most as high as what holds them: what unfolds would lie under what comes next.
             part.styles = {"max-height": "none"} if mode == "stretch_width" else {}
-        # What is left is hidden, not taken out: its figures would be made anew when it comes back, and what is said to
-        # them meanwhile would be about figures that the browser no longer has.
-        if view not in self._area.objects:
-            self._area.append(view)
-        for page in self._area.objects:
-            page.visible = page is view
+        # Only the page shown is in the document: Bokeh lays out hidden figures too, which froze the browser.
+        if list(self._area.objects) != [view]:
+            self._area.objects = [view]
         self._drawer.param.update(open=False, objects=[])
         self._rail.here = slug
         self._slug = slug
         self._show_title()
-
-    def remove(self, view: Viewable) -> None:
-        """Take out the view of a page that is closed."""
-        self._area.remove(view)
 
     def show_opening(self, slug: str, failed: bool = False) -> None:
         """Mark a page whose view is still to be built, and say so in its place; or that it could not be built."""
@@ -131,7 +124,8 @@ class Frame:
         dataset, document = self.session.dataset, pn.state.curdoc
         if document is not None:
             parts = [title, "" if dataset is None else dataset.name, "alrviz"]
-            document.title = " - ".join(part for part in parts if part)
+            with pn.io.hold(document):  # Panel answers presses of buttons without Bokeh's lock, which a title needs
+                document.title = " - ".join(part for part in parts if part)
 
     def open_drawer(self, content: Viewable | None) -> None:
         """Show the drawer with this in it, or close it where there is nothing."""

@@ -84,9 +84,10 @@ class Shell:
     # ---- pages -------------------------------------------------------------------------------------------------
 
     def show_page(self) -> None:
-        """Bring the session's page to the front.
+        """Replace the page shown by the session's page.
 
-        On its first visit it is built, which takes seconds on a busy server: the browser is first told that it opens.
+        The browser draws a page anew at every visit, and on its first visit the page is built, which takes seconds on a
+        busy server: the browser is first told that it opens.
         """
         slug = self.session.page
         if slug not in self.pages:
@@ -96,12 +97,12 @@ class Shell:
             return
         seen = bool(self._asked) and server_session() is not None and page_ready()
         self._leave_for(slug)
-        if slug in self._views or not seen:
+        if not seen:
             self._bring(slug)
-        else:
-            with pn.io.hold():  # one message, which is sent before the next tick begins
-                self.frame.show_opening(slug)
-            pn.state.curdoc.add_next_tick_callback(partial(self._open, slug))
+            return
+        with pn.io.hold():  # one message, which is sent before the next tick begins
+            self.frame.show_opening(slug)
+        pn.state.curdoc.add_next_tick_callback(partial(self._open, slug))
 
     def _leave_for(self, slug: str) -> None:
         """Let the page in front rest: another is asked for."""
@@ -138,8 +139,7 @@ class Shell:
         self.session.unsubscribe(slug)
         self.pages[slug].close()
         self._drawers.pop(slug, None)
-        if (view := self._views.pop(slug, None)) is not None:
-            self.frame.remove(view)
+        self._views.pop(slug, None)
 
     def _open(self, slug: str) -> None:
         """Build the page that was asked for, unless the reader has gone on meanwhile."""

@@ -23,8 +23,32 @@
   Element.prototype.attachShadow = function (options) {
     const root = attach.call(this, options);
     root.adoptedStyleSheets = [...root.adoptedStyleSheets, fit];
+    sizes.observe(this);
     return root;
   };
+  // Pictures of the class `alrviz-room` get the height that the window has left below what stands above them: their CSS
+  // variable --alrviz-above holds its height, of which no style sheet knows whether rows have wrapped. The browser
+  // reports sizes after its own layout, so that reading them costs none; they are set with the next frame, because a
+  // change within the report is an error there.
+  const rooms = new Set();
+  let placing = false;
+  const place = () => {
+    placing = false;
+    for (const el of rooms) {
+      if (!el.isConnected) rooms.delete(el);
+      if (!el.getClientRects().length) continue;  // of a page that is not shown
+      let at = el;
+      while (at && !at.matches(".main-content")) at = at.parentElement ?? at.getRootNode().host;
+      const above = Math.round(el.getBoundingClientRect().top + (at?.scrollTop ?? 0));
+      if (el.style.getPropertyValue("--alrviz-above") !== `${above}px`) el.style.setProperty("--alrviz-above", `${above}px`);
+    }
+  };
+  const sizes = new ResizeObserver((entries) => {
+    for (const { target } of entries) if (target.classList.contains("alrviz-room")) rooms.add(target);
+    if (!rooms.size || placing) return;
+    placing = true;
+    requestAnimationFrame(place);
+  });
   // What of a page is not shown, for a lesson (`hide`, `locked`: Run waits for an answer) and where it is presented.
   // One sheet is in every shadow root: it is written anew.
   const view = { hide: [], locked: "" };
@@ -150,6 +174,17 @@
     window.alrvizRail(false);
     menu().focus();
   });
+  // The first stop of the keyboard: past the header and the rail, to the page.
+  const skip = Object.assign(document.createElement("button"), { type: "button", textContent: "Skip to the page" });
+  skip.addEventListener("click", () => {
+    const page = first(".main-content");
+    page?.setAttribute("tabindex", "-1");
+    page?.focus();
+  });
+  const skips = Object.assign(document.createElement("nav"), { id: "alrviz-skip" });
+  skips.setAttribute("aria-label", "Skip");
+  skips.append(skip);
+  window.addEventListener("DOMContentLoaded", () => document.body.prepend(skips));
   // The title that the server gives the document, in the browser's tab.
   const title = () => {
     const doc = window.Bokeh?.documents?.[0];

@@ -139,7 +139,10 @@ PAGE_SX = {
         },
     },
     ".MuiToolbar-root > .MuiBox-root": {"minWidth": 0},
-    "@media (max-height: 599px)": {".main-content": {"paddingBottom": "64px"}},  # the row of buttons with Run
+    # Room for a scroll bar is kept: where one comes, rows would wrap and all below them would jump.
+    ".main-content": {"scrollbarGutter": "stable", "&:focus": {"outline": "none"}},
+    # The row of buttons with Run lies over the page.
+    "@media (max-width: 999px) and (max-height: 649px)": {".main-content": {"paddingBottom": "64px"}},
     "@media (max-width: 599px)": {
         ".MuiToolbar-root": {"px": "8px !important"},
     },
@@ -159,13 +162,18 @@ CARD = {
 }
 
 
-def room(least: int, rest: int) -> str:
-    """Return the height, as CSS has it, of pictures beside which a page has `rest` px of other things.
+def room(least: int, above: int, below: int) -> str:
+    """Return the height, as CSS has it, of pictures in an element of the class `alrviz-room`.
 
-    It grows with the window, and is never below `least` px. At 1280x720 the row of Run under them is seen; in a window
-    below 600 px that row has a bar of its own, and the pictures are as high as there.
+    It is what the window has left of its own height, and never below `least` px.
+
+    Args:
+        least: px.
+        above: px from the top of the window to the element, which the browser measures; this one holds until it has.
+        below: px that are to be seen under the pictures, such as the row of Run. In a low window, what is in the
+            element below the picture (`--alrviz-later`) need not be seen.
     """
-    return f"max({least}px, 100vh - {rest}px, min({720 - rest}px, (600px - 100vh) * 999))"
+    return f"max({least}px, 100dvh - var(--alrviz-above, {above}px) - {below}px + var(--alrviz-later, 0px))"
 
 
 def html(margin: int | tuple[int, ...] = 0, text: str = "") -> pn.pane.HTML:
@@ -212,6 +220,8 @@ TEMPLATE = (
     + asset("browser_history.js").replace("FIRST", State().page)
     + f"{{const FIT = {json.dumps(FIT)}, PRESENT = {json.dumps(asset('present.css'))};{_HEAD_SCRIPT}}}"
     + asset("accessibility.js").replace("LINES", json.dumps(_LINES).replace("</", "<\\/"))
+    + asset("scroll_place.js")
+    + asset("layout_frames.js")
     + STATE_SYNC
     + "</script>{{ super() }}{% endblock %}"
     "{% block loader %}<style>#loader { background: none !important; }"

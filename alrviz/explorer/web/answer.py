@@ -1,5 +1,8 @@
 """A short page of plain HTML: what is said in place of a page."""
 
+from urllib.parse import quote, urlencode
+
+from tornado.httputil import HTTPServerRequest
 from tornado.web import RequestHandler
 
 
@@ -16,3 +19,10 @@ class Answer(RequestHandler):
             "<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:36em;"
             f"margin:15vh auto;padding:0 1em}}</style><main><h1>{title}</h1>{html}</main>"
         )
+
+
+def address_without(request: HTTPServerRequest, *names: str) -> str:
+    """Return a request's own address without these arguments; relative, for a proxy may have another path."""
+    left = urlencode([(name, one) for name, all in request.arguments.items() if name not in names for one in all])
+    # "./", for a last part with a colon ("javascript:...", "https:...") would be an address of its own.
+    return "./" + quote(request.path.rpartition("/")[2], safe="%") + (f"?{left}" if left else "")

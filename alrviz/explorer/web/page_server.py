@@ -12,6 +12,7 @@ The HTML is that of the first page that was built, without its token: BokehJS fi
 
 import asyncio
 import copy
+import logging
 import time
 import weakref
 from dataclasses import dataclass
@@ -38,13 +39,21 @@ from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.server.run_registry import process_registry
 from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.connection import HEADER, NEW, PLACE, WORDS
+from alrviz.explorer.web.messages import (
+    MAX_MESSAGE_BYTES,
+    MESSAGE_SECONDS,
+    BoundedReceiver,
+    MessageHandler,
+    MessageRefused,
+)
 
 if TYPE_CHECKING:
     from bokeh.core.types import ID
     from bokeh.document import Document
     from bokeh.server.contexts import ApplicationContext
 
-
+_log = logging.getLogger(__name__)
+MAX_SESSION_SOCKETS = 4  # a page has one; one that comes back may open the next before the last is known to be lost
 _uniform: "weakref.WeakSet[Document]" = weakref.WeakSet()  # documents whose HTML is the same for every visitor
 
 Rule = tuple[str, type[RequestHandler], dict[str, object]]
@@ -115,6 +124,11 @@ class PageServer:
             if not coming.count and not coming.building and self._coming.get(id) is coming:
                 del self._coming[id]  # whoever comes now asks for a turn of their own
                 coming.task.cancel()
+
+    def count_sockets(self, token: str) -> int:
+        """Return how many websockets the session of a token has."""
+        id = get_session_id(token)
+        return sum(session.connection_count for session in self._context.sessions if session.id == id)
 
     async def _build(self, id: "ID", token: str, request: HTTPServerRequest, known: bool) -> bool:
         coming = self._coming[id]
@@ -286,12 +300,20 @@ class _NewSession(_OfToken):
 
 
 class _Socket(WSHandler):
-    """Bokeh's websocket, of a session that is built in its turn."""
+    """Bokeh's websocket, of a session that is built in its turn, within the limits of `messages`."""
 
     def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
         self._waits: asyncio.Task[bool] | None = None
+        self._incoming, self._message_handler = BoundedReceiver(), MessageHandler()
+        self._deadline: asyncio.TimerHandle | None = None  # of the message whose fragments are arriving
+        self._refused = False
         super().__init__(application, request, **options)
+
+    @property
+    def max_message_size(self) -> int:
+        """Return the bytes of one frame; Tornado closes the websocket at the head of a larger one."""
+        return MAX_MESSAGE_BYTES
 
     async def _async_open(self, token: str) -> None:
         request = _as_page(self.request, "/ws")
@@ -300,13 +322,46 @@ class _Socket(WSHandler):
             mine = await self._waits
         except asyncio.CancelledError:
             return  # the visitor has gone
-        if mine:
-            await super()._async_open(token)
-        else:
+        if not mine:
             self.close(1013, "too many pages are being opened")
+        elif self._page_server.count_sockets(token) >= MAX_SESSION_SOCKETS:
+            self._refuse("a session has too many websockets")
+        else:
+            await super()._async_open(token)
+
+    async def on_message(self, fragment: str | bytes) -> None:
+        """Take a fragment of a message, and apply the message that it completes."""
+        if self._refused:
+            return  # the websocket is being closed; the browser may send until it knows
+        try:
+            if self.connection is None:
+                raise MessageRefused("a message before its session")
+            message = await self._incoming.consume(fragment)
+            self._watch_deadline()
+            if message is not None:
+                await self.send_message(await self._message_handler.handle(message, self.connection))
+        except MessageRefused as refused:
+            self._refuse(str(refused))
+
+    def _watch_deadline(self) -> None:
+        if self._deadline is not None and not self._incoming.pending:
+            self._deadline.cancel()
+            self._deadline = None
+        elif self._deadline is None and self._incoming.pending:
+            loop = asyncio.get_running_loop()
+            self._deadline = loop.call_later(MESSAGE_SECONDS, self._refuse, "a message was not completed")
+
+    def _refuse(self, reason: str) -> None:
+        _log.warning("A websocket of %s is closed: %s", self.request.remote_ip, reason)
+        self._refused = True
+        self._incoming = BoundedReceiver()  # what had arrived is freed
+        self.close(1008, reason[:100])
 
     def on_close(self) -> None:
         """The visitor has gone."""
+        self._refused = True
         if self._waits is not None:
             self._waits.cancel()
+        if self._deadline is not None:
+            self._deadline.cancel()
         super().on_close()

@@ -11,7 +11,7 @@ from alrviz.explorer.session.state import first_demo
 from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS
 
 
-def select(label: str, options: Mapping[str, object], width: int, **params: object) -> pmui.Select:
+def select(label: str, options: Mapping[str, object], width: int | None, **params: object) -> pmui.Select:
     """Return a menu of the first row of a page of studies."""
     return pmui.Select(label=label, options=options, width=width, size="small", margin=(0, 8, 0, 0), **params)
 

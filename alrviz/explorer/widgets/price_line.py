@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 _SAID = "as the recipe says"
 _SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
-VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`bench stream`)
+VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`python -m benchmarks stream`)
 _ONE_LINE = ".quiet {display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right}"
-AT_ONCE = 6.0  # seconds: a race priced below them starts by itself when a page opens or an example is chosen
+AT_ONCE_SECONDS = 6.0  # a race priced below them starts by itself: when a page opens, and whatever is chosen on it
 
 
 class PriceLine:
@@ -87,7 +87,7 @@ class PriceLine:
     def cheap(self) -> bool:
         """Whether it may start by itself: known, not refused, and soon over."""
         timed = all(price.seconds_per_pass is not None for _, price in self.found)
-        return self.known and not self.refused and (self.seconds < AT_ONCE if timed else self.bytes < _SMALL)
+        return self.known and not self.refused and (self.seconds < AT_ONCE_SECONDS if timed else self.bytes < _SMALL)
 
     @property
     def solvers(self) -> list[str]:

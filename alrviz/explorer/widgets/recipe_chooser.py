@@ -15,7 +15,7 @@ from alrviz.explorer.recipes.recipe_fields import RACERS, Choosable
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.recipe import Recipe
-from alrviz.pictures.palette import racer_colours
+from alrviz.pictures.palette import racer_colours, racer_marks
 from alrviz.studies.core.names import short_names
 
 
@@ -51,32 +51,27 @@ class RecipeChips:
     def show(self, recipes: tuple[Recipe, ...], dark: bool = False) -> None:
         """Show these racers."""
         names, colours = short_names(recipes), racer_colours([recipe.label for recipe in recipes], dark)
+        signs = [sign for _, sign in racer_marks(len(recipes))]
         for number, chip in enumerate(self._chips):
             there = number < len(recipes)
             if there:
                 paper = " · paper" if recipes[number].paper and "solver" in recipes[number].params else ""
                 words = f"{names[number]}{paper}"
-                chip.param.update(label=words, description=f"{words}: settings", sx=_sx(colours[number]))
+                chip.param.update(label=words, description=f"{words}: settings", sx=_sx(colours[number], signs[number]))
             chip.visible = there
         self._add.visible = len(recipes) < MOST_RACERS
 
 
-def _sx(colour: str) -> dict[str, object]:
-    dot = {
-        "content": '""',
-        "width": "11px",
-        "height": "11px",
-        "borderRadius": "50%",
-        "backgroundColor": colour,
-        "mr": "6px",
-    }
+def _sx(colour: str, sign: str) -> dict[str, object]:
+    """Return the look of a chip: `sign` is the marker of its line, as a letter."""
+    mark = {"content": f'"{sign}" / ""', "color": colour, "lineHeight": 1, "mr": "6px"}  # seen, not heard
     return {
         "borderRadius": "16px",
         "borderColor": colour,
         "color": "text.primary",
         "fontSize": "1rem",
         "px": "9px",
-        "&::before": dot,
+        "&::before": mark,
     }
 
 

@@ -186,11 +186,12 @@ def axes_of(
     frame: pd.DataFrame,
     names: Sequence[Any],
     keep: Sequence[Axis | None] = (None, None),
-    longest: float = LONGEST,
+    shape: float | None = None,
 ) -> tuple[Axis, Axis]:
-    """Return the two axes of a map; of two that have one scale the shorter is widened to 1 / longest of the longer.
+    """Return the two axes of a map; of two that have one scale one is widened.
 
-    keep: two earlier axes, as for `axis_of`.
+    keep: two earlier axes, as for `axis_of`. shape: width by height of the frame that they are to fill, at most LONGEST
+    either way; without it the shorter is widened to 1 / LONGEST of the longer.
 
     Raises:
         TableError: if there is no such column.
@@ -198,8 +199,11 @@ def axes_of(
     across, up = (axis_of(frame, name, old) for name, old in zip(names, keep, strict=True))
     if not one_scale(across, up):
         return across, up
-    least = max(across.length, up.length) / longest
-    return across.widened(least), up.widened(least)
+    if shape is None:
+        least = max(across.length, up.length) / LONGEST
+        return across.widened(least), up.widened(least)
+    shape = min(max(shape, 1 / LONGEST), LONGEST)
+    return across.widened(shape * up.length), up.widened(across.length / shape)
 
 
 def one_scale(across: Axis, up: Axis) -> bool:

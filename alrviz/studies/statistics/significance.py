@@ -61,19 +61,6 @@ def sign_test(wins: int, losses: int) -> float:
     return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
 
 
-def holm(p: ArrayLike) -> Floats:
-    """Return (T,) the p of T tests, corrected by Holm: the chance to reject any true null among them is at most p.
-
-    >>> holm([0.01, 0.04, 0.03]).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    values = np.asarray(p, float)
-    order = np.argsort(values, kind="stable")
-    corrected = np.empty_like(values)
-    corrected[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    return np.minimum(corrected, 1.0)
-
-
 def corrected_error(differences: ArrayLike, tested: float, trained: float) -> float:
     """Return Nadeau's and Bengio's standard error of the mean of fold differences (J,); NaN of fewer than two.
 

@@ -97,7 +97,8 @@ class Transport:
         self.rest = pmui.Button(label="", variant="text", size="small", visible=False, margin=0, align="center")
         self.rest.on_click(lambda _: rest())
         self.slider = pmui.IntSlider(
-            label="Iteration",
+            label="Iteration: 0",  # its own words of the value come a moment after it, and the first ones without it
+            show_value=False,
             start=0,
             end=1,
             value=0,
@@ -105,7 +106,7 @@ class Transport:
             sizing_mode="stretch_width",
             margin=(0, 16),
             size="small",
-            sx=SLIDER_FOCUS,
+            sx={**SLIDER_FOCUS, "& .MuiFormLabel-root": {"whiteSpace": "nowrap"}},
             css_classes=["alrviz-wide"],
         )
         self.slider.param.watch(self._moved, ["value", "value_throttled"])
@@ -139,7 +140,6 @@ class Transport:
         iteration that was computed beyond Stop, 0 for none. drawn: what is sent to be drawn, as `StopButton` has it.
         counted: what the slider counts.
         """
-        change(self.slider, label=counted.capitalize())
         if drawn is not None:
             change(self.stop, drawn=list(drawn))
         told = f"Show all {rest:,}" if rest else ""
@@ -151,14 +151,15 @@ class Transport:
         change(self.step, disabled=not may_step)
         change(self.stop, disabled=not may_stop)
         if scrubs:
-            self._place(head, last)
+            self._place(head, last, counted)
 
-    def _place(self, head: int, last: int) -> None:
+    def _place(self, head: int, last: int, counted: str) -> None:
         with self._moving:
             end = max(last, 1)
             if end > self.slider.end:
                 change(self.slider, end=end)
-            change(self.slider, value=min(max(head, 0), end), disabled=last <= 0)
+            value = min(max(head, 0), end)
+            change(self.slider, value=value, label=f"{counted.capitalize()}: {value:,}", disabled=last <= 0)
             change(self.slider, end=end)
 
 

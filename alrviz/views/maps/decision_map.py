@@ -18,7 +18,7 @@ from alrviz.errors import AlrvizError
 from alrviz.pictures.labels import WIDTH
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from, to_csv
-from alrviz.studies.maps.axes import LONGEST, axes_of, first_axes
+from alrviz.studies.maps.axes import axes_of, first_axes
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 from alrviz.studies.maps.partial_dependence import OTHERS
 from alrviz.views.core.background_task import BackgroundTask, at_rest
@@ -207,7 +207,7 @@ class DecisionMapView(NotebookViewer):
             self.picture.clear()
             self._say()
             return
-        longest = min(LONGEST, max(1.0, self._width / FRAME))
+        shape = self._width / FRAME
         names, others, row, classes = (self.across, self.up), self.others, self.row, self.classes
         keep = (None, None) if self.surface is None else (self.surface.across, self.surface.up)
         self._asked = (others, row, max(0, frame.shape[1] - 2))
@@ -215,7 +215,7 @@ class DecisionMapView(NotebookViewer):
         def maps(stop: StopToken) -> Iterator[Surface]:
             if frame.shape[1] < 2 or not len(frame):
                 first_axes(frame)
-            axes = axes_of(frame, names, keep, longest)
+            axes = axes_of(frame, names, keep, shape)
             options: dict[str, Any] = {"others": others, "row": row, "classes": classes, "stop": stop}
             coarse_first = decision_map(model, X, y, across=axes[0], up=axes[1], **options)
             return at_rest(coarse_first, stop, REST)
@@ -255,6 +255,10 @@ class DecisionMapView(NotebookViewer):
         """Show a new point of one of `classes` before the model has seen it, on axes of numbers."""
         if self.classes is not None and label in self.classes:
             self.picture.preview(x, y, list(self.classes).index(label), label, len(self.classes))
+
+    def wipe(self) -> None:
+        """Show no points and no decisions on the axes that are there, until another map has been worked out."""
+        self.picture.wipe()
 
     def _let_draw(self) -> None:
         with pn.io.hold():

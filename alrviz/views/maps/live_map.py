@@ -64,6 +64,14 @@ class LiveMap(LiveFigure):
         super().clear()
         self._points = None
 
+    def wipe(self) -> None:
+        """Empty the figure, and keep its axes; the next surface fills it."""
+        self._points = None
+        if self.plot is not None:
+            with self._feeding:
+                for name in ("ground", "boundary", "points"):
+                    self.plot[name].data = {column: [] for column in self.plot[name].data}
+
     def let_draw(self, what: str) -> None:
         """Let a hand draw ("add", "move", "remove"; "" for nothing): no tool moves the map, no tooltip covers it.
 

@@ -14,7 +14,13 @@ MOST_ABSENT = 5  # classes named that win nowhere
 
 def caption_html(surface: Surface, others: str, row: int, n_others: int) -> str:
     """Say what the map shows; `n_others` is how many columns are on neither axis."""
-    parts = [_absent(surface), others_words(others, row, n_others), _points(surface.points), _left_out(surface)]
+    parts = [
+        _absent(surface),
+        _flat(surface),
+        others_words(others, row, n_others),
+        _points(surface.points),
+        _left_out(surface),
+    ]
     parts.append("The background is fainter where the model is less sure.")
     return " ".join(f"<p>{part}</p>" for part in parts if part)
 
@@ -43,6 +49,20 @@ def _absent(surface: Surface) -> str:
     ]
     more = f" and {len(absent) - MOST_ABSENT:,} more" if len(absent) > MOST_ABSENT else ""
     return f"<b>Never wins on this map: {', '.join(named)}{more}.</b>"
+
+
+def _flat(surface: Surface) -> str:
+    """Say along which scales the model tells no places apart; "" where there are none."""
+    values = surface.values
+    flat = [
+        safe(axis.name, 60)
+        for axis, lines in ((surface.across, values.swapaxes(0, 1)), (surface.up, values))
+        if axis.numeric and np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
+    ]
+    if not flat:
+        return ""
+    along = " and ".join(flat)
+    return f"The model is the same all along {along}: where it cuts numbers into levels, no cut was found there."
 
 
 def _points(points: Points | None) -> str:

@@ -46,7 +46,7 @@ SIDE = 336  # px of the words beside the picture
 # The longest sentence has its lines from the start: Run below it would else move under the hand when that comes.
 _ROOM = """
 :host { min-height: 3.15rem; }
-@media (max-width: 1599px) { :host { min-height: 4.725rem; } }
+@media (max-width: 1599px) and (min-height: 650px) { :host { min-height: 4.725rem; } }
 """
 
 
@@ -111,7 +111,7 @@ class RaceView(PlayerButtons, NotebookViewer):
     # -- parts --------------------------------------------------------------------------------------------------------
 
     def _build(self, height: str) -> None:
-        self.picture = LiveFigure("alrviz-race", resized=self._resized, min_height=260)
+        self.picture = LiveFigure("alrviz-race", resized=self._resized, min_height=220)
         self.transport = self._transport(self._seen, Playback(self))
         self.sentence = html(stylesheets=[CSS, _ROOM], styles={"opacity": "1"}, margin=(0, 0, 10, 0))
         # It never wraps, and its longest words have room from the start where the window is wide: the sentence beside
@@ -147,10 +147,12 @@ class RaceView(PlayerButtons, NotebookViewer):
             margin=(0, 0, 4, 0),
             css_classes=["alrviz-later"],
         )
-        self.line = pn.Row(self.sentence, self.status, sizing_mode="stretch_width", margin=0)
+        self.line = pn.Row(
+            self.sentence, self.status, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-told"]
+        )
         left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_width", margin=0)
         # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
-        left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures"])
+        left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures", "alrviz-room"])
         self.body = pn.Row(left, self.side, sizing_mode="stretch_width", margin=0)
         self.layout = ViewLayout(self.line, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from alrviz.pictures.palette import racer_colours
+from alrviz.pictures.palette import racer_colours, racer_marks
 from alrviz.studies.race.milestones import Milestones, by_objective, milestones
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.trace_reader import Racer, RaceReader
@@ -33,8 +33,13 @@ def colours(watched: RaceReader, dark: bool = False) -> list[str]:
     return racer_colours([racer.label for racer in watched.racers], dark)
 
 
-def _racer(name: str, colour: str) -> str:
-    return f"<span style='color:{colour}' aria-hidden='true'>●</span> {safe(name, 60)}"
+def _names_html(watched: RaceReader, dark: bool) -> list[str]:
+    """Return the name of each racer behind the marker of its line, in its colour."""
+    looks = zip(colours(watched, dark), racer_marks(len(watched.racers)), watched.racers, strict=True)
+    return [
+        f"<span style='color:{colour}' aria-hidden='true'>{sign}</span> {safe(racer.name, 60)}"
+        for colour, (_, sign), racer in looks
+    ]
 
 
 def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = False) -> str:
@@ -45,8 +50,8 @@ def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = Fals
     if marks:
         heads += _mark_heads(marks, unit)
     rows = []
-    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
-        cells = [_racer(racer.name, colour) + _search(racer, watched.head)]
+    for racer, name in zip(watched.racers, _names_html(watched, dark), strict=True):
+        cells = [name + _search(racer, watched.head)]
         cells.append(number(watched.at(racer, "nll") / (racer.run.trace.rows or 1.0)))
         if held:
             cells.append(number(watched.at(racer, "heldout_log_loss")))
@@ -158,13 +163,13 @@ def ends_html(watched: RaceReader, dark: bool = False) -> str:
     heads = ["racer", "iterations", "F per row", *(["held-out"] if held else [])]
     heads += [safe(title) for title, _ in _mark_heads(marks, "iterations")] if marks else []
     rows = []
-    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
+    for racer, name in zip(watched.racers, _names_html(watched, dark), strict=True):
         mine, outcome = marks.get(racer.name), racer.outcome if watched.shown else None
         seen = {name: racer.columns.get(name, ())[: watched.seen + 1] for name in _ENDS}
         last = {name: float(values[-1]) for name, values in seen.items() if len(values)}
         objective = last.get("objective", math.nan) / (racer.run.trace.rows or 1.0)
         steps = racer.columns["index"][: watched.seen + 1]
-        cells = [_racer(racer.name, colour), f"{steps[-1] if len(steps) else 0:,}", number(objective, 6)]
+        cells = [name, f"{steps[-1] if len(steps) else 0:,}", number(objective, 6)]
         cells += [number(last.get("heldout_log_loss", math.nan), 6)] if held else []
         if marks:
             cells += [_count(mine.at(racer.name, goal) if mine else None, "iterations") for goal in (0, 1)]
@@ -177,9 +182,9 @@ def ends_html(watched: RaceReader, dark: bool = False) -> str:
 def numbers_html(watched: RaceReader, dark: bool = False) -> str:
     """The table of all iterations, or steps: one row each, two columns per racer; the CSV has all columns."""
     heads, columns = [watched.counted], []
-    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
+    for racer, name in zip(watched.racers, _names_html(watched, dark), strict=True):
         rows = racer.run.trace.rows or 1.0
-        heads.append(f"{_racer(racer.name, colour)}: NLL")
+        heads.append(f"{name}: NLL")
         columns.append([number(value / rows, 6) for value in racer.columns["nll"]])
         if "heldout_log_loss" in racer.columns:
             heads.append("held-out")

@@ -18,7 +18,7 @@ from alrviz.models.density_model import DensityModel
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.convergence import BEST, RacerCurve, penalties
 from alrviz.pictures.measures import AXES, MEASURES, along_label, axis_label, gap_floor, is_log, values
-from alrviz.pictures.palette import COLUMN_COLOURS, GREY, racer_colours, readable
+from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_shades, racer_colours, readable
 from alrviz.pictures.replay import STEPS, Film, ReplayAxis, ReplayLine, ReplayPanel, View, kept_steps, replay_html
 from alrviz.pictures.replay_map import MOST_CLASSES, Ground
 from alrviz.studies.core.export import race_about
@@ -237,7 +237,7 @@ def _bandwidth_film(race: RaceLike, watched: RaceReader) -> Film:
 
 def _loss_line(watched: RaceReader, path: BandwidthPath, x: Any) -> list[ReplayLine]:
     label = watched.racers[0].label
-    light, dark = (racer_colours([label, label], ground) for ground in (False, True))
+    light, dark = (family_shades(label, 2, ground) for ground in (False, True))
     names = (watched.racers[0].name, "validation rows")
     return [ReplayLine(name=name, light=light[k], dark=dark[k], x=x) for k, name in enumerate(names)]
 

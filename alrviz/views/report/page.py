@@ -378,7 +378,7 @@ def _again(facts: ReportFacts) -> str:
     cut = ", quartiles=True" if data.quartiles else ""
     how = "read_table" if facts.whole_rows is None else "open_table"
     read = f"dataset = alrviz.{how}(FILE, target={data.target!r}{cut}){said}{split}"
-    code = f"import alrviz\n\n{read}  # the file of {data.name}\n{facts.code}\n"
+    code = f"import alrviz\n\n{read}  # the file of {data.name!r}\n{facts.code}\n"
     names = ("numpy", "scipy", "pandas", "scikit-learn", "numba")
     versions = {"alrviz": __version__, "Python": platform.python_version(), **{name: version(name) for name in names}}
     lines = {
@@ -408,5 +408,5 @@ def _again(facts: ReportFacts) -> str:
 
 
 def safe_code(code: str) -> str:
-    """Return code as HTML, with its lines."""
-    return "\n".join(safe(line, 4000) for line in code.splitlines())
+    """Return code as HTML, with its lines: those of Python, for a name may hold other line ends (U+2028)."""
+    return "\n".join(safe(line, 4000) for line in code.split("\n"))

@@ -13,7 +13,7 @@ import panel as pn
 from alrviz.errors import for_page
 from alrviz.pictures import orders as pictures
 from alrviz.pictures.orders import order_name, reliability
-from alrviz.pictures.palette import racer_colours
+from alrviz.pictures.palette import family_shades
 from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_line
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
@@ -93,7 +93,7 @@ class OrderStudyView(StudyView):
             automatic_line(study) if study.judges_automatic else None, dark=self.dark,
         )  # fmt: skip
         above = [n for n in orders if n]
-        shades = racer_colours([label] * len(above), self.dark)
+        shades = family_shades(label, len(above), self.dark)
         # The class prior has no curve: it gives every row the same probability.
         colours = {order_name(n): shade for n, shade in zip(above, shades, strict=True)}
         table = study.reliability()

@@ -189,6 +189,6 @@ class CurveTab(StudyPage):
 
     slug, spec_of, view_of, about, high = "learning-curve", CurveSpec, LearningCurveView, ABOUT, HIGH
     choosable = LEARNERS
-    looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 430)}
+    looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 246, 184)}
     keys, viewed = ("measure",), ("span",)
     closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}

@@ -192,7 +192,7 @@ class GridTab(StudyPage):
     """The grid."""
 
     slug, spec_of, view_of, about, choosable, high = "grid", GridSpec, BiasVarianceView, ABOUT, JUDGED, HIGH
-    looks: ClassVar[Mapping[str, Any]] = {"height": room(286, 424)}
+    looks: ClassVar[Mapping[str, Any]] = {"height": room(286, 246, 178)}
     viewed = ("definition", "axis")
 
 

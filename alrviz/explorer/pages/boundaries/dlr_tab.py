@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 
+_SAID = {"min-height": "36px"}
+_SAID_OF_DRAWING = {"height": "3.5rem", "min-height": "3.5rem", "overflow": "hidden"}
+
+
 class MapCard:
     """The card of the tab, from above: the film's buttons, or those of drawing, the sentence, the pictures.
 
@@ -61,17 +65,22 @@ class MapCard:
             "Back to the fit", back, icon="undo", variant="outlined", size="small", visible=False, margin=0,
             description="Back to the fit: forget the bandwidths set by hand",
         )  # fmt: skip
-        self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=(0, 0, 6, 0))
+        self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=0)
         transport = (part.player.transport.panel, part.player.status, *made)
         self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"])
-        room = {"min-height": "36px"}  # with and without a button: what lies below stays where it is
-        said = pn.Row(self.words, self.back, sizing_mode="stretch_width", styles=room, margin=0)
-        inside = (self.buttons, drawing, self.bar, said, pictures)
+        # With and without a button, with and without the bar: what lies below stays where it is.
+        self._said = pn.Row(self.words, self.back, sizing_mode="stretch_width", styles=_SAID, margin=0)
+        waiting = pn.Column(self.bar, height=10, sizing_mode="stretch_width", margin=0)
+        inside = (self.buttons, drawing, waiting, self._said, pictures)
         self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
 
     def say(self, sentence: str) -> None:
         """Show a sentence, as HTML."""
         say(self.words, sentence)
+
+    def hold(self, drawing: bool) -> None:
+        """Keep two lines for the sentence while a hand draws: no longer one may move the map under the pointer."""
+        self._said.styles = _SAID_OF_DRAWING if drawing else _SAID
 
     def wait(self, waiting: bool) -> None:
         """Show whether something is on its way."""
@@ -216,6 +225,7 @@ class DlrTab:
         self.menus.show(self.session, self.table or self.session.dataset, self.recipe, self.name)
         self.menus.offer_drawing(not drawn and self.drawing.possible, 0 if waiting is None else len(waiting))
         self.columns.hide(drawn)
+        self.card.hold(drawn)
         for part in (self.card.buttons, self.menus.more):
             part.visible = not drawn
 

@@ -11,6 +11,7 @@ import pandas as pd
 from alrviz.explorer.pages.boundaries import dlr_frames
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
 from alrviz.explorer.pages.boundaries.draw_bar import DrawBar
+from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, pack
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.fitting.recipe import Recipe
@@ -66,6 +67,7 @@ class Drawing:
             sketch = Sketch.of(table, names, session.seed, private=own)
         if sketch is None:
             return
+        READERS.warm()  # which starts a process: whoever saves the points need not wait for it
         self._tab.part.player.press_stop()
         self.sketch = sketch
         self.bar.panel.visible = True
@@ -95,6 +97,7 @@ class Drawing:
         sketch = self.sketch
         if sketch is not None:
             self.end()
+            self._tab.pictures.outdate()  # what is drawn is of no table until the points are one
             self._tab.session.axes = (0, 1)
             table = sketch.csv()
             points = "" if sketch.private else pack(table)
@@ -128,7 +131,8 @@ class Drawing:
             self._changed()
 
     def _cleared(self) -> None:
-        self._set(lambda _: Sketch.blank())
+        if self._set(lambda _: Sketch.blank()):
+            self._tab.pictures.wipe()
 
     def _set(self, change: Callable[[Sketch], Sketch]) -> bool:
         """Change the points; returns whether they have changed."""

@@ -37,7 +37,7 @@ from alrviz.views.maps.decision_map import DecisionMapView
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
-HEIGHT = room(380, 340)
+HEIGHT = room(300, 255, 85)
 _PEER = "peer "  # before a peer's slug in the menu of models
 _FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
 

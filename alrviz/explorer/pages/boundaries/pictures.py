@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # What a window has for pictures beside header, menus, buttons, sentence and headings. At 1280x720 all are seen
 # at once, and the maps are the largest: the two pictures of the path are below them, the ratios in a column beside.
-_ROOM = room(452, 264)
+_ROOM = room(390, 225, 39)
 HEIGHT, _PATHS = f"calc(.69 * {_ROOM})", (f"calc(.31 * {_ROOM})",) * 2
 _RATIO = f"calc(.5 * {_ROOM} - 84px)"  # two of them, each with its words and slider
 
@@ -49,7 +49,7 @@ class Pictures:
         made_from: Callable[[], str],
         run_from: Callable[[], str],
     ):
-        common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 280, "controls": False}
+        common: dict[str, Any] = {"wake": wake, "height": HEIGHT, "width": 350, "controls": False}
         self.map = DecisionMapView(title="dlr", numbers="Numbers of the map of dlr", **hands, **common)
         self.other = DecisionMapView(title="beside", numbers="Numbers of the map beside", **common)
         self.ratios = DensityRatioView(
@@ -63,6 +63,7 @@ class Pictures:
         path = _row(*((place, 1) for place in self.path.places))
         left = pn.Column(maps, path, sizing_mode="stretch_width", margin=0)
         self.seen = _row((left, 12), (self.ratios.top, 5))
+        self.seen.css_classes = ["alrviz-room"]
         read = (_row((self.map.rest, 1), (self.other.rest, 1)), _row((self.ratios.rest, 1), (self.path.rest, 1)))
         self.read = pn.Column(*read, styles=CARD, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
         self.folded = Collapsible("The kernel's Gram matrix", self.gram)
@@ -91,6 +92,11 @@ class Pictures:
         for view in (self.map, self.other):
             view.param.update(**common)
             view.watch(None, table.X, table.y)
+
+    def wipe(self) -> None:
+        """Take away at once what both maps show: other points are on their way."""
+        for view in (self.map, self.other):
+            view.wipe()
 
     def follow(self, columns: tuple[str, str], classes: tuple[str, ...]) -> None:
         """Let both maps show these columns and classes: those that are drawn."""

@@ -51,6 +51,7 @@ slightly more accurate, and they are the default of DLRClassifier."""
 
 _BEST = "Knows the true densities: no model has a lower expected error; on these rows one may be ahead by chance."
 FEW = 20  # rows of a class: of eight points in all the loss was seen at 0.04 with four of them wrong
+_FEW = "The loss of so few says little of new ones, and a density that leaves one out tells its class."
 _COUNTED = {
     "leave-one-out": "every training row is left out of its own densities",
     "self-included": "every training row counts in its own densities: new rows have a higher one",
@@ -69,10 +70,7 @@ def few_html(encoded: "Encoded | None", what: str) -> str:
     if rows >= FEW:
         return ""
     had = f"{rows:,} {what}{'s' if rows != 1 else ''}"
-    return (
-        f" <span class='bad'><b>Few {what}s</b>: a class has {had}. The loss of so few says little of new ones, and a "
-        "density that leaves one out tells its class.</span>"
-    )
+    return f" <span class='bad'><abbr title='{_FEW}'><b>Few {what}s</b></abbr>: a class has {had}.</span>"
 
 
 def at_head(racer: "Racer", head: int) -> dict[str, float]:

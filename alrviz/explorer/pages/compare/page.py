@@ -201,7 +201,7 @@ class CompareTab(StudyPage):
 
     slug, spec_of, view_of, about, choosable = "comparison", CompareSpec, CompareView, ABOUT, JUDGED
     judges = True
-    looks: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(372, 372)})"}
+    looks: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(330, 290, 82)})"}
     keys, viewed = ("measure",), ("across", "up")
     closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": COMPARED}
 

@@ -63,7 +63,7 @@ class ResultsTab:
         self.methods.param.watch(lambda _: self._show(), "value")
         self.first = pn.Row(self.strip, self.methods, margin=0)
         self.said = html(text=rich(ABOUT))
-        self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(372, 372)})")
+        self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(330, 290, 82)})")
         self.study_view.bar.panel.visible = False  # there is nothing to run
         self.card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0, visible=False)
         self.below = pn.Column(self.said, self.card, sizing_mode="stretch_width", margin=0)

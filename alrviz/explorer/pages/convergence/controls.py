@@ -19,7 +19,7 @@ from alrviz.explorer.widgets.menus import FILE, order_buttons, pill, rows_menu, 
 from alrviz.fitting.families.param import in_digits
 from alrviz.views.core.panes import Updating
 
-WIDTH, WIDE = 216, 324  # px of the menu of questions
+WIDTHS = 128, 324  # px of the menu of questions, at least and at most
 _MIXED = "mixed"  # of racers that differ
 
 
@@ -35,7 +35,10 @@ class RaceMenus:
     def __init__(self, session: Session, changed: Callable[[str, Any], None], tried: Callable[[Example], None]):
         self._changed = changed
         self._setting = Updating()
-        self.question = select("Question", {of.words: slug for slug, of in QUESTIONS.items()}, WIDTH)
+        questions = {of.words: slug for slug, of in QUESTIONS.items()}
+        # It takes the room that the row has left: what stands beside it comes and goes with the question.
+        flexible = {"flex": f"1 1 {WIDTHS[0]}px", "max-width": f"{WIDTHS[1]}px", "min-width": f"{WIDTHS[0]}px"}
+        self.question = select("Question", questions, None, sizing_mode="stretch_width", styles=flexible)
         self.data = select("Data", {}, 148)
         self.whole = rows_menu(session)
         self.order = order_buttons()
@@ -45,9 +48,10 @@ class RaceMenus:
         try_it = pn.pane.HTML("<span class='quiet'>Try:</span>", stylesheets=[PANE_CSS], margin=0, align="center")
         try_it.css_classes = ["alrviz-hint"]
         examples = pn.Row(try_it, *(pill(example, tried) for example in EXAMPLES), margin=0)
-        # Beside a bar that scrolls, or in a window less wide, the examples have a line of their own.
+        # In a window less wide the examples have a line of their own.
+        examples.styles = {"margin-left": "auto"}
         self.panel = pn.Row(
-            self.question, self.data, self.whole, self.order, self.alpha, pn.HSpacer(), examples,
+            self.question, self.data, self.whole, self.order, self.alpha, examples,
             sizing_mode="stretch_width", margin=(0, 0, 8, 0), styles={"flex-wrap": "wrap", "row-gap": "6px"},
             css_classes=["alrviz-first", "alrviz-part-controls"],
         )  # fmt: skip
@@ -70,7 +74,6 @@ class RaceMenus:
             show_rows(self.whole, session)
             ordered = any("order" in recipe.params for recipe in choice.recipes)
             self.order.visible = ordered and (asked is None or asked.orders)
-            self.question.width = WIDTH if self.order.visible else WIDE  # a long one has the room that is left
             # a word, or one for each order, is that racer's alone
             self.alpha.visible = any(isinstance(recipe.params.get("alpha"), float) for recipe in choice.recipes)
             orders: dict[str, Any] = {f"n = {n}": n for n in sorted({1, 2, 3, order or 1})}

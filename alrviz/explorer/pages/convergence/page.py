@@ -58,8 +58,7 @@ if TYPE_CHECKING:
 
 
 FIRST_MEASURE = "gap"
-# What of a window is left for picture and buttons by what stands above and below them; never less than at 1280x720.
-HEIGHT = room(424, 326)
+HEIGHT = room(322, 300, 26)  # of menus, picture and buttons
 _PYTHON = "Python: copy this race as a script whose numbers are the screen's"
 _SHARE = "Share: a link that shows this race and cannot touch it"
 
@@ -150,7 +149,7 @@ class ConvergencePage:
     def _layout(self) -> Viewable:
         python = text_button("Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.racers, __version__))
         share = text_button("Share", "share", _SHARE, self._share)
-        told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"flex": "1 1 330px", "min-width": "0"})
+        told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"flex": "1 1 240px", "min-width": "0"})
         second = pn.FlexBox(
             self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width", css_classes=["alrviz-part-racers"],
@@ -245,12 +244,19 @@ class ConvergencePage:
     def _chosen(self, name: str, value: Any) -> None:
         if name == "data":
             if value and value != FILE:
+                self._autorun, self.race_view.player.halted = True, False
                 self.session.load_demo(value)
             return
         self.choice.choose(name, value)
-        if name == "question":  # as an example does: whoever asks one wants to see the answer
-            self._autorun, self.race_view.player.halted = True, False
         self._ask()
+        self._race_if_cheap()
+
+    def _race_if_cheap(self) -> None:
+        """Race what was set, whichever control set it, as soon as its price is known to be low; not what is shown."""
+        race = self.race_view.race
+        self._autorun = race is None or race.recorded or self.race_view.outdated
+        self.race_view.player.halted, self.race_view.player.expected = False, self._autorun
+        self.race_view.say_status()
         self._start_if_cheap()
 
     def show_example(self, example: Example) -> None:
@@ -286,12 +292,14 @@ class ConvergencePage:
         if session.cuts != cuts_of(self.recipes):
             self.choice.cut(cut_params(session.cuts))
             self._set()
+            self._race_if_cheap()
 
     def _turn_rows(self) -> None:
         """Race the sample, or all rows, as is set on some page, unless it is not seen: then when it is."""
         if self.session.page == self.slug and self._whole != self.session.whole:
             self._whole = self.session.whole
             self._show_controls()
+            self._race_if_cheap()
 
     def _own(self, recipes: tuple[Recipe, ...]) -> None:
         self.choice.own(*recipes)
@@ -300,6 +308,7 @@ class ConvergencePage:
             self.choice.cuts = cut_params(cuts)
             self.session.cuts = cuts
         self._set()
+        self._race_if_cheap()
 
     def _fresh(self) -> Recipe:
         common = {name: self.recipes[0].params[name] for name in ("order", "alpha") if name in self.recipes[0].params}
@@ -366,10 +375,12 @@ class ConvergencePage:
         held = self.race_view.player.halted or self.session.asking
         if not self._autorun or not self.pricing.known or held:
             return
-        self._autorun = False
+        self._autorun = self.race_view.player.expected = False
         if self.pricing.cheap:
             self.race_view.outdated = True  # whatever is shown is not this race
             self.race_view.begin()
+        else:
+            self.race_view.say_status()
 
     def new_race(self) -> "ManagedRace | None":
         """The race that Run starts: these racers on this table, given to the registry; None where there is none.

@@ -58,7 +58,7 @@ class ColumnCard:
         self.column.param.watch(self._column_changed, "value")
         self.kind.param.watch(self._kind_changed, "value")
         self.title = html((4, 0))
-        self.view = ColumnView(height=room(256, 540))
+        self.view = ColumnView(height=room(256, 460, 80))
         figure, file = self.view.figure.name, "alrviz-column"
         save = [
             *figure_buttons(figure, file, "the picture of the column", self.origin),

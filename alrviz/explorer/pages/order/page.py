@@ -27,7 +27,7 @@ FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anj
 REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
 CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE", "shares": "class shares"}
 
-_ROOM = room(360, 322)  # two lines of menus, the sentence, the row of Run
+_ROOM = room(330, 246, 76)  # two lines of menus, the sentence, the row of Run
 _BELOW = 172  # px of the table of prices under the reliability curve
 
 ABOUT = r"""

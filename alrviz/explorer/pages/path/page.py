@@ -31,7 +31,7 @@ _OF_LINK = {"of the link": ""}  # what no choice of the menus gives
 # Passes that an unregularised fit takes, for an estimate: it has no finite optimum where rows can be told apart.
 _FREE = 500
 
-_ROOM = room(304, 372)  # two lines of menus, the sentence, the measures, the slider, the row of Run
+_ROOM = room(280, 246, 126)  # two lines of menus, the sentence, the measures, the slider, the row of Run
 
 ABOUT = r"""
 [[alpha]] interpolates between a [[generative]] model (large alpha) and maximum conditional likelihood (small alpha). A

@@ -29,7 +29,7 @@ ORDERS = (2, 3, 4)
 SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "gain"}
 GROWTH = {"one part is kept": "weak", "all parts are kept": "strong"}
 
-_ROOM = room(280, 430)  # two lines of menus, two sentences, the row of Run
+_ROOM = room(260, 290, 140)  # two lines of menus, two sentences, the row of Run
 
 ABOUT = r"""
 Of many columns there are very many [[tuple|tuples]], and most tell nothing. *salr* scores all tuples of

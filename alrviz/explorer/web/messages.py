@@ -1,0 +1,234 @@
+"""Limits on the websocket messages of a page, checked before Bokeh decodes them.
+
+Bokeh assembles a message from as many buffers as its header names, unpacks gzip without a limit, makes any model that a
+message names, and logs a message that it cannot apply together with its whole content.
+
+    limit                                  value                 why
+    bytes of a message                     MAX_MESSAGE_BYTES     a piece of an uploaded table has 1 MB
+    of these, its JSON                     MAX_JSON_BYTES
+    buffers, depth, values, new models     MAX_BUFFERS, MAX_DEPTH, MAX_VALUES, MAX_NEW_MODELS
+    seconds until a message is complete    MESSAGE_SECONDS
+    types, events, values                  MESSAGE_TYPES, EVENTS, and `check_content`
+    values stored by a session             MAX_STORED_BYTES      else one could be put into each property of each model
+    documents asked for, failed messages   RateLimit of each websocket
+
+What goes beyond closes the websocket with one short line in the log. A message within the limits that cannot be applied
+(a value that a property refuses) is answered by an error, and the value is not logged.
+"""
+
+import logging
+import weakref
+from traceback import walk_tb
+from typing import Any
+
+from bokeh.core.types import ID
+from bokeh.document import Document
+from bokeh.protocol import Protocol
+from bokeh.protocol.message import Message
+from bokeh.protocol.receiver import Receiver
+from bokeh.server.connection import ServerConnection
+from bokeh.server.session import ServerSession
+
+from alrviz.explorer.server.rate_limit import RateLimit
+
+_log = logging.getLogger(__name__)
+
+MAX_MESSAGE_BYTES = 2 * 2**20
+MAX_JSON_BYTES = 2**20
+MAX_BUFFERS = 32
+MAX_DEPTH = 40
+MAX_VALUES = 20_000  # of lists and mappings; a property that refuses 490,000 of them one by one took 8.6 s of the loop
+MAX_NEW_MODELS = 16  # a browser makes a few, such as the selection of a table; 40 bytes of JSON make 20 kB of model
+NEW_MODEL_BYTES = 20_000
+MAX_STORED_BYTES = 16 * 2**20
+MESSAGE_SECONDS = 60.0
+MAX_REASON_CHARS = 100
+DOCUMENTS_AT_ONCE, SECONDS_PER_DOCUMENT = 4, 10.0
+FAILURES_AT_ONCE, SECONDS_PER_FAILURE = 20, 3.0
+SMALL_VALUE_BYTES = 256  # not counted as stored: switches, numbers, names
+
+MESSAGE_TYPES = frozenset({"PATCH-DOC", "PULL-DOC-REQ", "SERVER-INFO-REQ"})
+# What a page's browser sends. It never adds or removes roots, nor sets the title.
+EVENTS = frozenset({"ModelChanged", "MessageSent", "ColumnDataChanged", "ColumnsStreamed", "ColumnsPatched"})
+# A dtype such as "S100000000" would make an array of any size from a short list.
+DTYPES = frozenset({"bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "float64", "object"})
+
+
+class MessageRefused(Exception):
+    """A message beyond the limits; its text is for the log and for the browser."""
+
+
+class BoundedReceiver(Receiver):
+    """Bokeh's receiver, which assembles fragments into messages, within the limits of this module."""
+
+    def __init__(self) -> None:
+        super().__init__(Protocol())
+        self._clear()
+
+    @property
+    def pending(self) -> bool:
+        """Whether a message has begun and is not complete."""
+        return self._n_fragments > 0
+
+    async def consume(self, fragment: str | bytes) -> Message[Any] | None:
+        """Take a fragment; return the message that it completes, checked but not decoded.
+
+        Raises:
+            MessageRefused: of a message beyond the limits, or of fragments that are no message.
+        """
+        self._n_fragments += 1
+        n_bytes = len(fragment) if isinstance(fragment, bytes) else len(fragment.encode())
+        self._n_bytes += n_bytes
+        if self._n_bytes > MAX_MESSAGE_BYTES or (isinstance(fragment, str) and n_bytes > MAX_JSON_BYTES):
+            raise MessageRefused("a message is too large")
+        if self._n_fragments > 3 + 2 * MAX_BUFFERS:
+            raise MessageRefused("a message has too many buffers")
+        try:
+            message = await super().consume(fragment)
+        except Exception as error:  # of any fragment that is none, Bokeh raises whatever comes
+            raise MessageRefused(f"no message ({type(error).__name__})") from None
+        if message is not None:
+            self._clear()
+            check_content(message)
+        return message
+
+    def _clear(self) -> None:
+        self._n_bytes = self._n_fragments = 0
+
+
+def check_content(message: Message[Any]) -> None:
+    """Check the type and content of a message before anything of it is decoded.
+
+    Raises:
+        MessageRefused: of a type, an event or a value that no page sends.
+    """
+    if message.msgtype not in MESSAGE_TYPES:
+        raise MessageRefused(f"a message of type {message.msgtype}")
+    if message.msgtype != "PATCH-DOC":
+        return
+    events = message.content.get("events") if isinstance(message.content, dict) else None
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise MessageRefused("a patch without events")
+    for event in events:
+        if event.get("kind") not in EVENTS:
+            raise MessageRefused("an event that no page sends")
+        if event["kind"] == "MessageSent" and event.get("msg_type") != "bokeh_event":
+            raise MessageRefused("an event that no page sends")
+    n_models = n_values = 0
+    stack: list[tuple[Any, int]] = [(events, 1)]
+    while stack:
+        value, depth = stack.pop()
+        n_values += len(value)
+        if depth > MAX_DEPTH:
+            raise MessageRefused("a value that is nested too deep")
+        if n_values > MAX_VALUES:
+            raise MessageRefused("too many values")
+        if isinstance(value, dict):
+            _check_mapping(value)
+            n_models += value.get("type") == "object"
+            if n_models > MAX_NEW_MODELS:
+                raise MessageRefused("too many new models")
+            stack += [(one, depth + 1) for one in value.values() if isinstance(one, dict | list)]
+        elif isinstance(value, list):
+            stack += [(one, depth + 1) for one in value if isinstance(one, dict | list)]
+
+
+def _check_mapping(value: dict[str, Any]) -> None:
+    kind = value.get("type")
+    if kind == "bytes" and not isinstance(value.get("data"), dict):
+        raise MessageRefused("packed bytes")  # a page's browser sends bytes as buffers
+    if kind == "ndarray" and value.get("dtype") not in DTYPES:
+        raise MessageRefused("an array of another dtype")
+
+
+class _StoredValues:
+    """How many bytes the browsers of a session have stored in the properties of its models."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[tuple[str, str], int] = {}
+        self._total = 0
+
+    def store(self, event: dict[str, Any], n_buffer_bytes: int, document: Document) -> None:
+        """Count an event's value in place of the property's earlier one; `MessageRefused` beyond the limit."""
+        model = event.get("model")
+        key = (str(model.get("id")) if isinstance(model, dict) else "", str(event.get("attr")))
+        size = _size({name: value for name, value in event.items() if name != "model"}) + n_buffer_bytes
+        if event["kind"] in ("ColumnsStreamed", "ColumnsPatched"):  # these add to what is there
+            size += self._sizes.get(key, 0)
+        self._set(key, size if size > SMALL_VALUE_BYTES else 0)
+        if self._total > MAX_STORED_BYTES:
+            for old in [one for one in self._sizes if document.get_model_by_id(ID(one[0])) is None]:
+                self._set(old, 0)
+        if self._total > MAX_STORED_BYTES:
+            raise MessageRefused("more values than a session may store")
+
+    def _set(self, key: tuple[str, str], size: int) -> None:
+        self._total += size - self._sizes.pop(key, 0)
+        if size:
+            self._sizes[key] = size
+
+
+def _size(value: Any) -> int:
+    """Return about how many bytes a decoded JSON value takes."""
+    size, stack = 0, [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            size += 64 + sum(map(len, one)) + (NEW_MODEL_BYTES if one.get("type") == "object" else 0)
+            stack += one.values()
+        elif isinstance(one, list):
+            size += 8 * len(one)
+            stack += one
+        else:
+            size += len(one) if isinstance(one, str) else 8
+    return size
+
+
+_stored: "weakref.WeakKeyDictionary[ServerSession, _StoredValues]" = weakref.WeakKeyDictionary()
+
+
+class MessageHandler:
+    """Applies the messages of one websocket to its session, in place of Bokeh's `ProtocolHandler`."""
+
+    def __init__(self) -> None:
+        self._documents = RateLimit(DOCUMENTS_AT_ONCE, SECONDS_PER_DOCUMENT)
+        self._failures = RateLimit(FAILURES_AT_ONCE, SECONDS_PER_FAILURE)
+
+    async def handle(self, message: Message[Any], connection: ServerConnection) -> Message[Any]:
+        """Apply a message that was checked; return the answer.
+
+        Raises:
+            MessageRefused: where a limit of the session or of the websocket is exceeded.
+        """
+        id = ID(str(message.header.get("msgid"))[:MAX_REASON_CHARS])
+        if message.msgtype == "SERVER-INFO-REQ":
+            return connection.protocol.create("SERVER-INFO-REPLY", id)
+        if message.msgtype == "PULL-DOC-REQ":
+            _count(self._documents, "the document is asked for too often")
+            return await ServerSession.pull(message, connection)
+        stored = _stored.setdefault(connection.session, _StoredValues())
+        n_buffer_bytes = sum(len(buffer.data) for buffer in message.buffers)
+        for event in message.content["events"]:
+            if event["kind"] != "MessageSent":
+                stored.store(event, n_buffer_bytes, connection.session.document)
+                n_buffer_bytes = 0  # which event a buffer belongs to does not matter for the sum
+        try:
+            return await ServerSession.patch(message, connection)
+        except Exception as error:  # of any value that a property refuses, and of our own mistakes
+            _count(self._failures, "too many messages fail")
+            words = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
+            # A traceback of Bokeh's own code shows nothing but the browser's value, again.
+            _log.warning("A message of a page could not be applied: %s", words, exc_info=_in_our_code(error))
+        return connection.protocol.create("ERROR", id, words)  # out of the handler: else Bokeh adds the traceback
+
+
+def _count(limit: RateLimit, reason: str) -> None:
+    if limit.wait(""):
+        raise MessageRefused(reason)
+    limit.count("")
+
+
+def _in_our_code(error: Exception) -> bool:
+    """Whether one of the program's own callbacks has failed."""
+    modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    return any(module.startswith("alrviz.") and module != __name__ for module in modules)
