@@ -195,6 +195,7 @@ def test_an_address_that_origins_cannot_be_compared_with_is_refused_in_words(arg
         (["--origin", "class.example.org", "--token", "abc"], False),  # behind a proxy on the same machine
         (["--address", "0.0.0.0", "--origin", "localhost"], False),
         (["--token", "none"], False),
+        (["--proxy", "127.0.0.1"], False),
     ],
 )
 def test_browsers_share_one_owner_only_where_nobody_else_reaches_the_server(arguments, expected, monkeypatch):
