@@ -45,14 +45,22 @@ document.addEventListener("DOMContentLoaded", () => {
     view.after_layout();
     view._layout_computed = true;
   };
+  let costMs = 0, endedAt = 0;  // of the last layout
   const layOutDue = () => {
-    const roots = [...due];
+    const begunAt = performance.now(), roots = [...due];
     due.clear();
     for (const [view, styles] of roots) if (view.el.isConnected) layOut(view, styles);
+    endedAt = performance.now();
+    costMs = endedAt - begunAt;
+  };
+  const schedule = () => {
+    const pauseMs = endedAt + costMs - performance.now();  // layouts take half of the time at most
+    if (pauseMs > 0 || document.hidden) setTimeout(document.hidden ? layOutDue : schedule, pauseMs);
+    else requestAnimationFrame(layOutDue);
   };
   const request = (view, styles) => {
     if (!view._layout_computed) return layOut(view, styles);
-    if (!due.size) document.hidden ? setTimeout(layOutDue) : requestAnimationFrame(layOutDue);
+    if (!due.size) schedule();
     due.set(view, styles || due.get(view) === true);
   };
   const replaceLayout = (prototype) => {
