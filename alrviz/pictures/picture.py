@@ -35,7 +35,7 @@ canvas.setAttribute("aria-label", cb_obj.tags.join(" "));
 # Bokeh draws an axis title in one line, which a low picture cuts off: it is broken into lines that fit.
 _BREAK = """
 const axis = cb_obj.left.find((part) => typeof part.axis_label === "string");
-if (!axis || !(cb_obj.inner_height > 0)) return;
+if (!axis || cb_obj.properties.inner_height.is_unset || !(cb_obj.inner_height > 0)) return;  // not laid out yet
 const letter = 0.52 * parseFloat(axis.axis_label_text_font_size), lines = [];
 const most = Math.max(cb_obj.inner_height / letter, 8);  // a word a line would be no better
 for (const word of axis.axis_label.replaceAll("\\n", " ").split(" ")) {
