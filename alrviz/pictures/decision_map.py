@@ -57,7 +57,8 @@ _LEGEND: Any = {
 _ONE_SCALE = """
 const layout = Bokeh.index.find_one(cb_obj)?.layout, endless = {width: Infinity, height: Infinity};
 const {inner_width, inner_height} = cb_obj.properties;
-if (!layout || inner_width.is_unset || inner_height.is_unset || !(cb_obj.inner_width > 0 && cb_obj.inner_height > 0)) return;
+if (!layout || inner_width.is_unset || inner_height.is_unset) return;
+if (!(cb_obj.inner_width > 0 && cb_obj.inner_height > 0)) return;
 const right = Math.max(layout.right_panel.measure(endless).width, EDGE);
 const below = layout.bottom_panel.measure(endless).height;
 const wide = cb_obj.inner_width + Math.max(cb_obj.min_border_right, right) - right;
