@@ -13,6 +13,7 @@ from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
 from alrviz.errors import AlrvizError
+from alrviz.explorer.server.visitor_ids import LOCAL, LOCAL_SWITCH, owner_of
 from alrviz.explorer.web import connections
 from alrviz.explorer.web.connections import ConnectionTable, forward_client, parse_networks, stated_proxies
 
@@ -162,6 +163,20 @@ def test_a_client_does_not_choose_its_address(peer, sent, seen):
     assert headers.get("X-Forwarded-For") == seen
     assert "X-Real-Ip" not in headers
     assert "X-Scheme" not in headers
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip"])
+@pytest.mark.parametrize("proxies", [[], LOOPBACK])
+def test_forwarded_request_of_an_unstated_proxy_is_not_the_local_owners(header, proxies):
+    headers = HTTPHeaders({header: "1.1.1.1"})
+    forward_client(headers, "8.8.8.8", proxies)
+    assert owner_of({}, headers, {LOCAL_SWITCH: "1"})[1]
+
+
+def test_request_without_a_proxy_is_the_local_owners():
+    headers = HTTPHeaders({"Host": "localhost"})
+    forward_client(headers, "127.0.0.1", [])
+    assert owner_of({}, headers, {LOCAL_SWITCH: "1"}) == (LOCAL, False)
 
 
 def test_addresses_are_a_stated_proxys_word():

@@ -89,7 +89,10 @@ def forward_client(headers: HTTPHeaders, peer: str, proxies: Networks) -> None:
 
     A client may send these headers itself. A proxy appends to X-Forwarded-For, so the last address that is no proxy is
     the one that the outermost stated proxy has seen. X-Real-Ip and X-Scheme are never used: one header, one meaning.
+    A request whose headers are removed gets "Forwarded: for=unknown" (RFC 7239), because `visitor_ids.owner_of` must
+    still know that it may come through a proxy or tunnel.
     """
+    is_forwarded = any(name in headers for name in _FORWARDING_HEADERS)
     forwarded = headers.get(_FORWARDED_FOR, "") if _within(peer, proxies) else ""
     protocol = headers.get(_FORWARDED_PROTO, "") if _within(peer, proxies) else ""
     for name in _FORWARDING_HEADERS:
@@ -98,6 +101,8 @@ def forward_client(headers: HTTPHeaders, peer: str, proxies: Networks) -> None:
     client = next((text for text in candidates if not _within(text, proxies)), "")
     if client:
         headers[_FORWARDED_FOR] = client
+    elif is_forwarded:
+        headers.setdefault("Forwarded", "for=unknown")
     if protocol:
         headers[_FORWARDED_PROTO] = protocol
 
