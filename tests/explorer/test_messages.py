@@ -90,6 +90,8 @@ def test_what_a_page_sends_is_taken():
         pytest.param(fragments({}, msgtype="unknown"), id="type"),
         pytest.param(fragments({"events": [{"kind": "RootAdded", "model": {"id": "p1"}}]}), id="root"),
         pytest.param(fragments({"events": 5}), id="no events"),
+        pytest.param(fragments(change(1, kind=["ModelChanged"])), id="a list as an event's kind"),
+        pytest.param(fragments(change({"type": "ndarray", "dtype": {}})), id="a mapping as a dtype"),
         pytest.param(fragments([]), id="a list"),
         pytest.param(["5", "5", "5"], id="no header"),
         pytest.param([b"\x00"], id="binary"),
