@@ -120,6 +120,20 @@ def test_an_address_holds_half_of_the_connections_and_a_proxy_all():
     assert not table.admit(Stream(), "c"), "nobody waits any more"
 
 
+def test_table_forgets_closed_connections_and_keeps_websockets():
+    table = ConnectionTable(8, [])
+    closed, websocket = Stream(), Stream()
+    for stream in (closed, websocket):
+        table.admit(stream, "a")
+    closed.close()
+    for stream in (closed, websocket):
+        table.end(stream, "a")
+    assert table.count() == 1
+    websocket.close()
+    table.end(websocket, "a")
+    assert table.count() == 0
+
+
 def test_without_files_accepting_pauses(monkeypatch, caplog):
     class Listener:
         def accept(self):

@@ -168,11 +168,20 @@ class ConnectionTable:
         self._waiting.setdefault(peer, {})[stream] = None
 
     def answer(self, stream: Any, peer: str) -> None:
-        """A connection's request has come, or the connection has ended: it waits no more."""
+        """A connection's request has come: it waits no more."""
         waiting = self._waiting.get(peer, {})
         waiting.pop(stream, None)
         if not waiting:
             self._waiting.pop(peer, None)
+
+    def end(self, stream: Any, peer: str) -> None:
+        """A connection brings no more requests; it stays open where it became a websocket."""
+        self.answer(stream, peer)
+        streams = self._open.get(peer, set())
+        if stream.closed():
+            streams.discard(stream)
+        if not streams:
+            self._open.pop(peer, None)
 
     def _close_longest_waiting(self, peer: str) -> bool:
         stream = next(iter(self._waiting.get(peer, ())), None)
@@ -239,7 +248,7 @@ def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> Co
         return _Request(start_request(server_connection, request_connection), begun)
 
     def end(server_connection: Any) -> None:
-        table.answer(server_connection.stream, _peer(server_connection.context.address))
+        table.end(server_connection.stream, _peer(server_connection.context.address))
         on_close(server_connection)
 
     # The server calls these as its own attributes; a subclass cannot be put in, for Bokeh makes the server.
