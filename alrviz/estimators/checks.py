@@ -138,10 +138,10 @@ def threads(n_jobs: int | None) -> int | None:
     return 1 if n_jobs is None and get_active_backend()[0].nesting_level else n_jobs
 
 
-ID_ROWS = 50  # a table of fewer says little about which texts come again
+MIN_ROWS_OF_IDS = 50  # fewer rows say little about which texts come again
 # Different texts of numbers up to which they may well be codes or grades: of whole numbers, and of others.
 WHOLE_CODES, DECIMAL_CODES = 20, 5
-LIGHT = 0.05  # mean weight of a row; weights of a survey or of classes have a mean near 1
+MIN_MEAN_WEIGHT = 0.05  # of a row; weights of a survey or of classes have a mean near 1
 
 
 def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> list[str]:
@@ -164,14 +164,14 @@ def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> l
             f"{listed(numbers)} {'holds' if len(numbers) == 1 else 'hold'} numbers as text, each of which is a "
             "level of its own; expected numbers, which are cut into intervals: astype(float), or read_table"
         )
-    ids = [c for c in words if rows >= ID_ROWS and len(c.values or ()) > rows / 2 and c.name not in numbers]
+    ids = [c for c in words if rows >= MIN_ROWS_OF_IDS and len(c.values or ()) > rows / 2 and c.name not in numbers]
     if ids:
         levels = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in ids[:5])
         found.append(
             f"texts that differ in most of the {rows:,} rows tell these apart and say nothing about others: {levels}; "
             "expected columns whose values come again: leave ids out"
         )
-    if (total := float(weights.sum())) < LIGHT * rows:
+    if (total := float(weights.sum())) < MIN_MEAN_WEIGHT * rows:
         found.append(
             f"sample_weight sums to {total:.3g} over {rows:,} rows, which counts as so many rows: the model stays near "
             "the class shares; expected weights with a mean near 1 (weights / weights.mean())"

@@ -163,7 +163,7 @@ def test_whoever_keeps_most_pushes_out_nothing_but_his_own(tmp_path):
         store.end(run, "converged")
     assert [run.id for run in store.runs("teacher")] == [saved_class]
     assert store.database.size <= 400_000
-    assert (store.pruned_of("teacher"), store.pruned_of("me")) == (0, 12 - len(store.runs("me")))
+    assert (store.count_pruned("teacher"), store.count_pruned("me")) == (0, 12 - len(store.runs("me")))
     store.close()
 
 
