@@ -120,8 +120,8 @@ def racer_colours(labels: Sequence[str], dark: bool = False) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _racer_colours(labels: tuple[str, ...], dark: bool) -> tuple[str, ...]:
-    own = [_lit(family_colour(label), dark) for label in labels]
-    spare = [INKS[dark], *(_lit(colour, dark) for colour in _SPARE_COLOURS)]
+    own = [_line_colour(family_colour(label), dark) for label in labels]
+    spare = [INKS[dark], *(_line_colour(colour, dark) for colour in _SPARE_COLOURS)]
     spare = [colour for colour in spare if contrast(colour, GROUNDS[dark]) >= MIN_LINE_CONTRAST[dark]]
     colours: list[str] = []
     for k, colour in enumerate(own):
@@ -133,7 +133,7 @@ def _racer_colours(labels: tuple[str, ...], dark: bool) -> tuple[str, ...]:
     return tuple(colours)
 
 
-def _lit(colour: str, dark: bool) -> str:
+def _line_colour(colour: str, dark: bool) -> str:
     """Return a colour as lines need it: on a dark ground a little lighter."""
     tints = (0.1, 0.35, 0.5) if dark else (0.0,)
     return next(

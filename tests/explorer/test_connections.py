@@ -70,7 +70,7 @@ def test_a_large_body_is_refused_before_it_is_read():
     assert asyncio.run(with_server(lambda port, _: send(port, head))).startswith("HTTP/1.1 400")
 
 
-def test_what_is_idle_or_half_sent_is_closed(monkeypatch):
+def test_idle_and_half_sent_connections_are_closed(monkeypatch):
     monkeypatch.setattr(connections, "HEADER_SECONDS", 0.05)
 
     async def use(port, _):
@@ -193,7 +193,7 @@ def test_request_without_a_proxy_is_the_local_owners():
     assert owner_of({}, headers, {LOCAL_SWITCH: "1"}) == (LOCAL, False)
 
 
-def test_addresses_are_a_stated_proxys_word():
+def test_only_a_stated_proxy_names_the_client():
     head = "GET / HTTP/1.1\nHost: x\nConnection: close\nX-Real-Ip: 1.1.1.1\nX-Forwarded-For: 1.1.1.1, 9.9.9.9\n"
     head += "X-Forwarded-Proto: https\n\n"
 

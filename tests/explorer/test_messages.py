@@ -49,7 +49,7 @@ def nested(depth):
     return value
 
 
-def test_what_a_page_sends_is_taken():
+def test_messages_of_a_page_are_accepted():
     async def look():
         binary = {"type": "bytes", "data": {"id": "b"}}
         piece = {"type": "event", "name": "data_event", "values": {"type": "map", "entries": [["data", binary]]}}
@@ -97,7 +97,7 @@ def test_what_a_page_sends_is_taken():
         pytest.param([b"\x00"], id="binary"),
     ],
 )
-def test_what_no_page_sends_is_refused_before_it_is_decoded(parts):
+def test_message_that_no_page_sends_is_refused_before_decoding(parts):
     with pytest.raises(MessageRefused) as refused:
         asyncio.run(receive(parts))
     assert len(str(refused.value)) < messages.MAX_REASON_CHARS

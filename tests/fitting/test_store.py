@@ -153,7 +153,7 @@ def test_beyond_the_limit_the_oldest_that_have_ended_go(tmp_path):
     assert (tmp_path / "runs.sqlite").stat().st_size <= 240_000, "the disk has its room back"
 
 
-def test_whoever_keeps_most_pushes_out_nothing_but_his_own(tmp_path):
+def test_pruning_deletes_runs_of_the_owner_who_keeps_most(tmp_path):
     store = Store(tmp_path, limit=400_000)
     saved_class = store.begin("teacher", "class", "{}", "h1")
     store.end(saved_class, "ended")

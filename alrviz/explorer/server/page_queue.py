@@ -86,7 +86,7 @@ class PageQueue:
         return place, place * self._pace
 
     def _in_order(self) -> list[_Ticket]:
-        """Those who wait in the order of their turns, if nobody else comes."""
+        """Return the tickets that wait, in the order of their turns if nobody else comes."""
         lines: dict[str, list[tuple[bool, int, _Ticket]]] = {}
         for number, ticket in enumerate(self._waiting):
             lines.setdefault(ticket.address, []).append((not ticket.known, number, ticket))

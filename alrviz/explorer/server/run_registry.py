@@ -45,7 +45,7 @@ ABOVE_SHARE = "stopped: others waited, and it was above its owner's share of the
 _WORDS = {
     FULL: "the server, whose memory for runs is full,",
     ABOVE_SHARE: "the server (others waited, and you held more than your share of its memory for runs)",
-}  # how the server is called that stopped a run
+}  # what a reader is told of who stopped a run, by its note
 STUDY_TURNS = 6.0
 
 

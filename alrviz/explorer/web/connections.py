@@ -164,18 +164,18 @@ class ConnectionTable:
         return crowded is not None and self._close_longest_waiting(crowded)
 
     def wait(self, stream: Any, peer: str) -> None:
-        """A connection begins to wait for its next request."""
+        """Note that a connection waits for its next request."""
         self._waiting.setdefault(peer, {})[stream] = None
 
     def answer(self, stream: Any, peer: str) -> None:
-        """A connection's request has come: it waits no more."""
+        """Note that a connection's request has come: it waits no more."""
         waiting = self._waiting.get(peer, {})
         waiting.pop(stream, None)
         if not waiting:
             self._waiting.pop(peer, None)
 
     def end(self, stream: Any, peer: str) -> None:
-        """A connection brings no more requests; it stays open where it became a websocket."""
+        """Note that a connection brings no more requests; it stays open where it became a websocket."""
         self.answer(stream, peer)
         streams = self._open.get(peer, set())
         if stream.closed():

@@ -102,8 +102,8 @@ def costs_html(
             texts = (count_text(round(parameters)), bytes_text(one.price.bytes), seconds_text(taken))
         else:
             guess = seconds_text(float(f"{one.seconds:.1g}"))  # it has no more digits
-            said = about or ("about " if measured else "")
-            texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{said}{guess}")
+            prefix = about or ("about " if measured else "")
+            texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{prefix}{guess}")
         rows.append([safe(one.name, 60), *(cell("td", text) for text in texts)])
     heads = ("parameters", "memory", "one fit" if about or measured else "one fit, about")
     return html_table([what, *(cell("th", one) for one in heads)], rows)
