@@ -6,7 +6,7 @@ A list, the latest first; what is chosen in it is told beside it, with what can 
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.server.run_store import store_problem
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -150,7 +150,7 @@ class HistoryTab:
             return "" if self.item is None else csv_of(self.item.kept)
         except AlrvizError as error:  # damaged on the disk
             self.session.problem = error
-            return f"# {error}\n"
+            return f"# {for_page(error)}\n"
 
     def _delete(self) -> None:
         """Delete what is chosen, at the second press."""
