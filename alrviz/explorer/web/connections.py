@@ -14,8 +14,8 @@ A connection waits while it has no complete request: it idles, or its headers ar
 connections therefore displace each other and never a visitor's open page. An address that holds too many open pages
 is refused further connections.
 
-A proxy's address is not limited: the proxy is asked to limit its clients. Whom a request comes from is read from the
-one header X-Forwarded-For, and only where the connection's other end is one of the stated proxies.
+A proxy's address is not limited: the proxy is asked to limit its clients. The client's address is read from the one
+header X-Forwarded-For, and only where the connection's other end is one of the stated proxies.
 """
 
 import logging

@@ -62,7 +62,7 @@ def _plain(value: Any) -> Any:
 RUNNING, INTERRUPTED, DAMAGED = "running", "interrupted", "damaged"
 # Seconds between two signs of life of a run, and after how many without one it is taken for left behind.
 BEAT, STALE = 5.0, 30.0
-# Bytes kept; beyond, runs that have ended go, the oldest of whoever keeps most, until a tenth is free.
+# Bytes kept; beyond, ended runs are deleted, the oldest of the owner who keeps most, until a tenth is free.
 LIMIT = 512 * 2**20
 _log = logging.getLogger(__name__)
 # What a run takes: its own row, its steps, and its tasks, also those that it shares with another run.
@@ -320,8 +320,8 @@ class Store:
     def prune(self) -> int:
         """Delete runs that rest or are damaged until a tenth of the limit is free; return how many.
 
-        Damaged ones go first, then the oldest of the owner who keeps most, so that whoever races most pushes out his
-        own and nobody else's.
+        Damaged runs go first, then the oldest of the owner who keeps most, so that an owner of many runs loses some of
+        these and no other owner does.
         """
         if self.database.size <= self.limit:
             return 0
