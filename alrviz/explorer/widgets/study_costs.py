@@ -110,7 +110,7 @@ def costs_html(
 
 
 def time_line(costs: Costs) -> str:
-    """How long all of it takes at least, and where: for a row that is full. Others may keep the machine busy."""
+    """Return the least time of all fits and the number of processes; on a busy machine they take longer."""
     if costs.study is None:
         return ""
     where = f" in {costs.n_jobs} processes" if costs.n_jobs > 1 else ""
@@ -118,7 +118,7 @@ def time_line(costs: Costs) -> str:
 
 
 def costs_line(costs: Costs) -> str:
-    """How long all of it takes at least, in how much memory and where; how much is left out."""
+    """Return the least time of all fits, their memory and processes, and how many recipes are left out."""
     line = ""
     if costs.study is not None:
         several = f", {costs.n_jobs} processes" if costs.n_jobs > 1 else ""
