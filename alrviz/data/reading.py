@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 NO_READING = (  # of a model without one, where it is given a file
-    "the model does not say how its table was read, so what its columns are is told by these rows alone; "
+    "the model does not say how its table was read, so texts are levels as they stand; "
     "alrviz.save_model(model, path, dataset=...) keeps it"
 )
 READING = 2  # format of a reading, raised when what is in it comes to mean something else
