@@ -219,7 +219,7 @@ class _Request(HTTPMessageDelegate):
 
 
 def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> ConnectionTable:
-    """Set the limits of this module on a server that listens on `loop`, before the loop runs.
+    """Set the limits of this module on a server that listens on `loop`, at best before the loop runs.
 
     `proxies`: whose word is taken for the client's address; an empty list trusts nobody's.
     """
