@@ -17,7 +17,7 @@ _closed = False
 
 
 def close_module_imports() -> None:
-    """Let Panel look for files at components that are there; asked again it changes nothing."""
+    """Let Panel look for files at components that are there; a second call changes nothing."""
     global _closed
     if _closed:
         return

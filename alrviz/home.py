@@ -10,8 +10,8 @@ from pathlib import Path
 import platformdirs
 
 HOME = "ALRVIZ_HOME"
-_FOLDERS = ("codes", "lessons", "sets")  # that alrviz makes in its home
-_STORE = "runs."  # how the names of the run store's files begin
+_FOLDER_NAMES = ("codes", "lessons", "sets")  # that alrviz makes in its home
+_STORE_PREFIX = "runs."  # how the names of the run store's files begin
 
 
 def home() -> Path:
@@ -43,9 +43,9 @@ def restrict_home(folder: Path) -> None:
     with suppress(OSError):  # another user's, who let this one write
         children = list(folder.iterdir())
         for child in children:
-            if child.name in _FOLDERS:
+            if child.name in _FOLDER_NAMES:
                 child.chmod(0o700)
-            elif child.name.startswith(_STORE):
+            elif child.name.startswith(_STORE_PREFIX):
                 child.chmod(0o600)
-        if all(child.name in _FOLDERS or child.name.startswith(_STORE) for child in children):
+        if all(child.name in _FOLDER_NAMES or child.name.startswith(_STORE_PREFIX) for child in children):
             folder.chmod(0o700)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 NO_READING = (  # of a model without one, where it is given a file
-    "the model does not say how its table was read, so what its columns are is told by these rows alone; "
+    "the model does not say how its table was read, so texts are levels as they stand; "
     "alrviz.save_model(model, path, dataset=...) keeps it"
 )
 READING = 2  # format of a reading, raised when what is in it comes to mean something else
@@ -163,8 +163,8 @@ class LevelCodes:
     def __init__(self, levels: Sequence[Any], missing: int, unseen: int, signs: Collection[str]):
         self.missing, self.unseen, self.signs = missing, unseen, frozenset(signs)
         coded = list(enumerate(levels))
-        own = {level_text(level): code for code, level in reversed(coded)}
-        alike = {
+        by_level = {level_text(level): code for code, level in reversed(coded)}
+        by_truth_value = {
             text: code
             for code, level in reversed(coded)
             if not isinstance(level, str)
@@ -172,7 +172,7 @@ class LevelCodes:
             if level_text(level) in texts
             for text in texts
         }
-        self.by_text: dict[str, int] = dict.fromkeys(signs, missing) | alike | own | {"": missing}
+        self.by_text: dict[str, int] = dict.fromkeys(signs, missing) | by_truth_value | by_level | {"": missing}
 
     def code(self, value: Any) -> int:
         """Return the code of a value."""
@@ -585,7 +585,7 @@ def numbers_among(tokens: Sequence[str]) -> list[float]:
 
 
 def _at_hand(feature: ColumnReading, names: Collection[str]) -> ColumnReading:
-    """How a feature is made of a table of these columns."""
+    """Return how a feature is made of a table of these columns."""
     if feature.part and feature.name in names:
         how = "number" if feature.kind == "numeric" else "levels"
         return replace(feature, source=feature.name, part="", how=how, form="")

@@ -115,7 +115,7 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
     if isinstance(table, Dataset):
         if target not in (None, table.target):
             raise TableError(f"the class of this table is {table.target!r}; expected no other target than that")
-        return _fitted(table, table.y, sample_weight, params)
+        return _fit_read_table(table, table.y, sample_weight, params)
     if not isinstance(table, pd.DataFrame):
         raise TableError(
             f"a table was expected, and the name of its class column, and there is a {type(table).__name__}; "
@@ -139,10 +139,10 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
     weights = None if sample_weight is None else np.asarray(sample_weight)
     if weights is not None and weights.shape == kept.shape:
         weights = weights[kept]
-    return _fitted(dataset, labels if as_given else dataset.y, weights, params)
+    return _fit_read_table(dataset, labels if as_given else dataset.y, weights, params)
 
 
-def _fitted(dataset: Dataset, y: Any, sample_weight: Any, params: dict[str, Any]) -> AutoClassifier:
+def _fit_read_table(dataset: Dataset, y: Any, sample_weight: Any, params: dict[str, Any]) -> AutoClassifier:
     """Fit a model that knows how its table was read."""
     model = AutoClassifier(**params).fit(dataset.X, y, sample_weight)
     model.reading_ = reading_of(dataset, model.encoder_)

@@ -46,7 +46,12 @@ def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> A
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         X = X.to_pandas()
     reading = None if reset or is_read else getattr(estimator, "reading_", None)
-    if reading is not None and isinstance(X, pd.DataFrame) and len(X) and not _as_read(X, reading, estimator.encoder_):
+    if (
+        reading is not None
+        and isinstance(X, pd.DataFrame)
+        and len(X)
+        and not _matches_reading(X, reading, estimator.encoder_)
+    ):
         read = read_again(X, reading)
         for note in read.notes:
             warnings.warn(note, ReadingWarning, stacklevel=4)
@@ -66,7 +71,7 @@ def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> A
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
 
 
-def _as_read(X: pd.DataFrame, reading: Reading, encoder: Encoder) -> bool:
+def _matches_reading(X: pd.DataFrame, reading: Reading, encoder: Encoder) -> bool:
     """Whether reading would leave a frame as it is: its columns are the model's features, numbers without those that
     stand for a missing value, and categories that are levels.
     """
@@ -138,10 +143,10 @@ def threads(n_jobs: int | None) -> int | None:
     return 1 if n_jobs is None and get_active_backend()[0].nesting_level else n_jobs
 
 
-ID_ROWS = 50  # a table of fewer says little about which texts come again
+MIN_ROWS_OF_IDS = 50  # fewer rows say little about which texts come again
 # Different texts of numbers up to which they may well be codes or grades: of whole numbers, and of others.
 WHOLE_CODES, DECIMAL_CODES = 20, 5
-LIGHT = 0.05  # mean weight of a row; weights of a survey or of classes have a mean near 1
+MIN_MEAN_WEIGHT = 0.05  # of a row; weights of a survey or of classes have a mean near 1
 
 
 def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> list[str]:
@@ -150,39 +155,39 @@ def table_doubts(estimator: Any, X: Any, encoder: Encoder, weights: Floats) -> l
     Numbers that are text; a text that is another one in most rows; weights that count as next to no rows; `n_bins`
     where it has no effect. Columns that somebody made categorical are meant so.
     """
-    rows, found = len(weights), list[str]()
-    said = isinstance(X, pd.DataFrame) and np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
-    meant = np.broadcast_to(said, len(encoder.columns_)) | (estimator.categorical_features != "from_dtype")
-    words = [
+    rows, doubts = len(weights), list[str]()
+    by_dtype = isinstance(X, pd.DataFrame) and np.array([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes])
+    is_chosen = np.broadcast_to(by_dtype, len(encoder.columns_)) | (estimator.categorical_features != "from_dtype")
+    texts = [
         column
-        for column, settled in zip(encoder.columns_, meant.tolist(), strict=True)
-        if not settled and column.values and all(isinstance(value, str) for value in column.values)
+        for column, chosen in zip(encoder.columns_, is_chosen.tolist(), strict=True)
+        if not chosen and column.values and all(isinstance(value, str) for value in column.values)
     ]
-    numbers = [column.name for column in words if _are_numbers(column.values or ())]
+    numbers = [column.name for column in texts if _are_numbers(column.values or ())]
     if numbers:
-        found.append(
+        doubts.append(
             f"{listed(numbers)} {'holds' if len(numbers) == 1 else 'hold'} numbers as text, each of which is a "
             "level of its own; expected numbers, which are cut into intervals: astype(float), or read_table"
         )
-    ids = [c for c in words if rows >= ID_ROWS and len(c.values or ()) > rows / 2 and c.name not in numbers]
+    ids = [c for c in texts if rows >= MIN_ROWS_OF_IDS and len(c.values or ()) > rows / 2 and c.name not in numbers]
     if ids:
         levels = ", ".join(f"{column.name!r} ({len(column.values or ()):,})" for column in ids[:5])
-        found.append(
+        doubts.append(
             f"texts that differ in most of the {rows:,} rows tell these apart and say nothing about others: {levels}; "
             "expected columns whose values come again: leave ids out"
         )
-    if (total := float(weights.sum())) < LIGHT * rows:
-        found.append(
+    if (total := float(weights.sum())) < MIN_MEAN_WEIGHT * rows:
+        doubts.append(
             f"sample_weight sums to {total:.3g} over {rows:,} rows, which counts as so many rows: the model stays near "
             "the class shares; expected weights with a mean near 1 (weights / weights.mean())"
         )
     cuts = getattr(estimator, "discretize", "quantile")
     bins = getattr(estimator, "n_bins", None)
     if bins not in (None, ENCODING["n_bins"].default) and cuts not in ("quantile", "uniform"):
-        found.append(
+        doubts.append(
             f'n_bins={bins} has no effect with discretize={cuts!r}; expected discretize="quantile" or "uniform"'
         )
-    return found
+    return doubts
 
 
 def _are_numbers(texts: Sequence[Any]) -> bool:

@@ -36,8 +36,9 @@ GAP = -1  # the code of a text or number that stands for a missing value
 _LINES = 500  # of an INSERT, and SELECTs of a UNION: SQLite takes no more
 _ARGUMENTS = 50  # of greatest(): SQLite takes 100
 _TYPES = {"text": "TEXT", "whole": "BIGINT", "float": "DOUBLE PRECISION"}
-_WHITE = [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288]  # blanks
-_CONCATENATED = " || ".join(f"chr({code})" for code in _WHITE)
+# Code points of the characters that str.strip takes for blanks.
+_BLANK_CODES = [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288]
+_BLANKS = " || ".join(f"chr({code})" for code in _BLANK_CODES)
 _PLAIN_NUMBER = r"'^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9][0-9]?[0-9]?[0-9]?)?\s*$'"
 _AS_NUMERIC = "abs(CAST(CAST({x} AS TEXT) AS NUMERIC))"
 # Postgres raises at a text whose number is beyond float64, at either end: what is infinite is NULL, what vanishes 0.
@@ -62,7 +63,7 @@ class Dialect:
     typed: str
     plain: str
     nan: str = ""
-    blanks: str = _CONCATENATED
+    blanks: str = _BLANKS
     reserved: frozenset[str] = frozenset()
     greatest: str = "greatest"
     indexed: bool = True
@@ -85,7 +86,7 @@ DIALECTS: Mapping[str, Dialect] = {
         typed="CASE WHEN typeof({x}) IN ('integer', 'real') THEN CAST({x} AS DOUBLE PRECISION) END",
         plain="CASE WHEN json_valid({x}) AND json_type({x}) IN ('integer', 'real') "
         "THEN CAST({x} AS DOUBLE PRECISION) END",
-        blanks=f"char({', '.join(map(str, _WHITE))})",
+        blanks=f"char({', '.join(map(str, _BLANK_CODES))})",
         reserved=frozenset({"true", "false"}),
         greatest="max",
         exact=False,

@@ -115,13 +115,13 @@ def predict_and_tell(
     if known is None and not encoder.named_:  # fitted to an array: columns are found by their places
         frame = frame_of(named_rows(rows, [column.name for column in encoder.columns_]))
         rows = rows if frame is None else frame.to_numpy(dtype=object)
-    read = read_again(rows, known or _own_reading(encoder), options=options, limits=limits, stop=stop)
+    read = read_again(rows, known or _reading_from_encoder(encoder), options=options, limits=limits, stop=stop)
     notes = read.notes if known is not None or (is_taken(rows) and not are_files(rows)) else (NO_READING, *read.notes)
     return _predicted(model, read.X, read.given, read.unread, keep), notes
 
 
-def _own_reading(encoder: Encoder) -> Reading:
-    """How rows are read for a model that was fitted to a table in memory."""
+def _reading_from_encoder(encoder: Encoder) -> Reading:
+    """Return how rows are read for a model that was fitted to a table in memory."""
     return Reading.of_columns(encoder.to_dict()["columns"], MISSING)
 
 
@@ -139,7 +139,7 @@ def predict_batches(
     """
     check_is_fitted(model)
     known, said = getattr(model, "reading_", None), options or ReadOptions()
-    reading = known or _own_reading(model.encoder_)
+    reading = known or _reading_from_encoder(model.encoder_)
     if (source := open_large(path, reading, said, notes)) is None:
         found, more = predict_and_tell(model, path, options=options, keep=keep, stop=stop)
         notes += more

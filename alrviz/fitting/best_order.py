@@ -37,7 +37,7 @@ HIGHEST = 12
 LEAST_WORK, ROW_WORK, MOST_WORK = 7.5e-3, 1.5e-6, 7.5e-2
 # Seconds of a tuple of a row, and of a tuple whatever the rows (its list, its block, its cells), where there are too
 # many tuples to be priced: of 60 rows the latter are ten times as much.
-LOOKUP, LISTED = 1.5e-9, 1e-6
+LOOKUP_SECONDS, LISTING_SECONDS = 1.5e-9, 1e-6
 # Times as much where folds do not go over cells (see solvers/row_space.py), and only the last fit does. Above it only
 # the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s so, 5 s with all pairs.
 BY_ROWS = 40
@@ -190,7 +190,7 @@ def affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: Sto
     n_columns = len(columns_of(encoded.levels, tuples))
     n_tuples, times = comb(n_columns, order), 1
     if n_tuples > PLANNED:  # no cover is planned of so many, nor are they listed to be priced
-        work = (LOOKUP * encoded.n_rows + LISTED) * n_tuples
+        work = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
     else:
         price = price_of(encoded, _judged(recipe), max_memory=max_memory, stop=stop)
         require_memory(price)

@@ -56,22 +56,22 @@ def sum_by_cell(
     space, n = index.space, codes.shape[1]
     sums = np.zeros((len(index.local), n_classes))
 
-    def one(part: int) -> None:
+    def sum_part(part: int) -> None:
         some = slice(part * _TUPLES, min(space.n_tuples, (part + 1) * _TUPLES))
         where = (
             space.tuples[some], space.strides[some], space.levels, index.where[some], index.mask[some],
             index.shift[some], index.slots, index.held,
         )  # fmt: skip
         chunk = max(16, LOOKUPS // (some.stop - some.start))
-        found = np.empty((min(chunk, n), some.stop - some.start), np.uint32)
+        places = np.empty((min(chunk, n), some.stop - some.start), np.uint32)
         for begin in range(0, n, chunk):
             stop.check()
-            rows = found[: min(n, begin + chunk) - begin]
+            rows = places[: min(n, begin + chunk) - begin]
             cell_kernels.locate(codes, begin, begin + len(rows), *where, rows)
             for y, added in values:
                 kernels.count(rows, begin, y, added, sums)
 
-    share(one, -(-space.n_tuples // _TUPLES), n_jobs)
+    share(sum_part, -(-space.n_tuples // _TUPLES), n_jobs)
     return sums
 
 

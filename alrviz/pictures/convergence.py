@@ -45,8 +45,8 @@ MOST = 0.75  # of the width of a picture, for the words of a grey line
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())
 FAINT = 0.2  # of a racer's line is a grey one: words may stand on it
 FEW = 60  # points; with more the line shows them well enough
-MARKED = 2  # racers; of more each line carries markers
-MARKER_STEP = 90  # px across, from one marker of a line to the next
+MAX_UNMARKED_RACERS = 2  # of more racers each line carries markers
+MARKER_STEP_PX = 90  # px across, from one marker of a line to the next
 # Ticks of a logarithmic horizontal axis; those that would cover each other are left out by the axis.
 _TICKS = tuple(m * 10.0**power for power in range(-6, 7) for m in (1, 2, 5))
 
@@ -184,10 +184,10 @@ def _cut(line: Data, upto: int | None) -> Data:
 
 def _markers(line: Data, number: int, racers: int, view: Box) -> Data:
     """Return the points of a line that carry its racer's marker; those of other racers are elsewhere along the axis."""
-    if racers <= MARKED or not len(line["x"]):
+    if racers <= MAX_UNMARKED_RACERS or not len(line["x"]):
         return {"x": np.empty(0), "y": np.empty(0)}
     across, _ = view.pixels(np.asarray(line["x"], np.float64), np.asarray(line["y"], np.float64))
-    wanted = np.arange((number + 0.5) / racers * MARKER_STEP, across[-1], MARKER_STEP)
+    wanted = np.arange((number + 0.5) / racers * MARKER_STEP_PX, across[-1], MARKER_STEP_PX)
     at = np.unique(np.searchsorted(across, wanted))
     return {"x": line["x"][at], "y": line["y"][at]}
 
@@ -275,7 +275,9 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
             "x", "y", source=plot["markers"][k], color=colour, size=9, marker=MARKERS[k % len(MARKERS)]
         )
         hovered += [full, dashed]
-        items.append(LegendItem(label=name, renderers=[full, dashed, *([marker] if len(curves) > MARKED else [])]))
+        items.append(
+            LegendItem(label=name, renderers=[full, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])])
+        )
     _head_marks(fig, plot["heads"], plot["words"], dark)
     hover = HoverTool(renderers=hovered, mode="mouse", point_policy="snap_to_data")
     fig.add_tools(hover)

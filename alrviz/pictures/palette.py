@@ -32,10 +32,10 @@ IN_FRONT: dict[bool, dict[str, Any]] = {
     for dark, ground in GROUNDS.items()
 }
 READABLE = 4.5  # contrast of text with its ground, as WCAG asks for
-SEEN = {False: 2.2, True: 2.6}  # contrast of a line with a light and with a dark ground
+MIN_LINE_CONTRAST = {False: 2.2, True: 2.6}  # contrast of a line with a light and with a dark ground
 # Hues for racers whose family's colour is taken. That of lr, of which a race mostly has one, is not among them.
-_SPARE = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255", "#7D8200", "#44AA99", "#7A4B2A", "#332288")
-_APART = 18.0  # in Lab: of two colours that are nearer one is replaced
+_SPARE_COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255", "#7D8200", "#44AA99", "#7A4B2A", "#332288")
+_MIN_DIFFERENCE = 18.0  # in Lab: of two colours that are nearer one is replaced
 # Linear RGB as it is seen: Machado, Oliveira and Fernandes (2009), severity 1; all colours, no green, no red.
 _SIGHTS = (
     ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -120,12 +120,12 @@ def racer_colours(labels: Sequence[str], dark: bool = False) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _racer_colours(labels: tuple[str, ...], dark: bool) -> tuple[str, ...]:
-    own = [_lit(family_colour(label), dark) for label in labels]
-    spare = [INKS[dark], *(_lit(colour, dark) for colour in _SPARE)]
-    spare = [colour for colour in spare if contrast(colour, GROUNDS[dark]) >= SEEN[dark]]
+    own = [_line_colour(family_colour(label), dark) for label in labels]
+    spare = [INKS[dark], *(_line_colour(colour, dark) for colour in _SPARE_COLOURS)]
+    spare = [colour for colour in spare if contrast(colour, GROUNDS[dark]) >= MIN_LINE_CONTRAST[dark]]
     colours: list[str] = []
     for k, colour in enumerate(own):
-        if all(difference(colour, other) >= _APART for other in colours):
+        if all(difference(colour, other) >= _MIN_DIFFERENCE for other in colours):
             colours.append(colour)
             continue
         taken = {*colours, *own[k + 1 :]}
@@ -133,11 +133,12 @@ def _racer_colours(labels: tuple[str, ...], dark: bool) -> tuple[str, ...]:
     return tuple(colours)
 
 
-def _lit(colour: str, dark: bool) -> str:
+def _line_colour(colour: str, dark: bool) -> str:
     """Return a colour as lines need it: on a dark ground a little lighter."""
     tints = (0.1, 0.35, 0.5) if dark else (0.0,)
     return next(
-        (lit for lit in (shade(colour, t) for t in tints) if contrast(lit, GROUNDS[dark]) >= SEEN[dark]), colour
+        (lit for lit in (shade(colour, t) for t in tints) if contrast(lit, GROUNDS[dark]) >= MIN_LINE_CONTRAST[dark]),
+        colour,
     )
 
 

@@ -35,7 +35,7 @@ def _nothing_said_yet(monkeypatch):
         (NUMBERS, {"n_bins": 5}, None, "n_bins=5 has no effect with discretize='mdl'"),
     ],
 )
-def test_what_was_probably_not_meant_is_said_once(X, settings, weights, words):
+def test_doubtful_table_warns_once(X, settings, weights, words):
     model = LRClassifier(order=1, max_iter=2, tol=0.0, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -56,7 +56,7 @@ def test_what_was_probably_not_meant_is_said_once(X, settings, weights, words):
         (NUMBERS.astype(str), {"categorical_features": "all"}, None),
     ],
 )
-def test_what_is_usual_or_meant_is_not_said(X, settings, weights):
+def test_usual_or_explicit_settings_do_not_warn(X, settings, weights):
     with warnings.catch_warnings():
         warnings.simplefilter("error", DoubtfulTableWarning)
         NaiveBayesClassifier(**settings).fit(X, Y, weights)
@@ -65,7 +65,7 @@ def test_what_is_usual_or_meant_is_not_said(X, settings, weights):
 def test_text_where_training_had_numbers_is_read_as_numbers_and_said():
     X = pd.DataFrame({"size": NUMBERS[:, 0]})
     model = NaiveBayesClassifier().fit(X, Y)
-    with pytest.warns(ReadingWarning, match="column 'size' holds text, and held numbers in training"):
+    with pytest.warns(ReadingWarning, match="'size' holds text"):
         found = model.predict_proba(X.astype(str))
     np.testing.assert_array_equal(found, model.predict_proba(X))
     with pytest.raises(TableError, match="column 'size' is used as numeric"):
@@ -89,7 +89,7 @@ WORKERS = """
 """
 
 
-def test_workers_say_it_once_together(tmp_path):
+def test_workers_warn_once_together(tmp_path):
     command = [sys.executable, "-c", textwrap.dedent(WORKERS)]
     environment = {"PATH": "", "TMPDIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path), "HOME": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)

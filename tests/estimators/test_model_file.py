@@ -346,8 +346,8 @@ def test_rows_that_do_not_fit_are_told():
     model = NaiveBayesClassifier().fit(*mixed(40))
     with pytest.raises(TableError, match=r"no column 'number'.*did you mean 'numbr'"):
         predict_table(model, b"numbr,count,text,size,flag\n1,1,a,small,True\n")
-    with pytest.warns(ReadingWarning, match="1 value of 'number' cannot be read as a number, such as 'x'"):
+    with pytest.warns(ReadingWarning, match=r"'number'.*'x'"):
         found = predict_table(model, b"number,count,text,size,flag\nx,1,a,small,True\n")
     assert found["unseen"].tolist() == ["number=x (not a number)"]
-    with pytest.raises(TableError, match="none of its 2 values, such as 'x', is a number"):
+    with pytest.raises(TableError, match=r"2 values.*'x'"):
         predict_table(model, b"number,count,text,size,flag\nx,1,a,small,True\nx,1,a,small,True\n")

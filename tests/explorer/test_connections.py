@@ -13,6 +13,7 @@ from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
 from alrviz.errors import AlrvizError
+from alrviz.explorer.server.visitor_ids import LOCAL, LOCAL_SWITCH, owner_of
 from alrviz.explorer.web import connections
 from alrviz.explorer.web.connections import ConnectionTable, forward_client, parse_networks, stated_proxies
 
@@ -69,7 +70,7 @@ def test_a_large_body_is_refused_before_it_is_read():
     assert asyncio.run(with_server(lambda port, _: send(port, head))).startswith("HTTP/1.1 400")
 
 
-def test_what_is_idle_or_half_sent_is_closed(monkeypatch):
+def test_idle_and_half_sent_connections_are_closed(monkeypatch):
     monkeypatch.setattr(connections, "HEADER_SECONDS", 0.05)
 
     async def use(port, _):
@@ -119,6 +120,20 @@ def test_an_address_holds_half_of_the_connections_and_a_proxy_all():
     assert not table.admit(Stream(), "c"), "nobody waits any more"
 
 
+def test_table_forgets_closed_connections_and_keeps_websockets():
+    table = ConnectionTable(8, [])
+    closed, websocket = Stream(), Stream()
+    for stream in (closed, websocket):
+        table.admit(stream, "a")
+    closed.close()
+    for stream in (closed, websocket):
+        table.end(stream, "a")
+    assert table.count() == 1
+    websocket.close()
+    table.end(websocket, "a")
+    assert table.count() == 0
+
+
 def test_without_files_accepting_pauses(monkeypatch, caplog):
     class Listener:
         def accept(self):
@@ -164,7 +179,21 @@ def test_a_client_does_not_choose_its_address(peer, sent, seen):
     assert "X-Scheme" not in headers
 
 
-def test_addresses_are_a_stated_proxys_word():
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip"])
+@pytest.mark.parametrize("proxies", [[], LOOPBACK])
+def test_forwarded_request_of_an_unstated_proxy_is_not_the_local_owners(header, proxies):
+    headers = HTTPHeaders({header: "1.1.1.1"})
+    forward_client(headers, "8.8.8.8", proxies)
+    assert owner_of({}, headers, {LOCAL_SWITCH: "1"})[1]
+
+
+def test_request_without_a_proxy_is_the_local_owners():
+    headers = HTTPHeaders({"Host": "localhost"})
+    forward_client(headers, "127.0.0.1", [])
+    assert owner_of({}, headers, {LOCAL_SWITCH: "1"}) == (LOCAL, False)
+
+
+def test_only_a_stated_proxy_names_the_client():
     head = "GET / HTTP/1.1\nHost: x\nConnection: close\nX-Real-Ip: 1.1.1.1\nX-Forwarded-For: 1.1.1.1, 9.9.9.9\n"
     head += "X-Forwarded-Proto: https\n\n"
 

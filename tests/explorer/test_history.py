@@ -238,8 +238,14 @@ def test_a_store_that_takes_nothing_more_is_said_beside_what_it_has():
     tab = listed().tab
     assert tab.items
     assert "disk is full" in tab.status.object
-    tab._delete()
     store.close()
+    tab.items = tab.items[-1:]
+    tab._list(0)
+    csv = tab._csv()
+    assert "run store" in csv
+    assert str(store.database.path) not in csv
+    tab.session.problem = None
+    tab._delete()
     tab._delete()
     until(tab, lambda: tab.session.problem is not None)
     assert "run store" in for_page(tab.session.problem)

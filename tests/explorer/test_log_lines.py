@@ -62,7 +62,7 @@ def test_lines_of_one_place_are_limited(log):
     assert log.lines[-1] == "another place"
 
 
-def test_what_was_left_out_is_counted_in_the_next_line(log):
+def test_next_line_counts_those_left_out(log):
     def write():
         log.warning("a line")
 

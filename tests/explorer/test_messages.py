@@ -49,7 +49,7 @@ def nested(depth):
     return value
 
 
-def test_what_a_page_sends_is_taken():
+def test_messages_of_a_page_are_accepted():
     async def look():
         binary = {"type": "bytes", "data": {"id": "b"}}
         piece = {"type": "event", "name": "data_event", "values": {"type": "map", "entries": [["data", binary]]}}
@@ -90,12 +90,14 @@ def test_what_a_page_sends_is_taken():
         pytest.param(fragments({}, msgtype="unknown"), id="type"),
         pytest.param(fragments({"events": [{"kind": "RootAdded", "model": {"id": "p1"}}]}), id="root"),
         pytest.param(fragments({"events": 5}), id="no events"),
+        pytest.param(fragments(change(1, kind=["ModelChanged"])), id="a list as an event's kind"),
+        pytest.param(fragments(change({"type": "ndarray", "dtype": {}})), id="a mapping as a dtype"),
         pytest.param(fragments([]), id="a list"),
         pytest.param(["5", "5", "5"], id="no header"),
         pytest.param([b"\x00"], id="binary"),
     ],
 )
-def test_what_no_page_sends_is_refused_before_it_is_decoded(parts):
+def test_message_that_no_page_sends_is_refused_before_decoding(parts):
     with pytest.raises(MessageRefused) as refused:
         asyncio.run(receive(parts))
     assert len(str(refused.value)) < messages.MAX_REASON_CHARS

@@ -153,7 +153,7 @@ def test_beyond_the_limit_the_oldest_that_have_ended_go(tmp_path):
     assert (tmp_path / "runs.sqlite").stat().st_size <= 240_000, "the disk has its room back"
 
 
-def test_whoever_keeps_most_pushes_out_nothing_but_his_own(tmp_path):
+def test_pruning_deletes_runs_of_the_owner_who_keeps_most(tmp_path):
     store = Store(tmp_path, limit=400_000)
     saved_class = store.begin("teacher", "class", "{}", "h1")
     store.end(saved_class, "ended")
@@ -163,7 +163,7 @@ def test_whoever_keeps_most_pushes_out_nothing_but_his_own(tmp_path):
         store.end(run, "converged")
     assert [run.id for run in store.runs("teacher")] == [saved_class]
     assert store.database.size <= 400_000
-    assert (store.pruned_of("teacher"), store.pruned_of("me")) == (0, 12 - len(store.runs("me")))
+    assert (store.count_pruned("teacher"), store.count_pruned("me")) == (0, 12 - len(store.runs("me")))
     store.close()
 
 

@@ -23,7 +23,7 @@ def encoded(weights: np.ndarray, lacking: bool, levels: int = 3) -> Encoded:
 @pytest.mark.parametrize("tuples", [1, 2, 3, AllOrders(2), ((0, 1), (2, 3, 4))])
 @pytest.mark.parametrize("lacking", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_they_are_those_of_a_cover(tuples, lacking, n_jobs, monkeypatch):
+def test_direct_counts_equal_those_of_a_cover(tuples, lacking, n_jobs, monkeypatch):
     monkeypatch.setattr(direct_counts, "_TUPLES", 4)
     weights = np.tile([1.0, 2.0, 0.0, 1.0], 20)
     prepared = Prepared(encoded(weights, lacking), None, n_jobs=n_jobs)

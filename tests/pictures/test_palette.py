@@ -76,7 +76,7 @@ def test_racers_are_told_apart_by_every_reader_whatever_their_families(labels, d
     assert racer_colours(labels[:1], dark) == colours[:1], "the first of a family has its colour"
 
 
-def test_difference_is_that_of_the_reader_who_sees_the_least():
+def test_colour_difference_is_the_smallest_over_kinds_of_sight():
     one, other = FAMILY_COLOURS["lr"], FAMILY_COLOURS["dlr"]
     seen = [np.linalg.norm(lab(one, sight) - lab(other, sight)) for sight in SIGHTS]
     assert difference(one, other) == pytest.approx(min(seen), rel=1e-3)

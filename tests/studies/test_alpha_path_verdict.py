@@ -42,7 +42,7 @@ def test_where_the_best_lies(values, place, alpha):
 
 
 @pytest.mark.parametrize(("error", "place"), [(0.0005, "between"), (0.002, "flat"), (0.008, "flat"), (0.01, "unclear")])
-def test_no_difference_is_told_from_too_few_rows_to_see_one(error, place):
+def test_verdict_is_unclear_with_too_few_rows(error, place):
     """Both ends are 0.002 above 0.4; 5 % of that are 0.02, which two standard errors may exceed."""
     found = reading(curve((0.402, 0.4, 0.402), (error,) * 3), "log_loss")
     assert (found.place, found.error) == (place, 2 * error)

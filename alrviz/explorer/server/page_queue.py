@@ -1,10 +1,11 @@
-"""Pages are built one at a time, and the event loop is left to visitors who are there in between.
+"""Pages are built one at a time, and the event loop is free for other visitors in between.
 
-A page costs half a second of the loop. Where sixty are asked for at once, the loop would answer nobody else for half a
-minute; so they queue: after each as much time is left free as it took, and less where a crowd waits, as when a lecture
-begins. Next is the address that has had fewest pages lately, there a visitor whose browser was here before (not
-one who brings any cookie), then who came first: who asks for many waits for oneself. Whoever leaves while waiting costs
-nothing, whoever waits is told the place, and where too many wait from one address, the next is told to come again.
+A page costs half a second of the loop. Sixty requests at once would block the loop for half a minute, so they queue:
+after each page as much time is left free as it took, and less where a crowd waits, as when a lecture begins. Next is
+the address that has had fewest pages lately, there a visitor whose browser was here before (not one who brings any
+cookie), then who came first: an address that asks for many pages delays only itself. A visitor who leaves while waiting
+costs nothing, one who waits is told the place in the queue, and where too many wait from one address, the next is told
+to come again.
 """
 
 import asyncio
@@ -86,7 +87,7 @@ class PageQueue:
         return place, place * self._pace
 
     def _in_order(self) -> list[_Ticket]:
-        """Those who wait in the order of their turns, if nobody else comes."""
+        """Return the tickets that wait, in the order of their turns if nobody else comes."""
         lines: dict[str, list[tuple[bool, int, _Ticket]]] = {}
         for number, ticket in enumerate(self._waiting):
             lines.setdefault(ticket.address, []).append((not ticket.known, number, ticket))

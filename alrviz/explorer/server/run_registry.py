@@ -45,7 +45,7 @@ ABOVE_SHARE = "stopped: others waited, and it was above its owner's share of the
 _WORDS = {
     FULL: "the server, whose memory for runs is full,",
     ABOVE_SHARE: "the server (others waited, and you held more than your share of its memory for runs)",
-}  # how the server is called that stopped a run
+}  # what a reader is told of who stopped a run, by its note
 STUDY_TURNS = 6.0
 
 
@@ -446,14 +446,14 @@ class Registry:
         share, needed = self.limits.memory / len(of_owner), sum(sizes.values()) - self.limits.memory
         if of_owner[entry.owner] > share:
             return []
-        now, found = self._clock(), list[Entry]()
-        may = [e for e in held if not e.under_way or now - e.since >= ROUND * e.turns]
-        for other in sorted(may, key=lambda e: (e.under_way, e.seen)):
+        now, yielding = self._clock(), list[Entry]()
+        candidates = [e for e in held if not e.under_way or now - e.since >= ROUND * e.turns]
+        for other in sorted(candidates, key=lambda e: (e.under_way, e.seen)):
             if needed > 0 and of_owner[other.owner] > share:
-                found.append(other)
+                yielding.append(other)
                 of_owner[other.owner] -= sizes[other]
                 needed -= sizes[other]
-        return found if needed <= 0 else []
+        return yielding if needed <= 0 else []
 
     def _wake_sweeper(self) -> None:
         if not self._timer:

@@ -29,7 +29,7 @@ def open_run_store() -> Store:
     with _lock:
         error, met = _failures.get(folder, (None, 0.0))
         if error is not None and time.monotonic() - met < RETRY_SECONDS:
-            raise error
+            raise error.with_traceback(None)  # each raise would add its frames to the error that is kept
         try:
             store = default_store(folder)
         except StoreError as failure:

@@ -29,7 +29,7 @@ from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import safe
 
 OPTIONS = 12  # of a question of one's own
-ADDRESSES = 3  # that are named of those that students joined from
+MAX_NAMED_ADDRESSES = 3  # of those that students joined from; the others are counted
 ON_SCREEN = "Look at the question on the screen."
 KINDS = {"choice": "Choice", "number": "Number", "order": "Order", "text": "Text"}
 _WITH_OPTIONS = ("choice", "order")
@@ -344,10 +344,10 @@ def joined_html(origins: Sequence[tuple[str, int]]) -> str:
         return ""
     count = sum(students for _, students in origins)
     named = [f"{students:,} from {safe(address or 'before the restart', 45)}" for address, students in origins]
-    rest = sum(students for _, students in origins[ADDRESSES:])
+    rest = sum(students for _, students in origins[MAX_NAMED_ADDRESSES:])
     if rest:
-        others = len(origins) - ADDRESSES
-        named[ADDRESSES:] = [f"{rest:,} from {others:,} other address{'' if others == 1 else 'es'}"]
+        others = len(origins) - MAX_NAMED_ADDRESSES
+        named[MAX_NAMED_ADDRESSES:] = [f"{rest:,} from {others:,} other address{'' if others == 1 else 'es'}"]
     return f"<p class='quiet'>{count:,} joined: {', '.join(named)}</p>"
 
 

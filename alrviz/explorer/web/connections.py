@@ -14,8 +14,8 @@ A connection waits while it has no complete request: it idles, or its headers ar
 connections therefore displace each other and never a visitor's open page. An address that holds too many open pages
 is refused further connections.
 
-A proxy's address is not limited: the proxy is asked to limit its clients. Whom a request comes from is read from the
-one header X-Forwarded-For, and only where the connection's other end is one of the stated proxies.
+A proxy's address is not limited: the proxy is asked to limit its clients. The client's address is read from the one
+header X-Forwarded-For, and only where the connection's other end is one of the stated proxies.
 """
 
 import logging
@@ -89,7 +89,10 @@ def forward_client(headers: HTTPHeaders, peer: str, proxies: Networks) -> None:
 
     A client may send these headers itself. A proxy appends to X-Forwarded-For, so the last address that is no proxy is
     the one that the outermost stated proxy has seen. X-Real-Ip and X-Scheme are never used: one header, one meaning.
+    A request whose headers are removed gets "Forwarded: for=unknown" (RFC 7239), because `visitor_ids.owner_of` must
+    still know that it may come through a proxy or tunnel.
     """
+    is_forwarded = any(name in headers for name in _FORWARDING_HEADERS)
     forwarded = headers.get(_FORWARDED_FOR, "") if _within(peer, proxies) else ""
     protocol = headers.get(_FORWARDED_PROTO, "") if _within(peer, proxies) else ""
     for name in _FORWARDING_HEADERS:
@@ -98,6 +101,8 @@ def forward_client(headers: HTTPHeaders, peer: str, proxies: Networks) -> None:
     client = next((text for text in candidates if not _within(text, proxies)), "")
     if client:
         headers[_FORWARDED_FOR] = client
+    elif is_forwarded:
+        headers.setdefault("Forwarded", "for=unknown")
     if protocol:
         headers[_FORWARDED_PROTO] = protocol
 
@@ -159,15 +164,24 @@ class ConnectionTable:
         return crowded is not None and self._close_longest_waiting(crowded)
 
     def wait(self, stream: Any, peer: str) -> None:
-        """A connection begins to wait for its next request."""
+        """Note that a connection waits for its next request."""
         self._waiting.setdefault(peer, {})[stream] = None
 
     def answer(self, stream: Any, peer: str) -> None:
-        """A connection's request has come, or the connection has ended: it waits no more."""
+        """Note that a connection's request has come: it waits no more."""
         waiting = self._waiting.get(peer, {})
         waiting.pop(stream, None)
         if not waiting:
             self._waiting.pop(peer, None)
+
+    def end(self, stream: Any, peer: str) -> None:
+        """Note that a connection brings no more requests; it stays open where it became a websocket."""
+        self.answer(stream, peer)
+        streams = self._open.get(peer, set())
+        if stream.closed():
+            streams.discard(stream)
+        if not streams:
+            self._open.pop(peer, None)
 
     def _close_longest_waiting(self, peer: str) -> bool:
         stream = next(iter(self._waiting.get(peer, ())), None)
@@ -205,7 +219,7 @@ class _Request(HTTPMessageDelegate):
 
 
 def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> ConnectionTable:
-    """Set the limits of this module on a server that listens on `loop`, before the loop runs.
+    """Set the limits of this module on a server that listens on `loop`, at best before the loop runs.
 
     `proxies`: whose word is taken for the client's address; an empty list trusts nobody's.
     """
@@ -234,7 +248,7 @@ def limit_connections(server: HTTPServer, loop: IOLoop, proxies: Networks) -> Co
         return _Request(start_request(server_connection, request_connection), begun)
 
     def end(server_connection: Any) -> None:
-        table.answer(server_connection.stream, _peer(server_connection.context.address))
+        table.end(server_connection.stream, _peer(server_connection.context.address))
         on_close(server_connection)
 
     # The server calls these as its own attributes; a subclass cannot be put in, for Bokeh makes the server.

@@ -66,9 +66,9 @@ _contexts: "weakref.WeakSet[object]" = weakref.WeakSet()  # server contexts of t
 
 
 def protect(server: BaseServer, token: str | None = None) -> None:
-    """Guard a server that has been made and whose loop has not run yet; asked again it changes nothing.
+    """Guard a server, at best before its loop runs; a second call changes nothing.
 
-    `token`: what visitors must bring once; "" asks for none, None takes that of ALRVIZ_TOKEN.
+    `token`: what visitors must bring once; "" asks for none, None takes that of ALRVIZ_TOKEN. The first call sets it.
     """
     application = server._tornado
     if application in _protected:

@@ -29,7 +29,7 @@ _installed = False
 
 
 def install() -> None:
-    """Guard the servers that are made from now on; asked again it changes nothing."""
+    """Guard the servers that are made from now on; a second call changes nothing."""
     global _installed
     close_module_imports()
     if _installed:

@@ -75,7 +75,7 @@ _limit = LineLimit()
 
 
 def limit_lines() -> None:
-    """Limit the lines of all handlers that the process has now; asked again it adds those that are new."""
+    """Limit the lines of all handlers that the process has now; a second call adds those that are new."""
     loggers = [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
     handlers = [handler for logger in [logging.root, *loggers] for handler in logger.handlers]
     for handler in [*handlers, logging.lastResort]:

@@ -110,7 +110,7 @@ def check_content(message: Message[Any]) -> None:
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
         raise MessageRefused("a patch without events")
     for event in events:
-        if event.get("kind") not in EVENTS:
+        if not _is_among(event.get("kind"), EVENTS):
             raise MessageRefused("an event that no page sends")
         if event["kind"] == "MessageSent" and event.get("msg_type") != "bokeh_event":
             raise MessageRefused("an event that no page sends")
@@ -137,8 +137,13 @@ def _check_mapping(value: dict[str, Any]) -> None:
     kind = value.get("type")
     if kind == "bytes" and not isinstance(value.get("data"), dict):
         raise MessageRefused("packed bytes")  # a page's browser sends bytes as buffers
-    if kind == "ndarray" and value.get("dtype") not in DTYPES:
+    if kind == "ndarray" and not _is_among(value.get("dtype"), DTYPES):
         raise MessageRefused("an array of another dtype")
+
+
+def _is_among(value: Any, names: frozenset[str]) -> bool:
+    """Whether a value is one of these names; a list or mapping in its place has no hash."""
+    return isinstance(value, str) and value in names
 
 
 class _StoredValues:

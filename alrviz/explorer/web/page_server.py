@@ -239,8 +239,8 @@ class _Page(DocHandler):
         super().on_connection_close()
 
 
-class _OfToken(AuthRequestHandler):
-    """What answers about the session of a page's token."""
+class _TokenHandler(AuthRequestHandler):
+    """Base of the handlers that answer about the session of a page's token."""
 
     def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
@@ -263,7 +263,7 @@ class _OfToken(AuthRequestHandler):
         return ""
 
 
-class _Place(_OfToken):
+class _Place(_TokenHandler):
     """Says how far a session that waits is from its turn."""
 
     @authenticated
@@ -274,7 +274,7 @@ class _Place(_OfToken):
             self.write({"place": place, "seconds": round(seconds)})
 
 
-class _NewSession(_OfToken):
+class _NewSession(_TokenHandler):
     """Builds the session of a page's token, and answers when it is there."""
 
     _waits: "asyncio.Task[bool] | None" = None

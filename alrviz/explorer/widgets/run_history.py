@@ -120,10 +120,10 @@ def items(owner: str) -> list[HistoryItem]:
     return [HistoryItem(kept, sizes.get(kept.id, 0)) for kept in store.runs(owner)]
 
 
-def pruned(owner: str) -> int:
+def count_pruned(owner: str) -> int:
     """Return how many of an owner's runs were deleted to make room since the server started."""
     store = store_or_error()
-    return store.pruned_of(owner) if isinstance(store, Store) else 0
+    return store.count_pruned(owner) if isinstance(store, Store) else 0
 
 
 def delete(owner: str, id: str) -> bool:

@@ -102,15 +102,15 @@ def costs_html(
             texts = (count_text(round(parameters)), bytes_text(one.price.bytes), seconds_text(taken))
         else:
             guess = seconds_text(float(f"{one.seconds:.1g}"))  # it has no more digits
-            said = about or ("about " if measured else "")
-            texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{said}{guess}")
+            prefix = about or ("about " if measured else "")
+            texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{prefix}{guess}")
         rows.append([safe(one.name, 60), *(cell("td", text) for text in texts)])
     heads = ("parameters", "memory", "one fit" if about or measured else "one fit, about")
     return html_table([what, *(cell("th", one) for one in heads)], rows)
 
 
 def time_line(costs: Costs) -> str:
-    """How long all of it takes at least, and where: for a row that is full. Others may keep the machine busy."""
+    """Return the least time of all fits and the number of processes; on a busy machine they take longer."""
     if costs.study is None:
         return ""
     where = f" in {costs.n_jobs} processes" if costs.n_jobs > 1 else ""
@@ -118,7 +118,7 @@ def time_line(costs: Costs) -> str:
 
 
 def costs_line(costs: Costs) -> str:
-    """How long all of it takes at least, in how much memory and where; how much is left out."""
+    """Return the least time of all fits, their memory and processes, and how many recipes are left out."""
     line = ""
     if costs.study is not None:
         several = f", {costs.n_jobs} processes" if costs.n_jobs > 1 else ""

@@ -448,7 +448,7 @@ class StudyPage:
         return False
 
     def _learn(self) -> None:
-        """What is known, or shown, has changed: say what it costs, and offer the answer, where there is one."""
+        """Update the costs and the offered answer after a change of what is known or shown."""
         self._say_costs()
         self.learned()
         offer = "" if self.study_view.outdated else self.offer()

@@ -65,9 +65,7 @@ class HierarchicalFamily(Fitted):
             tuples, scores = tuples[own], scores[own]
             counted.hear(level := Level(tuples, scores, best(scores, params["keep"])))
             chosen = (*chosen, *level.chosen)
-            if (
-                order != orders[-1]
-            ):  # of hundreds of columns millions of tuples grow: none is listed that is not looked at
+            if order != orders[-1]:  # hundreds of columns grow millions of tuples: list none that no order scores
                 looked = wider(level.chosen, n_columns, False)
         return chosen
 

@@ -59,7 +59,7 @@ MOST_COVERED = 2**19
 # that stand empty take up to as much as both (measured: a sixth to four fifths of this).
 NEW = 4
 # Tuples of an order that are listed to look for their cells; of more so many are drawn at random.
-_MOST_LISTED, _LISTED = 2**20, 2**14
+_MAX_LISTED_TUPLES, _SAMPLED_TUPLES = 2**20, 2**14
 # What no plan takes less than: where columns tell the same, a few blocks hold all tuples, and joint values are few.
 _NO_BLOCKS = Plan((), 0.0, 0.0)
 
@@ -245,12 +245,14 @@ def price_cells(request: PriceRequest) -> Price:
         return bound if bound.refused else least
 
     tuples, jobs = recipe.definition.counted(recipe.params, encoded.n_columns)[-1], prepared.n_jobs if prepared else 1
-    sizes = sizes_of(tuples, len(columns_of(encoded.levels, tuples)))
-    n_tuples = sum(comb(len(columns_of(encoded.levels, tuples)), size) for size in sizes)
+    columns = columns_of(encoded.levels, tuples)
+    sizes = sizes_of(tuples, len(columns))
+    n_tuples = sum(comb(len(columns), size) for size in sizes)
     if n_tuples > MOST_COVERED and not request.some:
         return replace(least, refused=_too_many(order, encoded.n_columns, n_tuples))
     if n_tuples > PLANNED:  # listing millions of tuples takes seconds and gigabytes: first by what they have at least
-        fewest = sum(_fewest_cells(encoded.of_columns(columns_of(encoded.levels, tuples)), size) for size in sizes)
+        rows = encoded.of_columns(columns)
+        fewest = sum(_fewest_cells(rows, size) for size in sizes)
         least = price(
             *shape, cells_seen=fewest, plan=_NO_BLOCKS, n_heldout=heldout, kept=(0, 0), max_memory=max_memory,
             timed=False,
@@ -259,8 +261,8 @@ def price_cells(request: PriceRequest) -> Price:
             return least
 
     def count() -> int:
-        own = encoded.of_columns(columns_of(encoded.levels, tuples))
-        return sum(estimate_seen(own, size, stop, jobs) for size in sizes_of(tuples, own.n_columns))  # each by a sample
+        own = encoded.of_columns(columns)
+        return sum(estimate_seen(own, size, stop, jobs) for size in sizes)  # each by a sample
 
     seen = count() if prepared is None else prepared.seen(tuples, count, stop)
     bare: dict[str, Any] = {
@@ -394,7 +396,7 @@ def _admitted(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
 
 def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
     """Return how many cells of tuples the rows have: exact up to SAMPLE tuples, else from DRAWN of them."""
-    if isinstance(tuples, int) and (n_tuples := comb(encoded.n_columns, tuples)) > _MOST_LISTED:
+    if isinstance(tuples, int) and (n_tuples := comb(encoded.n_columns, tuples)) > _MAX_LISTED_TUPLES:
         some = TupleSpace(encoded.levels, _random_tuples(encoded.n_columns, tuples))
         return round(n_tuples / some.n_tuples * _estimate_seen(encoded, some, stop, n_jobs))
     return _estimate_seen(encoded, space_of(encoded.levels, tuples), stop, n_jobs)
@@ -419,9 +421,9 @@ def _estimate_seen(encoded: "Encoded", space: AnySpace, stop: StopToken, n_jobs:
 
 
 def _random_tuples(n_columns: int, size: int) -> list[list[int]]:
-    """Return _LISTED tuples of so many columns, some perhaps twice; always the same."""
-    drawn = np.sort(np.random.default_rng(0).integers(n_columns, size=(2 * _LISTED, size)), axis=1)
-    return drawn[(np.diff(drawn, axis=1) > 0).all(axis=1)][:_LISTED].tolist()
+    """Return _SAMPLED_TUPLES tuples of so many columns, some perhaps twice; always the same."""
+    drawn = np.sort(np.random.default_rng(0).integers(n_columns, size=(2 * _SAMPLED_TUPLES, size)), axis=1)
+    return drawn[(np.diff(drawn, axis=1) > 0).all(axis=1)][:_SAMPLED_TUPLES].tolist()
 
 
 def _fewest_cells(encoded: "Encoded", size: int) -> int:

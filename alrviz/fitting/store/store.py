@@ -62,7 +62,7 @@ def _plain(value: Any) -> Any:
 RUNNING, INTERRUPTED, DAMAGED = "running", "interrupted", "damaged"
 # Seconds between two signs of life of a run, and after how many without one it is taken for left behind.
 BEAT, STALE = 5.0, 30.0
-# Bytes kept; beyond, runs that have ended go, the oldest of whoever keeps most, until a tenth is free.
+# Bytes kept; beyond, ended runs are deleted, the oldest of the owner who keeps most, until a tenth is free.
 LIMIT = 512 * 2**20
 _log = logging.getLogger(__name__)
 # What a run takes: its own row, its steps, and its tasks, also those that it shares with another run.
@@ -114,7 +114,7 @@ class Store:
 
     Attributes:
         damaged: how many runs, of any owner, were not as they were saved when the file was opened.
-        pruned: how many runs this process has deleted to make room, by owner as the file has owners.
+        n_pruned: how many runs this process has deleted to make room, by owner as the file has owners.
 
     Raises:
         StoreError: where it cannot be opened or written; every method may.
@@ -123,7 +123,7 @@ class Store:
     def __init__(self, folder: Path | str | None = None, limit: int = LIMIT):
         self.database = Database((home() if folder is None else Path(folder)) / "runs.sqlite")
         self.limit = limit
-        self.pruned: Counter[str] = Counter()
+        self.n_pruned: Counter[str] = Counter()
         self.damaged = len(self.database.read(f"SELECT id FROM runs WHERE NOT {sound('runs')}"))
         if self.damaged:
             _log.warning("%d runs in %r are not as they were saved", self.damaged, str(self.database.path))
@@ -320,12 +320,12 @@ class Store:
     def prune(self) -> int:
         """Delete runs that rest or are damaged until a tenth of the limit is free; return how many.
 
-        Damaged ones go first, then the oldest of the owner who keeps most, so that whoever races most pushes out his
-        own and nobody else's.
+        Damaged runs go first, then the oldest of the owner who keeps most, so that an owner of many runs loses some of
+        these and no other owner does.
         """
         if self.database.size <= self.limit:
             return 0
-        before, kept = sum(self.pruned.values()), dict[str, list[tuple[str, int]]]()
+        before, kept = sum(self.n_pruned.values()), dict[str, list[tuple[str, int]]]()
         asked = f"{sound('runs')}, owner, id, state, changed, {_BYTES}"
         question = f"SELECT {asked} FROM runs ORDER BY changed DESC, id DESC"
         for right, owner, run, state, changed, size in self.database.read(question):
@@ -342,14 +342,14 @@ class Store:
             if not kept[owner]:
                 del kept[owner]
         self.database.shrink()
-        return sum(self.pruned.values()) - before
+        return sum(self.n_pruned.values()) - before
 
     def _prune(self, owner: str, run: str) -> None:
-        self.pruned[owner] += self._delete("id = ?", run)
+        self.n_pruned[owner] += self._delete("id = ?", run)
 
-    def pruned_of(self, owner: str) -> int:
+    def count_pruned(self, owner: str) -> int:
         """Return how many of an owner's runs this process has deleted to make room."""
-        return self.pruned[self.database.keyed(owner)]
+        return self.n_pruned[self.database.keyed(owner)]
 
     def close(self) -> None:
         """Close the file."""

@@ -46,7 +46,7 @@ class Checkpoint:
     def find(self) -> bool:
         """Find the study; returns whether it was ever begun."""
         if self.id is None and self._store is not None and not self._refused:
-            with self._going_on():
+            with self._stop_keeping_on_error():
                 found = self._store.find(*self._about)
                 self.id = None if found is None else found.id
         return self.id is not None
@@ -57,11 +57,11 @@ class Checkpoint:
         if self._store is None:
             return
         if self.find() and self.id is not None:
-            with self._going_on():
+            with self._stop_keeping_on_error():
                 self._store.resume(self.id, link)
         elif not self._refused:
             about = {"name": name, "data_name": data_name, "version": __version__, "link": link}
-            with self._going_on():
+            with self._stop_keeping_on_error():
                 self.id = self._store.begin(*self._about, **about)
 
     def taken(self, tasks: Sequence[StudyTask], have: Container[int]) -> Iterator[tuple[int, Result]]:
@@ -78,7 +78,7 @@ class Checkpoint:
     def _take(self, place: int, key: str) -> Any:
         assert self._store is not None and self.id is not None
         try:
-            with self._going_on():
+            with self._stop_keeping_on_error():
                 return self._store.take_cell(self.id, place, key)
         except Damaged as error:
             self.problem = f"{error}; it is computed again"
@@ -89,13 +89,13 @@ class Checkpoint:
         """Keep a task that has finished, unless it failed for a reason of the moment."""
         if self._store is None or self.id is None or self._refused or result.passing:
             return
-        with self._going_on():
+        with self._stop_keeping_on_error():
             self._store.save_task(self.id, place, task.key, task.recipe, result.outcome, result.rows, result.predicted)
 
     def forget(self, tasks: Sequence[StudyTask]) -> None:
         """Delete tasks, to be computed again."""
         if self._store is not None:
-            with self._going_on():
+            with self._stop_keeping_on_error():
                 self._store.forget_tasks(self._owner, [task.key for task in tasks])
 
     def beat(self) -> None:
@@ -116,7 +116,7 @@ class Checkpoint:
                 _log.warning("a study could not say how it ended: %s", error)
 
     @contextmanager
-    def _going_on(self) -> Iterator[None]:
+    def _stop_keeping_on_error(self) -> Iterator[None]:
         """Keep no more where the store refuses what is done in the block, and say why."""
         try:
             yield

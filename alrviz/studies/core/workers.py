@@ -61,12 +61,12 @@ def computed(
     with ExitStack() as ending:
         slots = _slots(datasets, n_jobs, len(tasks), scheduler, stop, ending)
         ending.callback(_end, board, slots)
-        served: list[Callable[[], None]] = [partial(_serve, slot, board, finished) for slot in slots]
+        work: list[Callable[[], None]] = [partial(_serve, slot, board, finished) for slot in slots]
         if any(isinstance(slot, _Process) for slot in slots) and not _idle:
             here = _Here({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)
-            served.append(partial(_serve, here, board, finished, until=lambda: board.done_by_others(id(here))))
-        for work in served:
-            threading.Thread(target=work, name="alrviz-slot", daemon=True).start()
+            work.append(partial(_serve, here, board, finished, until=lambda: board.done_by_others(id(here))))
+        for serve in work:
+            threading.Thread(target=serve, name="alrviz-slot", daemon=True).start()
         left = len(tasks)
         while left and not stop.stopped:
             tick()

@@ -27,7 +27,7 @@ BETWEEN, GENERATIVE, FREE, FLAT, UNCLEAR = "between", "generative", "free", "fla
 WORDS: Mapping[str, str] = {"log_loss": "log loss", "rmse": "RMSE", "error": "0-1 loss"}
 _CENTERS = {0: "0", 1: "1", "anje": "AnJE", "shares": "class shares"}
 _ERRORS = 2.0  # standard errors from which a difference counts
-_HARDLY = 0.05  # of the lowest loss: a difference that is surely smaller hardly matters
+_NEGLIGIBLE_SHARE = 0.05  # of the lowest loss: a difference that is surely smaller hardly matters
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def reading(curve: "pd.DataFrame", measure: str) -> AlphaPathVerdict:
     best = int(values.argmin())
     above, spread = values[[0, -1]] - values[best], _ERRORS * errors[[0, -1]]
     worse = above > spread
-    surely_level = bool((above + spread <= _HARDLY * values[best]).all())
+    surely_level = bool((above + spread <= _NEGLIGIBLE_SHARE * values[best]).all())
     place = {
         (True, True): BETWEEN, (False, True): GENERATIVE, (True, False): FREE,
         (False, False): FLAT if surely_level else UNCLEAR,

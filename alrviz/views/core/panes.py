@@ -25,11 +25,13 @@ _SIDE_BY_SIDE = """
 :host > .alrviz-part-1 {{ flex: {grow[0]} 1 {widths[0]} !important; min-width: min({widths[0]}, 100%) !important; }}
 :host > .alrviz-part-2 {{ flex: {grow[1]} 1 {widths[1]} !important; min-width: min({widths[1]}, 100%) !important; }}
 """
-_FIRST = (9999, 1)  # the first part takes all room that is left, the second only where it has a line of its own
+_FIRST_GROWS = (9999, 1)  # the first part takes all room that is left, the second only where it has a line of its own
 HALVES = (1, 1)
 
 
-def side_by_side(first: Any, second: Any, *widths: int | str, grow: tuple[int, int] = _FIRST, **row: Any) -> pn.Row:
+def side_by_side(
+    first: Any, second: Any, *widths: int | str, grow: tuple[int, int] = _FIRST_GROWS, **row: Any
+) -> pn.Row:
     """Return a row of two parts; where it is too narrow for both, as in a notebook's cell, the second comes below.
 
     Args:

@@ -25,7 +25,7 @@ from alrviz.views.race.fit_player import FitPlayer
 
 TICK = 100  # ms
 HALF = 420  # px that the map's legend may count on
-PATH = 340  # px that the bandwidths need
+PATH_WIDTH = 340  # px that the bandwidths need
 
 
 class DensityFilmView(NotebookViewer):
@@ -64,7 +64,7 @@ class DensityFilmView(NotebookViewer):
         bar = pn.Row(self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
         halves = [pn.Column(part, sizing_mode="stretch_width", margin=0) for part in (self.map, self.path)]
         self.layout = ViewLayout(
-            bar, self.error, side_by_side(*halves, HALF, PATH, grow=HALVES, margin=(0, 0, 12, 0)), self.ratios,
+            bar, self.error, side_by_side(*halves, HALF, PATH_WIDTH, grow=HALVES, margin=(0, 0, 12, 0)), self.ratios,
             sizing_mode="stretch_width",
         )  # fmt: skip
         self.param.watch(lambda _: self._ground(), "dark")

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 
-_SAID = {"min-height": "36px"}
-_SAID_OF_DRAWING = {"height": "3.5rem", "min-height": "3.5rem", "overflow": "hidden"}
+_SENTENCE_STYLES = {"min-height": "36px"}
+_DRAWING_SENTENCE_STYLES = {"height": "3.5rem", "min-height": "3.5rem", "overflow": "hidden"}
 
 
 class MapCard:
@@ -69,9 +69,11 @@ class MapCard:
         transport = (part.player.transport.panel, part.player.status, *made)
         self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"])
         # With and without a button, with and without the bar: what lies below stays where it is.
-        self._said = pn.Row(self.words, self.back, sizing_mode="stretch_width", styles=_SAID, margin=0)
+        self._sentence_row = pn.Row(
+            self.words, self.back, sizing_mode="stretch_width", styles=_SENTENCE_STYLES, margin=0
+        )
         waiting = pn.Column(self.bar, height=10, sizing_mode="stretch_width", margin=0)
-        inside = (self.buttons, drawing, waiting, self._said, pictures)
+        inside = (self.buttons, drawing, waiting, self._sentence_row, pictures)
         self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
 
     def say(self, sentence: str) -> None:
@@ -80,7 +82,7 @@ class MapCard:
 
     def hold(self, drawing: bool) -> None:
         """Keep two lines for the sentence while a hand draws: no longer one may move the map under the pointer."""
-        self._said.styles = _SAID_OF_DRAWING if drawing else _SAID
+        self._sentence_row.styles = _DRAWING_SENTENCE_STYLES if drawing else _SENTENCE_STYLES
 
     def wait(self, waiting: bool) -> None:
         """Show whether something is on its way."""

@@ -202,7 +202,7 @@ def _drawn_html(moment: "DlrFrame", recipe: "Recipe") -> str:
 
 
 def _right(error: float, rows: float) -> str:
-    """The share of rows that are predicted right, with its 95 % interval: of few rows it may be chance who is ahead."""
+    """Return the share of rows that are predicted right with its 95 % interval: with few rows a lead may be chance."""
     if rows < 1:  # a run that was kept by an earlier version does not say how many
         return f"<b>{100 * (1 - error):.1f} %</b>"
     low, high = wilson(1 - error, rows)

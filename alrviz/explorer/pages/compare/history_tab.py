@@ -6,12 +6,12 @@ A list, the latest first; what is chosen in it is told beside it, with what can 
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.errors import AlrvizError
+from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.server.run_store import store_problem
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, button, html
-from alrviz.explorer.widgets.run_history import HistoryItem, csv_of, delete, items, line_of, look_of, pruned
+from alrviz.explorer.widgets.run_history import HistoryItem, count_pruned, csv_of, delete, items, line_of, look_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.names import short_names
@@ -52,7 +52,7 @@ class HistoryTab:
         self._shown = MOST
         self._sure = ""  # the run whose deletion was asked for once
         self._listing = Updating()
-        self._pruned = 0  # runs of the owner's that were deleted to make room
+        self._n_pruned = 0  # runs of the owner's that were deleted to make room
         self._read = False  # whether what is kept has been read once
         self._problem = ""  # why nothing is being kept
 
@@ -86,10 +86,10 @@ class HistoryTab:
     def ask(self) -> None:
         """Read what is kept, on a thread."""
         owner = self.session.owner
-        self.tasks.start("history", lambda stop: (items(owner), pruned(owner), store_problem()), self._arrived)
+        self.tasks.start("history", lambda stop: (items(owner), count_pruned(owner), store_problem()), self._arrived)
 
     def _arrived(self, answer: tuple[list[HistoryItem], int, str]) -> None:
-        found, self._pruned, self._problem = answer
+        found, self._n_pruned, self._problem = answer
         chosen = self.item
         self.items, self._read = found, True
         self._list(next((k for k, item in enumerate(found) if chosen and item.kept.id == chosen.kept.id), 0))
@@ -133,13 +133,13 @@ class HistoryTab:
         self._sure = ""
         self.list.visible = self.detail.visible = item is not None
         problem = NOT_KEPT.format(safe(self._problem)) if self._problem else ""
-        empty = EMPTY + pruned_html(self._pruned) if self._read else LOADING
+        empty = EMPTY + pruned_html(self._n_pruned) if self._read else LOADING
         say(self.status, problem or ("" if item is not None else empty))
         self.status.visible = bool(problem) or item is None
         if item is None:
             return
         size = sum(one.size for one in self.items)
-        say(self.told, item_html(item, size, len(self.items)) + pruned_html(self._pruned))
+        say(self.told, item_html(item, size, len(self.items)) + pruned_html(self._n_pruned))
         for leads, link in ((self.open, item.link), (self.again, item.again), (self.compare, item.compare)):
             leads.param.update(href=link or None, visible=bool(link))
         self.csv.filename = f"alrviz-{item.kept.kind.replace('_', '-')}-{item.kept.id[:8]}.csv"
@@ -150,7 +150,7 @@ class HistoryTab:
             return "" if self.item is None else csv_of(self.item.kept)
         except AlrvizError as error:  # damaged on the disk
             self.session.problem = error
-            return f"# {error}\n"
+            return f"# {for_page(error)}\n"
 
     def _delete(self) -> None:
         """Delete what is chosen, at the second press."""
