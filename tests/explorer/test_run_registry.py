@@ -526,3 +526,39 @@ def test_runs_under_way_above_the_share_end_after_a_round():
     reg.sweep()
     assert (reg.place(small), small.job.calls) == (0, ["start"])
     assert [first.job.ended, second.job.ended].count(True) == 1
+
+
+def test_runs_that_wait_for_their_turn_have_computed_for_a_round_before_they_give_way():
+    reg, clock = registry(runs=1, owner_runs=1, memory=1000)
+    first, second = entries(reg, "ann", "ann", bytes=400)
+    (small,) = entries(reg, "bob", bytes=300)
+    for entry in (first, second):
+        reg.start(entry)
+    shared_out(reg, clock, 12)
+    assert (first.turned, second.under_way) == (True, True)
+    reg.start(small)
+    shared_out(reg, clock, 14)
+    assert (first.job.ended, second.job.ended, small.job.calls) == (False, False, []), "neither had a round"
+    shared_out(reg, clock, 60)
+    assert "start" in small.job.calls
+    ended = [entry for entry in (first, second) if entry.job.ended]
+    assert [(entry.note, entry.job.calls[-1]) for entry in ended] == [(ABOVE_SHARE, "stop")]
+
+
+def test_a_waiting_run_that_was_ended_to_make_room_is_not_resumed():
+    reg, clock = registry(runs=2, owner_runs=2, memory=1000)
+    held = [reg.add(FakeRace(), "ann", bytes=bytes) for bytes in (100, 850)]
+    others = entries(reg, "cat", "dan", bytes=25)
+    for entry in (*held, *others):
+        reg.start(entry)
+    for _ in range(200):
+        shared_out(reg, clock, 1)
+        if all(entry.turned and entry.used >= ROUND for entry in held):
+            break
+    (small,) = entries(reg, "bob", bytes=200)
+    reg.start(small)
+    for entry in others:  # two places at once; the first that ends would fit beside the small one
+        entry.job.stop()
+    reg.sweep()
+    assert small.job.calls == ["start"]
+    assert [(entry.note, entry.job.calls[-1]) for entry in held] == [(ABOVE_SHARE, "stop")] * 2

@@ -383,6 +383,8 @@ class Registry:
         self._count()
         self._queue.sort(key=self._had)
         for entry in list(self._queue):
+            if not entry.wanted:
+                continue  # it was ended to make room for one before it
             running = [e for e in self._entries.values() if e.under_way]
             if entry not in running and self._has_place(entry, running) and self._has_room(entry):
                 steps, resume = entry.steps, entry.begun
@@ -435,8 +437,9 @@ class Registry:
         """Return the runs of others that give way to one whose owner keeps within an equal share of the memory; empty
         where that makes too little room.
 
-        They are of owners above their share: first those that are paused, the one seen longest ago first, then those
-        that have had a round of turns. A page that stays open would hold a paused run's memory for hours otherwise.
+        They are of owners above their share: first those that are paused by hand, the one seen longest ago first, then
+        those that have computed for a round, whether they are under way or wait for their next turn. A page that stays
+        open would hold a paused run's memory for hours otherwise.
         """
         assert self.limits.memory is not None, "there is room for all"
         sizes = {e: e.size for e in (*held, entry)}
@@ -446,9 +449,10 @@ class Registry:
         share, needed = self.limits.memory / len(of_owner), sum(sizes.values()) - self.limits.memory
         if of_owner[entry.owner] > share:
             return []
-        now, yielding = self._clock(), list[Entry]()
-        candidates = [e for e in held if not e.under_way or now - e.since >= ROUND * e.turns]
-        for other in sorted(candidates, key=lambda e: (e.under_way, e.seen)):
+        yielding, paused = list[Entry](), [e for e in held if not e.under_way and not e.wanted]
+        # By seconds of computing: a turn is shorter than a round, so runs that rotate never compute for one at a time.
+        busy = [e for e in held if e not in paused and e.used >= ROUND * e.turns]
+        for other in (*sorted(paused, key=lambda e: e.seen), *sorted(busy, key=lambda e: e.seen)):
             if needed > 0 and of_owner[other.owner] > share:
                 yielding.append(other)
                 of_owner[other.owner] -= sizes[other]
