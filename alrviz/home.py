@@ -11,7 +11,7 @@ import platformdirs
 
 HOME = "ALRVIZ_HOME"
 _FOLDER_NAMES = ("codes", "lessons", "sets")  # that alrviz makes in its home
-_STORE_PREFIX = "runs."  # how the names of the run store's files begin
+_STORE_NAMES = ("runs.key", *(f"runs.sqlite{ending}" for ending in ("", "-journal", "-shm", "-wal")))
 
 
 def home() -> Path:
@@ -38,14 +38,17 @@ def open_private(path: str, flags: int) -> int:
 def restrict_home(folder: Path) -> None:
     """Close alrviz's part of an existing folder to other users, as an earlier version may have left it open.
 
-    The folder itself is closed only if nothing but alrviz's own is in it: it may be a home directory.
+    The run store's files are closed in any folder. Folders are closed in `home()` only: elsewhere a folder of the same
+    name may be the user's own. The home itself is closed only if nothing but alrviz's own is in it: it may be a home
+    directory.
     """
     with suppress(OSError):  # another user's, who let this one write
         children = list(folder.iterdir())
+        is_home = folder.resolve() == home().resolve()
         for child in children:
-            if child.name in _FOLDER_NAMES:
+            if is_home and child.name in _FOLDER_NAMES:
                 child.chmod(0o700)
-            elif child.name.startswith(_STORE_PREFIX):
+            elif child.name in _STORE_NAMES:
                 child.chmod(0o600)
-        if all(child.name in _FOLDER_NAMES or child.name.startswith(_STORE_PREFIX) for child in children):
+        if is_home and all(child.name in (*_FOLDER_NAMES, *_STORE_NAMES) for child in children):
             folder.chmod(0o700)

@@ -63,8 +63,9 @@ def seen(folder, study, race):
 
 
 @posix
-def test_what_is_kept_is_its_users_alone(tmp_path):
+def test_what_is_kept_is_its_users_alone(tmp_path, monkeypatch):
     folder = tmp_path / "home"
+    monkeypatch.setenv("ALRVIZ_HOME", str(folder))
     before = os.umask(0o022)
     try:
         store, *_ = filled(folder)
@@ -83,17 +84,35 @@ def test_what_is_kept_is_its_users_alone(tmp_path):
 
 @posix
 @pytest.mark.parametrize("foreign", [True, False])
-def test_only_a_folder_of_alrvizs_own_is_closed_to_others(tmp_path, foreign):
+def test_only_a_folder_of_alrvizs_own_is_closed_to_others(tmp_path, monkeypatch, foreign):
     """The folder may be a user's home directory; the codes in it, left open by an earlier version, are closed."""
     if foreign:
         (tmp_path / "letters.txt").write_text("of somebody")
     (tmp_path / "codes").mkdir(mode=0o755)
     tmp_path.chmod(0o755)
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path))
     with closing(Store(tmp_path)):
         found = modes(tmp_path)
     assert found[tmp_path.name] == (0o755 if foreign else 0o700)
     assert found["runs.sqlite"] == 0o600
     assert found["codes"] == 0o700
+
+
+@posix
+def test_what_lies_beside_a_store_elsewhere_keeps_its_mode(tmp_path, monkeypatch):
+    monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "results"
+    for path in (folder, *(folder / name for name in ("codes", "lessons", "sets"))):
+        path.mkdir()
+        path.chmod(0o755)
+    Store(folder).close()
+    (folder / "runs.csv").touch()
+    for name in ("runs.csv", "runs.sqlite"):
+        (folder / name).chmod(0o644)
+    Store(folder).close()
+    found = modes(folder)
+    assert {found.pop("runs.sqlite"), found.pop("runs.key")} == {0o600}
+    assert found == dict.fromkeys(("results", "codes", "lessons", "sets"), 0o755) | {"runs.csv": 0o644}
 
 
 def test_no_owner_is_in_the_file(tmp_path):
