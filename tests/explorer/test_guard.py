@@ -204,6 +204,31 @@ def test_a_page_whose_author_wrote_its_function_is_guarded_from_its_first_reques
     asyncio.run(look())
 
 
+def test_a_token_may_come_late_and_stays_once_set(monkeypatch, caplog):
+    monkeypatch.delenv(guard.TOKEN, raising=False)
+
+    async def look():
+        server = get_server({"page": lambda: "a page"}, port=0, show=False, verbose=False, num_procs=1)
+        url = f"http://127.0.0.1:{server.port}/page"
+        try:
+            guard.protect(server)
+            for token in ("right", "right", None):
+                guard.protect(server, token)
+            assert not caplog.records
+            for token in ("other", ""):
+                guard.protect(server, token)
+            assert len(caplog.records) == 2
+            assert (await ask(url)).code == 403
+            assert (await ask(f"{url}?bokeh-session-id=x")).code == 403
+            assert (await ask(f"{url}?token=other")).code == 403
+            assert (await ask(f"{url}?token=right")).code == 303
+        finally:
+            server.stop()
+
+    asyncio.run(look())
+    assert not [record for record in caplog.records if "other" in record.getMessage()]
+
+
 def test_no_server_of_the_process_imports_what_an_address_names():
     """A server that is not the explorer's: `.show()` of a view, `pn.serve` of another page."""
     assert "antigravity" not in sys.modules

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from bokeh.server.contexts import BokehSessionContext
 
 TOKEN = "ALRVIZ_TOKEN"  # the environment's variable with the token of a server of `panel serve`
+_TOKEN_SETTING, _ROUTER_SETTING = "alrviz_token", "alrviz_guard_router"  # keys of a guarded application's settings
 NAMED = ("bokeh-session-id", "bokeh-token")  # arguments by which Bokeh lets a request name its session
 _THEIR_MODULES = ("panel.io.server", "bokeh.server.views")
 OFFERED = frozenset({"RootHandler", "DocHandler", "WSHandler", "StaticHandler", "MultiRootStaticHandler", "IcoHandler"})
@@ -66,16 +67,29 @@ _contexts: "weakref.WeakSet[object]" = weakref.WeakSet()  # server contexts of t
 
 
 def protect(server: BaseServer, token: str | None = None) -> None:
-    """Guard a server, at best before its loop runs; a second call changes nothing.
+    """Guard a server, at best before its loop runs.
 
-    `token`: what visitors must bring once; "" asks for none, None takes that of ALRVIZ_TOKEN. The first call sets it.
+    `token`: what visitors must bring once; "" asks for none, None takes that of ALRVIZ_TOKEN. A later call can set the
+    token of a server that has none. A token once set stays; a later call with another one is ignored with a warning.
     """
     application = server._tornado
-    if application in _protected:
-        return
-    limit_lines()
-    limit_connections(server._http, server.io_loop, stated_proxies() if server._http.xheaders else [])
-    _protect_pages(application, os.environ.get(TOKEN, "") if token is None else token)
+    if application not in _protected:
+        limit_lines()
+        limit_connections(server._http, server.io_loop, stated_proxies() if server._http.xheaders else [])
+        _protect_pages(application, os.environ.get(TOKEN, "") if token is None else token)
+    elif token is not None and token != (first := application.settings.get(_TOKEN_SETTING, "")):
+        if first:
+            _log.warning("The token of a later call of protect() is ignored: this server has one")
+        else:
+            _ask_token(application, token)
+
+
+def _ask_token(application: BokehTornado, token: str) -> None:
+    """Let nobody in without the token: its rule stands before the others of the guard."""
+    application.settings[_TOKEN_SETTING] = token
+    router = application.settings[_ROUTER_SETTING]
+    router.add_rules([door_rule(token)])
+    router.rules.insert(0, router.rules.pop())
 
 
 def _protect_pages(application: BokehTornado, token: str) -> None:
@@ -92,12 +106,14 @@ def _protect_pages(application: BokehTornado, token: str) -> None:
         theirs = isinstance(target, type) and target.__module__.startswith(_THEIR_MODULES)
         if theirs and target.__name__ not in OFFERED:
             rule.target, rule.target_kwargs = _NotOffered, {}
-    door = [door_rule(token)] if token else []
     queue = PageQueue()
     pages = {application.prefix + path.rstrip("/"): path for path in application.app_paths}
     rules = [rule for base, path in pages.items() for rule in page_server.rules(application, base, path, queue)]
     routes = [*spectators.routes(), *class_page.routes(), *rules, *connection.routes()]
-    application.add_handlers(".*", [*door, (_NamesSession(list(pages)), _Refused), *routes])
+    application.add_handlers(".*", [(_NamesSession(list(pages)), _Refused), *routes])
+    application.settings[_ROUTER_SETTING] = application.default_router.rules[-2].target  # the last is Bokeh's own
+    if token:
+        _ask_token(application, token)
     application.add_transform(_Headers)
 
 
