@@ -129,6 +129,24 @@ def test_ten_thousand_who_come_take_the_room_of_a_thousand_and_keep_out_nobody_w
     assert not room.here
 
 
+def test_a_vote_that_is_refused_takes_nobodys_place(room, monkeypatch):
+    monkeypatch.setattr(classes, "STUDENTS", 1)
+    monkeypatch.setattr(classes, "BYTES", 1000)
+    room.ask(TEXT)
+    room.vote("bob", 1, "b" * 100)
+    refused(409, room.vote, "eve", 0, "e")
+    refused(422, room.vote, "eve", 1, 7)
+    refused(503, room.vote, "eve", 1, "e" * 200)
+    for _ in range(classes.VOTES[0]):
+        with pytest.raises(ClassRefused):
+            room.vote("ann", 1, 7)
+    refused(429, room.vote, "ann", 1, "a")
+    assert (list(room.students), list(room.round.votes)) == (["bob"], ["bob"])
+    room.vote("eve", 1, "e")
+    assert (list(room.students), list(room.round.votes)) == (["eve"], ["eve"])
+    room.vote("eve", 1, "e" * 200)
+
+
 def test_words_have_a_limit_in_all(room, monkeypatch):
     monkeypatch.setattr(classes, "BYTES", 1000)
     room.ask(TEXT)

@@ -233,9 +233,11 @@ class Classroom:
                 del self.here[student]
 
     def vote(self, student: str, number: int, answer: object, note: object = "", address: str = "") -> Vote:
-        """Take a student's answer to round `number`, from 1, in place of an earlier one."""
+        """Take a student's answer to round `number`, from 1, in place of an earlier one.
+
+        A new student joins, for whom another may have to make room, only with an answer that is taken.
+        """
         with self._lock:
-            self.join(student, address)
             if wait := self._votes.wait(student):
                 raise ClassRefused(429, "That was too often; wait a moment.", wait)
             self._votes.count(student)
@@ -247,10 +249,11 @@ class Classroom:
             except ValueError as error:
                 raise ClassRefused(422, f"That is no answer to this question: {error}.") from error
             before = one.votes.get(student)
-            size = self._size + vote.size - (before.size if before is not None else 0)
-            if size > BYTES:
+            growth = vote.size - (before.size if before is not None else 0)
+            if self._size + growth > BYTES:
                 raise ClassRefused(503, "The class has no room for more text.")
-            self._size = size
+            self.join(student, address)
+            self._size += growth  # only now: a student who made room took text along
             one.votes[student] = vote
             one.changes += 1
             if not self.students[student]:
