@@ -19,7 +19,7 @@ from alrviz.explorer.server.visitor_ids import COOKIE
 from alrviz.explorer.shell.connection import HEADER
 from alrviz.explorer.web import page_server
 from alrviz.explorer.web.messages import MAX_MESSAGE_BYTES, BoundedReceiver
-from alrviz.explorer.web.page_server import PageServer
+from alrviz.explorer.web.page_server import MAX_SESSION_SOCKETS, PageServer
 from tests.explorer.test_guard import PATIENCE, TOKEN, ask, first_message, forged, page_of
 from tests.explorer.test_messages import change, fragments
 
@@ -165,15 +165,20 @@ def test_the_session_is_of_the_owner_whose_cookie_came_with_the_page(opened):
     asyncio.run(look())
 
 
-async def close_code_of(url, token, *parts, wait=True):
-    """The code with which a websocket is closed that sends these parts, at once or when its session is there."""
+async def connect(url, token):
+    """A websocket of the session of a token."""
     address = urlsplit(url)
     request = HTTPRequest(
         f"ws://{address.netloc}{address.path}/ws",
         headers={"Origin": f"http://{address.netloc}"},
         request_timeout=PATIENCE,
     )
-    socket = await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=2**28)
+    return await websocket_connect(request, subprotocols=["bokeh", token], max_message_size=2**28)
+
+
+async def close_code_of(url, token, *parts, wait=True):
+    """The code with which a websocket is closed that sends these parts, at once or when its session is there."""
+    socket = await connect(url, token)
     for _ in range(3 * wait):
         assert await asyncio.wait_for(socket.read_message(), PATIENCE) is not None
     for part in parts:
@@ -197,6 +202,20 @@ def test_a_websocket_beyond_the_limits_is_closed_with_a_short_line(opened, serve
     begun = len(served.log)
     asyncio.run(look())
     assert len(served.log) - begun < 5_000
+
+
+def test_a_session_has_so_many_websockets_also_of_those_that_open_at_once(opened):
+    async def look():
+        token = await page_of(opened)
+        n_sockets = 2 * MAX_SESSION_SOCKETS
+        sockets = await asyncio.gather(*(connect(opened, token) for _ in range(n_sockets)))
+        first = await asyncio.gather(*(asyncio.wait_for(socket.read_message(), PATIENCE) for socket in sockets))
+        codes = [socket.close_code for socket in sockets]
+        for socket in sockets:
+            socket.close()
+        return sum(message is not None for message in first), codes.count(1008)
+
+    assert asyncio.run(look()) == (MAX_SESSION_SOCKETS, MAX_SESSION_SOCKETS)
 
 
 def test_a_message_that_is_not_completed_ends_its_websocket(monkeypatch):

@@ -327,6 +327,7 @@ class _Socket(WSHandler):
         elif self._page_server.count_sockets(token) >= MAX_SESSION_SOCKETS:
             self._refuse("a session has too many websockets")
         else:
+            # The session is there, so this does not suspend before the connection exists: the count above holds.
             await super()._async_open(token)
 
     async def on_message(self, fragment: str | bytes) -> None:
