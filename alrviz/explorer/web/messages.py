@@ -13,7 +13,8 @@ message names, and logs a message that it cannot apply together with its whole c
     documents asked for, failed messages   RateLimit of each websocket
 
 What goes beyond closes the websocket with one short line in the log. A message within the limits that cannot be applied
-(a value that a property refuses) is answered by an error, and the value is not logged.
+(a value that a property refuses) is answered by the error's kind and the property's name, and so is the log: the value
+is in neither.
 """
 
 import logging
@@ -221,9 +222,12 @@ class MessageHandler:
             return await ServerSession.patch(message, connection)
         except Exception as error:  # of any value that a property refuses, and of our own mistakes
             _count(self._failures, "too many messages fail")
-            words = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
-            # A traceback of Bokeh's own code shows nothing but the browser's value, again.
-            _log.warning("A message of a page could not be applied: %s", words, exc_info=_in_our_code(error))
+            # The error's own text may quote the value, which may be a password or a row of a table.
+            words = f"{type(error).__name__} ({_property_names(message, connection.session.document)})"
+            words = words[:MAX_REASON_CHARS]
+            shown = RuntimeError("its text is left out").with_traceback(error.__traceback__)
+            trace = shown if _in_our_code(error) else None  # one of Bokeh's own code helps nobody
+            _log.warning("A message of a page could not be applied: %s", words, exc_info=trace)
         return connection.protocol.create("ERROR", id, words)  # out of the handler: else Bokeh adds the traceback
 
 
@@ -231,6 +235,17 @@ def _count(limit: RateLimit, reason: str) -> None:
     if limit.wait(""):
         raise MessageRefused(reason)
     limit.count("")
+
+
+def _property_names(message: Message[Any], document: Document) -> str:
+    """Return the names of the properties that a message sets; of what is no property of a model, nothing is told."""
+    names = []
+    for event in message.content["events"]:
+        id = event["model"].get("id") if isinstance(event.get("model"), dict) else None
+        model = document.get_model_by_id(ID(id)) if isinstance(id, str) else None
+        if model is not None and isinstance(name := event.get("attr"), str) and name in model.properties():
+            names.append(name)
+    return ", ".join(dict.fromkeys(names)) or "no known property"
 
 
 def _in_our_code(error: Exception) -> bool:
