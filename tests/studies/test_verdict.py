@@ -268,6 +268,13 @@ def test_a_faster_racer_that_ends_worse_on_held_out_rows_is_told_so_at_once():
     assert "worse" not in tied
 
 
+def test_a_racer_without_held_out_loss_hides_no_better_one():
+    ends = {"hinge": (falling(50, 110), np.nan), "lr": (falling(40, 100), 1.374), "alr": (falling(10, 25), 1.498)}
+    told = verdict([lane(name, values, heldout_loss=np.full(len(values), end)) for name, (values, end) in ends.items()])
+    assert (told.code, told.winner) == ("faster", "alr")
+    assert all(part in told.sentence for part in ("worse on held-out rows", "1.498", "1.374 of lr"))
+
+
 def test_what_is_only_counted_is_compared_held_out_with_what_is_fitted():
     counted = lane("nb", [0.5], heldout_loss=[0.6])
     told = verdict([counted, lane("lr", falling(10, 20), heldout_loss=np.linspace(0.8, 0.5, 22))])

@@ -25,6 +25,7 @@ A sentence is short: of more than two racers it names the winner and by how much
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 
 import numpy as np
 
@@ -267,9 +268,10 @@ def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -
 
     A difference counts from two paired standard errors on; where the losses of single rows are unknown, from 2 % on.
     """
-    lowest = min(lanes, key=lambda lane: lane.last_of("heldout_log_loss"))
+    known = [lane for lane in lanes if not isnan(lane.last_of("heldout_log_loss"))]  # `min` may return NaN
+    lowest = min(known, key=lambda lane: lane.last_of("heldout_log_loss"), default=winner)
     own, other = (lane.last_of("heldout_log_loss") for lane in (winner, lowest))
-    if not own > other:  # also where either is not known
+    if not own > other:  # also where its own is not known
         return ""
     losses = f"log loss {own:.3f} against {other:.3f} of {lowest.name}"
     gap = _paired_heldout(winner, lowest)
