@@ -7,6 +7,7 @@ import tempfile
 import warnings
 import zlib
 from contextlib import suppress
+from hashlib import sha256
 
 _WARNED: set[str] = set()
 
@@ -16,14 +17,15 @@ def warn_once(text: str, category: type[Warning], stacklevel: int = 1) -> None:
 
     Every fold of a cross-validation would say it once more, and scikit-learn changes the filters, which makes Python
     forget what it has shown. Workers agree by an empty file in the folder for temporary files, which the process that
-    started them removes when it ends.
+    started them removes when it ends. Its name has that process's id and a digest of multiprocessing's random
+    key, which workers inherit: a process that was killed leaves its files, and another may have its id later.
     """
     if text in _WARNED:
         return
     _WARNED.add(text)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        mark = f"{_MARK}{parent.pid}-{zlib.crc32(text.encode('utf-8', 'backslashreplace')):08x}"
+        mark = f"{_prefix_of_marks(parent.pid)}{zlib.crc32(text.encode('utf-8', 'backslashreplace')):08x}"
         try:
             os.close(os.open(os.path.join(tempfile.gettempdir(), mark), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
@@ -33,12 +35,18 @@ def warn_once(text: str, category: type[Warning], stacklevel: int = 1) -> None:
     warnings.warn(text, category, stacklevel=stacklevel + 1)
 
 
+def _prefix_of_marks(pid: int | None) -> str:
+    """Return how the names of the files begin by which the workers of the process `pid` agree."""
+    key = bytes(multiprocessing.current_process().authkey)
+    return f"{_MARK}{sha256(key).hexdigest()[:16]}-{pid}-"
+
+
 def _remove_marks(pid: int) -> None:
     """Remove what the workers of this process left to say that something was said."""
     if pid == os.getpid():  # not in a process that was forked
         with suppress(OSError):
             for name in os.listdir(tempfile.gettempdir()):
-                if name.startswith(f"{_MARK}{pid}-"):
+                if name.startswith(_prefix_of_marks(pid)):
                     os.unlink(os.path.join(tempfile.gettempdir(), name))
 
 

@@ -1,9 +1,12 @@
 """What can be fitted and was probably not meant is said, once."""
 
+import multiprocessing
 import subprocess
 import sys
+import tempfile
 import textwrap
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +15,7 @@ import pytest
 from alrviz import LRClassifier, NaiveBayesClassifier
 from alrviz.data.encode import Encoder
 from alrviz.errors import DoubtfulTableWarning, ReadingWarning, TableError
+from alrviz.warn_once import warn_once
 
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(120, 2)).round(2)
@@ -96,3 +100,17 @@ def test_workers_warn_once_together(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("DoubtfulTableWarning") == 1
     assert not list(tmp_path.glob("alrviz-warned-*")), "removed at the end"
+
+
+def test_files_of_a_killed_process_silence_no_later_one_of_the_same_id(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=123))
+    counts = []
+    for key in (b"first process", b"first process", b"second process"):
+        monkeypatch.setattr(multiprocessing.current_process(), "authkey", key)
+        monkeypatch.setattr("alrviz.warn_once._WARNED", set())  # another worker
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warn_once("a text", UserWarning)
+        counts.append(len(caught))
+    assert counts == [1, 0, 1]
