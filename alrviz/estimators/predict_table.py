@@ -29,7 +29,7 @@ from alrviz.estimators.checks import check_table
 from alrviz.estimators.make import make_estimator
 from alrviz.estimators.model_file import load_model
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, reading_of
-from alrviz.estimators.score_script import safe_cell
+from alrviz.estimators.score_script import safe_cell, safe_names
 from alrviz.fitting.runs.run import Run
 from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
@@ -183,9 +183,9 @@ def _predicted(
 
 def predictions_csv(predictions: pd.DataFrame, header: bool = True) -> str:
     """Return what `predict_table` gave as CSV; text that a spreadsheet takes for a formula gets an apostrophe, names of
-    columns too.
+    columns too. Names that this makes equal are numbered.
     """
-    table = predictions.rename(columns=safe_cell)
+    table = predictions.set_axis(safe_names(list(predictions.columns)), axis=1)
     for name in table.columns[[not is_numeric_dtype(table[name]) for name in table]]:
         table[name] = table[name].map(safe_cell)
     return str(table.to_csv(index=False, header=header, lineterminator="\n"))

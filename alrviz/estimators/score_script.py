@@ -57,6 +57,18 @@ def safe_cell(value: Any) -> Any:
     return ("'" if value.startswith(SIGNS) else "") + _CELL_START.sub("'", value)
 
 
+def safe_names(names: Sequence[Any]) -> list[Any]:
+    """Return `safe_cell` of each column's name; of names that become equal, those that changed get a number."""
+    given, taken = set(names), dict[Any, None]()
+    for name in names:
+        cell = base = safe_cell(name)
+        count = 2
+        while cell in taken or (cell != name and cell in given):
+            cell, count = f"{base} ({count})", count + 1
+        taken[cell] = None
+    return list(taken)
+
+
 class Column:
     """How the values of one column become codes; `levels` is the code of what has no level."""
 
@@ -180,7 +192,7 @@ class Model:
         """
         what = "p" if self.about["probabilities"] else "score"
         self.tallies: dict[str, Tally] = {}
-        yield ["row", "prediction", *(safe_cell(f"{what}({label})") for label in self.classes), "unseen"]
+        yield ["row", "prediction", *safe_names([f"{what}({label})" for label in self.classes]), "unseen"]
         for begin in range(0, table.num_rows, ROWS):
             values = self._values(table.slice(begin, ROWS), self.tallies)
             codes = self._codes(values)

@@ -244,3 +244,16 @@ def test_no_spreadsheet_finds_a_formula_among_predictions(tmp_path, script, caps
                 assert not [cell for cell in line if cell.lstrip(' "').startswith(("=", "+", "-", "@"))], line
         for line in text.splitlines():  # a quote in the middle of a line opens nothing where semicolons part cells
             assert not [cell for cell in line.split(";") if cell.lstrip(' "').startswith(("=", "+", "-", "@"))], line
+
+
+def test_names_of_columns_stay_distinct_where_a_sign_gets_an_apostrophe(tmp_path, script, capsys):
+    X = pd.DataFrame({"=a": ["u", "v"] * 4, "'=a": ["w", "w", "x", "x"] * 2})
+    model = NaiveBayesClassifier().fit(X, np.array(["k;=1", "k;'=1"] * 4))
+    table = pd.read_csv(io.StringIO(predictions_csv(predict_table(model, X, keep="all"))))
+    assert (table["'=a (2)"].tolist(), table["'=a"].tolist()) == (X["=a"].tolist(), X["'=a"].tolist())
+    X.to_csv(tmp_path / "rows.csv", index=False)
+    alrviz.save_model(model, tmp_path / "model.zip")
+    assert script.main([str(tmp_path / "rows.csv"), "--model", str(tmp_path / "model.zip")]) == 0
+    names = next(csv.reader(capsys.readouterr().out.splitlines()))
+    assert names == [name for name in table if "=a" not in name]
+    assert {"p(k;'=1)", "p(k;'=1) (2)"} <= set(names)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from alrviz import __version__
-from alrviz.estimators.score_script import safe_cell
+from alrviz.estimators.score_script import safe_cell, safe_names
 from alrviz.fitting.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def about_lines(about: Mapping[str, Any], recipes: Iterable[Recipe] = ()) -> lis
 
 def to_csv(frame: pd.DataFrame, about: Mapping[str, Any], recipes: Sequence[Recipe] = ()) -> str:
     """Return a tidy frame as CSV under its comment lines; read it back with `pandas.read_csv(..., comment="#")`."""
-    table = frame.rename(columns=safe_cell)
+    table = frame.set_axis(safe_names(list(frame.columns)), axis=1)
     for name in table.columns:
         if not pd.api.types.is_numeric_dtype(table[name]):
             table[name] = table[name].map(safe_cell)
