@@ -562,3 +562,32 @@ def test_a_waiting_run_that_was_ended_to_make_room_is_not_resumed():
     reg.sweep()
     assert small.job.calls == ["start"]
     assert [(entry.note, entry.job.calls[-1]) for entry in held] == [(ABOVE_SHARE, "stop")] * 2
+
+
+def memory_of_one_address(n_cookies, bytes, **limits):
+    """A registry whose memory runs of cookies at one address hold, each paused, and these runs."""
+    reg, _ = registry(runs=9, owner_runs=9, memory=1000, **limits)
+    held = [reg.add(FakeRace(), f"cookie {k}", bytes=bytes) for k in range(n_cookies)]
+    for entry in held:
+        reg.seen_at(entry.owner, "10.0.0.1")
+        reg.start(entry)
+        entry.job.pause()
+    return reg, held
+
+
+def test_cookies_of_one_address_shrink_nobodys_share_of_the_memory():
+    reg, held = memory_of_one_address(n_cookies=9, bytes=110)
+    visitor = reg.add(FakeRace(), "visitor", bytes=400)
+    reg.seen_at("visitor", "10.0.0.2")
+    reg.start(visitor)
+    assert visitor.job.calls == ["start"]
+    assert sum(entry.job.ended for entry in held) == 4, "as many as make room"
+
+
+def test_visitors_behind_one_router_divide_the_memory_equally():
+    reg, (large, small) = memory_of_one_address(n_cookies=2, bytes=450)
+    large.bytes, small.bytes = 600, 300
+    neighbour = reg.add(FakeRace(), "neighbour", bytes=200)
+    reg.seen_at("neighbour", "10.0.0.1")
+    reg.start(neighbour)
+    assert (neighbour.job.calls, large.job.ended, small.job.ended) == (["start"], True, False)

@@ -434,8 +434,8 @@ class Registry:
         return bool(yielding)
 
     def _above_share(self, entry: Entry, held: list[Entry]) -> list[Entry]:
-        """Return the runs of others that give way to one whose owner keeps within an equal share of the memory; empty
-        where that makes too little room.
+        """Return the runs of others that give way to one whose owner keeps within its share of the memory
+        (`Shares.split`); empty where that makes too little room.
 
         They are of owners above their share: first those that are paused by hand, the one seen longest ago first, then
         those that have computed for a round, whether they are under way or wait for their next turn. A page that stays
@@ -446,14 +446,15 @@ class Registry:
         of_owner: dict[str, int] = {}
         for e, size in sizes.items():
             of_owner[e.owner] = of_owner.get(e.owner, 0) + size
-        share, needed = self.limits.memory / len(of_owner), sum(sizes.values()) - self.limits.memory
-        if of_owner[entry.owner] > share:
+        shares = {owner: part * self.limits.memory for owner, part in self._shares.split(of_owner).items()}
+        needed = sum(sizes.values()) - self.limits.memory
+        if of_owner[entry.owner] > shares[entry.owner]:
             return []
         yielding, paused = list[Entry](), [e for e in held if not e.under_way and not e.wanted]
         # By seconds of computing: a turn is shorter than a round, so runs that rotate never compute for one at a time.
         busy = [e for e in held if e not in paused and e.used >= ROUND * e.turns]
         for other in (*sorted(paused, key=lambda e: e.seen), *sorted(busy, key=lambda e: e.seen)):
-            if needed > 0 and of_owner[other.owner] > share:
+            if needed > 0 and of_owner[other.owner] > shares[other.owner]:
                 yielding.append(other)
                 of_owner[other.owner] -= sizes[other]
                 needed -= sizes[other]

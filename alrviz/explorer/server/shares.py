@@ -4,6 +4,7 @@ Seconds under way count, and lose half their weight every `HALF` seconds: a visi
 have been computing for minutes, so that short work is soon done, and nobody waits for ever. Owners of one address
 (cookies cost nothing) count dearer, by the square root of how many of them are active: six cookies have 2.4 times the
 share of one visitor elsewhere and not six times, and a class of thirty behind one router keeps most of its own.
+Memory is held and not had in turns, so there an address counts as one visitor, and its owners divide its share.
 """
 
 from collections.abc import Iterable
@@ -44,6 +45,13 @@ class Shares:
         for owner in active:
             self._active.setdefault(self._address.get(owner, owner), set()).add(owner)
         return passed
+
+    def split(self, owners: Iterable[str]) -> dict[str, float]:
+        """Return the fraction of a whole that is each owner's: equal for addresses, and for the owners of each."""
+        at: dict[str, list[str]] = {}
+        for owner in dict.fromkeys(owners):
+            at.setdefault(self._address.get(owner, owner), []).append(owner)
+        return {owner: 1 / len(at) / len(neighbours) for neighbours in at.values() for owner in neighbours}
 
     def had(self, owner: str) -> float:
         """Return the seconds that an owner has had, weighed."""
