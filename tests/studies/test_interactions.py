@@ -156,7 +156,7 @@ def test_changes_keep_the_classes_of_the_row_as_it_is_and_name_levels_that_are_t
     assert flipped
     with pytest.raises(TableError, match=r"has no level 'nrth'; .*did you mean 'north'"):
         found.row(0, changes={"region": "nrth"})
-    with pytest.raises(TableError, match="has no level"):
+    with pytest.raises(TableError, match="holds a list"):
         found.row(0, changes={"region": ["north"]})
 
 

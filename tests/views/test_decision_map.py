@@ -213,6 +213,9 @@ def test_scales_along_which_nothing_changes_are_named(table, model):
         def predict_proba(self, X):
             return np.tile([0.7, 0.3], (len(X), 1))
 
+        def predict(self, X):
+            return np.full(len(X), "no")
+
     words = settle(view_of(Constant(), X, y, across="u", up="v")).words
     assert "all along u and v: " in words
     assert "no cut was found" in words

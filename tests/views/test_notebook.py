@@ -519,7 +519,7 @@ def test_a_race_that_runs_is_saved_as_far_as_it_is():
     race.start()
     race.take(40)
     assert view.png()
-    assert (view.player.shown.head, view.player.playing) == (40, True)
+    assert (view.player.shown.head, view.player.playing) == (39, True)
     race.take(3)
     view.scrub(7)  # a hand holds it there
     assert view.png()
@@ -531,7 +531,7 @@ def test_a_race_in_a_loop_is_saved_at_its_end():
     for _ in range(60):
         view.pump()
         assert view.png()
-        assert view.player.shown.head == 40
+        assert view.player.shown.head == 39
 
 
 def test_a_layout_with_views_in_it_is_shown_as_views_are(kernel):
