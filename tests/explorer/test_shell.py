@@ -326,7 +326,7 @@ class Third(_Page):
 
 @pytest.fixture
 def watched(monkeypatch):
-    """A shell in a document that a browser shows, and what runs the document's next tick."""
+    """A shell in a document that a browser shows, and what runs the document's callbacks that are due."""
     shell = Shell(Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False)), [First, Second, Third])
     monkeypatch.setattr(shells, "server_session", object)
     monkeypatch.setattr(shells, "page_ready", lambda: True)
@@ -334,7 +334,7 @@ def watched(monkeypatch):
 
     def tick():
         for callback in document.session_callbacks:
-            document.remove_next_tick_callback(callback)
+            document.remove_timeout_callback(callback)
             callback.callback()
 
     with set_curdoc(document):

@@ -8,6 +8,7 @@ import pytest
 from bokeh.document import Document
 from bokeh.models import Column, ColumnDataSource
 from bokeh.plotting import figure
+from panel.io.state import set_curdoc
 
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.picture import Picture
@@ -349,3 +350,19 @@ def test_a_key_that_does_not_tell_sources_apart_is_said(data, words, streams):
 
 def test_a_source_without_columns_is_fed_nothing():
     assert feed(ColumnDataSource({}), {}) == "kept"
+
+
+def test_what_a_press_changes_of_a_figure_is_held():
+    """Panel answers a press without the document's lock: a change that is not held raises, and the press is lost."""
+    picture = LiveFigure("alrviz-test")
+    drawn = Picture(draw=lambda plot: None, x=(0.0, 1.0), y=(0.0, 1.0), labels=("x", "y"), data={})
+    picture.show(drawn)
+    document, single_changes = Document(), []
+    with set_curdoc(document):
+        document.add_root(picture.plot.figure)
+        document.on_change(lambda event: single_changes.append(event.attr))
+        picture.pane.styles = {"opacity": "0.5"}
+        picture.describe("Two lines.")
+    assert picture.plot.figure.styles["opacity"] == "0.5"
+    assert "Two lines." in picture.plot.figure.tags[0]
+    assert single_changes == []

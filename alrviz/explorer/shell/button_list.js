@@ -18,19 +18,25 @@ export function render({ model }) {
       button.setAttribute("aria-label", label);
       button.dataset.tip = label;
     }
-    const act = code ? new Function(code) : () => model.send_msg(key);
+    const act = code ? new Function(code) : () => {
+      if (model.upright) markPage(key);  // at once: the server may be building another page
+      model.send_msg(key);
+    };
     button.addEventListener("click", () => act());
     made.set(key, button);
     list.append(button);
   }
-  const show = () => {
-    if (model.upright) window.alrvizTurnPage?.(model.here);
+  const markPage = (shown) => {
     for (const [key, button] of made) {
-      const here = key === model.here;
+      const here = key === shown;
       button.classList.toggle("alrviz-here", here);
       if (here) button.setAttribute("aria-current", "page");
       else button.removeAttribute("aria-current");
     }
+  };
+  const show = () => {
+    if (model.upright) window.alrvizTurnPage?.(model.here);
+    markPage(model.here);
   };
   model.on("here", show);
   show();

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _LINKED = ("dataset", "pending", "loading", "entry", "wanted", "fit", *HELD)  # what of a session its link shows
 TICK = 100  # ms
+# Presses that came while another page was being built are read before the next one is: only the last is opened.
+OPEN_DELAY_MS = 50
 DRAWN = 0.8  # seconds from a page's websocket to its picture on the screen, measured with nothing beside it
 
 
@@ -100,9 +102,9 @@ class Shell:
         if not seen:
             self._bring(slug)
             return
-        with pn.io.hold():  # one message, which is sent before the next tick begins
+        with pn.io.hold():  # one message, which is sent before the page is built
             self.frame.show_opening(slug)
-        pn.state.curdoc.add_next_tick_callback(partial(self._open, slug))
+        pn.state.curdoc.add_timeout_callback(partial(self._open, slug), OPEN_DELAY_MS)
 
     def _leave_for(self, slug: str) -> None:
         """Let the page in front rest: another is asked for."""

@@ -40,8 +40,20 @@ class NumberAxes:
     up: tuple[str, ...]
 
 
+class FigurePane(pn.pane.Bokeh):
+    """Pane whose size, styles and visibility can be set in answer to a press.
+
+    Panel (1.9.4) answers presses without the document's lock and hands such a setting straight to the figure, which
+    Bokeh refuses. A held change waits for the lock.
+    """
+
+    @pn.io.hold()
+    def _track_overrides(self, *events: Any) -> None:
+        super()._track_overrides(*events)
+
+
 class LiveFigure:
-    """The pane of a picture.
+    """The pane of a picture. Its changes are held for the same reason as those of `FigurePane`.
 
     Args:
         kind: what is drawn, as files that save it are called ("alrviz-race"); the figure's own name begins so.
@@ -65,7 +77,7 @@ class LiveFigure:
     ):
         self.kind, self.name = kind, f"{kind}-{uuid.uuid4().hex[:12]}"
         self._made, self._resized = made, resized
-        self.pane = pn.pane.Bokeh(**{"sizing_mode": "stretch_both", "margin": 0, **pane})
+        self.pane = FigurePane(**{"sizing_mode": "stretch_both", "margin": 0, **pane})
         self.plot: Plot | None = None
         self.picture: Picture | None = None
         self.size: tuple[int, int] | None = None
@@ -74,6 +86,7 @@ class LiveFigure:
         self._drawn: list[Any] = []  # the renderers that show it
         self._given: deque[_Sides] = deque(maxlen=LATE)  # the ranges that the figure was given last
 
+    @pn.io.hold()
     def show(self, picture: Picture, of: Any = None) -> None:
         """Draw a picture, in the figure there is if that can show it.
 
@@ -105,12 +118,14 @@ class LiveFigure:
         if old is not None and picture.labels != old.labels:  # what was said is of other axes
             self.predict(None)
 
+    @pn.io.hold()
     def fit(self, y: Range) -> None:
         """Show these heights, which what was put into the figure by hand needs."""
         if self.plot is not None:
             self._give((*self._given[-1][:2], *y))
             self.plot.figure.y_range.update(start=y[0], end=y[1], reset_start=y[0], reset_end=y[1])
 
+    @pn.io.hold()
     def predict(self, said: Prediction | None, dark: bool = False) -> bool:
         """Draw what somebody said before, in place of what was drawn of it; returns whether a mark stands there."""
         wanted = None if said is None else (said, dark)
@@ -129,6 +144,7 @@ class LiveFigure:
         """Show nothing."""
         self.plot = self.picture = self.pane.object = None
 
+    @pn.io.hold()
     def describe(self, sentence: str) -> None:
         """Say what is drawn, for readers who hear the page.
 
