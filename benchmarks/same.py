@@ -20,7 +20,8 @@ from alrviz.fitting.families import FAMILIES
 from benchmarks._tools import Row, data_file
 
 SETS = (
-    "australian", "balance-scale", "german", "heart-cleveland", "hepatitis", "iris", "labor", "tic-tac-toe", "wine", "zoo",
+    "australian", "balance-scale", "german", "heart-cleveland", "hepatitis",
+    "iris", "labor", "tic-tac-toe", "wine", "zoo",
 )  # fmt: skip
 TARGET = "class"
 
