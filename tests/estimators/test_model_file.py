@@ -40,7 +40,7 @@ from alrviz import (
 )
 from alrviz.errors import ModelFileError, ReadingWarning, TableError
 from alrviz.estimators import recipes
-from alrviz.estimators.predict_table import of_run, predictions_csv
+from alrviz.estimators.predict_table import predictions_csv
 from tests.estimators.model_files import about_of, file_of
 from tests.estimators.tables import drawn, mixed
 
@@ -293,8 +293,8 @@ def test_a_run_gives_its_classifier():
         pass
     with pytest.warns():
         direct = ALRClassifier(order=1, max_iter=4).fit(dataset.X, dataset.y)
-    np.testing.assert_array_equal(of_run(run).predict_proba(dataset.X), direct.predict_proba(dataset.X))
-    np.testing.assert_array_equal(load_model(file_of(of_run(run))).phi_, direct.phi_)
+    np.testing.assert_array_equal(alrviz.estimator_of(run).predict_proba(dataset.X), direct.predict_proba(dataset.X))
+    np.testing.assert_array_equal(load_model(file_of(alrviz.estimator_of(run))).phi_, direct.phi_)
 
 
 def test_joblib_tells_of_other_versions(tmp_path, monkeypatch):

@@ -487,7 +487,7 @@ def test_a_run_and_a_loaded_model_know_how_their_table_was_read(tmp_path):
     run = alrviz.Run(dataset.split_by(repeats="together"), alrviz.Recipe("alr", order=2, max_iter=3, holdout=0.2))
     for _ in run.steps():
         pass
-    model = run.estimator()
+    model = alrviz.estimator_of(run)
     expected = model.predict_proba(dataset.X)
     np.testing.assert_array_equal(probabilities(predict_table(model, table.of(range(ROWS)))), expected)
     alrviz.save_model(model, tmp_path / "m.zip")
