@@ -26,7 +26,8 @@ def helpers():
 @pytest.fixture(autouse=True)
 def no_thread_is_left_behind():
     yield
-    gc.collect()
+    if helpers():
+        gc.collect()
     for thread in helpers():
         thread.join(5)
     assert not helpers()
