@@ -11,9 +11,9 @@ from sklearn.base import clone
 import alrviz
 from alrviz import AutoClassifier
 from alrviz.data.encode import Encoder
+from alrviz.data.splits import FOLDS, split_folds
 from alrviz.errors import ReadingWarning, TableError
 from alrviz.fitting import best_order
-from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of
 from benchmarks.quality import rare_class
@@ -162,7 +162,7 @@ def unlike_tables():
     ]:
         yield name, X, y, [(np.arange(n), np.arange(n, 1000))]
     data = rare_class()
-    yield "one row in 1,000", data.X, data.y, split_folds(data.y, 5, 0)
+    yield "one row in 1,000", data.X, data.y, [(fold.train, fold.test) for fold in split_folds(data.y, 5, 0)]
 
 
 UNLIKE = (

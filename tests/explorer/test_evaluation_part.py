@@ -56,7 +56,7 @@ def test_a_racers_held_out_rows_judge_it(race):
         until(race, lambda run=run: part.view.evaluation is not None and part.view._recipes == (run.recipe,))
         expected = alrviz.evaluate(run)
         assert part.view.evaluation.summary().log_loss == expected.summary().log_loss
-    assert "held-out rows of three-classes" in part.view.sentence.object
+    assert "test rows of three-classes" in part.view.sentence.object
     assert found is not part.view.evaluation
 
 

@@ -17,8 +17,8 @@ from sklearn.preprocessing import OrdinalEncoder
 
 import alrviz
 from alrviz.cli import main
+from alrviz.data.splits import split_holdout
 from alrviz.estimators.sklearn_models import BoostingClassifier
-from alrviz.fitting.prepare import split
 from alrviz.studies.effects.redundancy import dependence
 from alrviz.studies.protocols import report_facts as report_module
 from alrviz.studies.protocols.report_facts import report_facts, report_of_run
@@ -66,7 +66,8 @@ def facts(data):
 
 
 def test_its_figures_are_those_of_rows_that_were_held_out(data, facts):
-    train, test = split(data.y, 0.3, 1)
+    splits = split_holdout(data.y, 0.3, 1)
+    train, test = splits.train, splits.test
     model = alrviz.LRClassifier(order=2).fit(data.X.iloc[train], data.y[train])
     expected = alrviz.evaluate(model, data.X.iloc[test], data.y[test]).summary()
     assert facts.evaluation.summary().log_loss == expected.log_loss
@@ -295,7 +296,8 @@ def test_groups_are_compared_by_every_column_of_few_values_and_by_the_most_impor
 
 
 def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data, monkeypatch):
-    train, test = split(data.y, 0.3, 1)
+    splits = split_holdout(data.y, 0.3, 1)
+    train, test = splits.train, splits.test
     other = BoostingClassifier(random_state=0, n_jobs=1).fit(data.X.iloc[train], data.y[train])
     beside = alrviz.evaluate(other, data.X.iloc[test], data.y[test]).summary()
     page = report_html(facts)
@@ -445,7 +447,7 @@ def test_a_run_is_reported_as_it_was_fitted(data):
 
 
 def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
-    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 100)
+    monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 100)
     data = alrviz.load_demo("monks-1")
     alrviz.save_report(data, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
