@@ -57,8 +57,8 @@ def test_recipes_are_judged_on_the_same_rows_and_cut_inside_the_fold():
     for repeat in range(2):
         tested = np.concatenate([split.splits(y).test for split in by_split if split.repeat == repeat])
         assert sorted(tested) == list(range(len(y))), "every row is judged once a round"
-    train, test = next(iter(by_split)).rows(y)
-    assert not set(train) & set(test)
+    splits = next(iter(by_split)).splits(y)
+    assert not set(splits.train) & set(splits.test)
 
 
 def test_rows_come_as_they_finish_and_the_first_before_the_last_is_computed(calls):
