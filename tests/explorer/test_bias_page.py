@@ -107,7 +107,7 @@ def test_more_rounds_take_what_is_kept_of_fewer_and_another_process_takes_all(op
     run(page)
     assert len(computed) == 8, "of 20 cells 12 were kept"
     assert set(page.tab.study_view.study.summary().rounds) == {5}
-    again = opened(page.session.link)
+    again = opened(page.session.link.query)
     assert again.tab.study_view.study.phase == "done"
     assert "Lowest error" in again.tab.study_view.sentence.object
     assert len(computed) == 8
@@ -115,21 +115,21 @@ def test_more_rounds_take_what_is_kept_of_fewer_and_another_process_takes_all(op
 
 def test_what_is_set_is_in_the_link_and_comes_from_it(opened):
     page = opened("?page=bias&data=monks-1")
-    assert page.session.link == "?page=bias&data=monks-1", "the first settings are the shortest link"
+    assert page.session.link.query == "?page=bias&data=monks-1", "the first settings are the shortest link"
     page.tab.menus["grid"].value = "generative"
     page.tab.menus["sizes"].value = "50-100"
     page.tab.menus["alpha"].value = 10.0
-    assert "of=anje_o1~anje~anje_o3~lr_o1_a10~lr_a10~lr_o3_a10" in page.session.link
-    assert "sizes=50-100" in page.session.link
-    again = opened(page.session.link)
+    assert "of=anje_o1~anje~anje_o3~lr_o1_a10~lr_a10~lr_o3_a10" in page.session.link.query
+    assert "sizes=50-100" in page.session.link.query
+    again = opened(page.session.link.query)
     assert again.tab.spec == page.tab.spec
     assert again.tab.menus["grid"].value == "generative"
     assert again.tab.spec.shares == (0.5, 1.0)
     page.choice.value = "learning-curve"
-    assert "tab=learning-curve" in page.session.link
-    assert "of=" not in page.session.link
+    assert "tab=learning-curve" in page.session.link.query
+    assert "of=" not in page.session.link.query
     page.choice.value = "grid"
-    assert page.session.link == again.session.link
+    assert page.session.link.query == again.session.link.query
 
 
 @pytest.mark.parametrize("sizes", ["0-100", "100-100", "200", "x", "1" * 400, "5-10-20-30-40-50-60-70-100"])
@@ -163,7 +163,7 @@ def test_recipes_are_chosen_by_chips_of_any_family(opened):
     assert page.tab.spec.recipes[2] == Recipe("anje", order=3)
     chooser.settings._fields["family"].value = "rf"
     assert page.tab.spec.recipes[2] == Recipe("rf")
-    assert "of=anje_o1~anje~rf" in page.session.link
+    assert "of=anje_o1~anje~rf" in page.session.link.query
     assert list(page.drawer().objects) == [chooser.settings.panel]
     assert page.tab.menus["grid"].value == OWN
 
@@ -202,8 +202,8 @@ def test_a_tab_that_is_not_seen_is_not_priced(opened):
     page.choice.value = "learning-curve"
     until(page, lambda: page.tab.known is not None)
     grid, curve = page._built["grid"], page.tab
-    page.session.load_demo("xor", rows=200)
-    until(page, lambda: page.session.dataset.name == "xor" and curve.known is not None)
+    page.session.table.load_demo("xor", rows=200)
+    until(page, lambda: page.session.table.dataset.name == "xor" and curve.known is not None)
     assert curve.known.study.dataset.name == "xor"
     assert grid.known.study.dataset.name == "monks-1"
     page.choice.value = "grid"
@@ -215,14 +215,14 @@ def test_what_is_shown_of_a_picture_is_in_the_link_of_its_tab():
     view = page.tab.study_view
     assert (view.definition, view.axis) == ("Domingos", "order"), "what is no axis is left out"
     view.axis = "alpha"
-    assert read_link(page.session.link).view == (("definition", "Domingos"), ("axis", "alpha"))
+    assert read_link(page.session.link.query).view == (("definition", "Domingos"), ("axis", "alpha"))
     page.choice.value = "learning-curve"
-    assert read_link(page.session.link).view == ()
+    assert read_link(page.session.link.query).view == ()
     page.tab.study_view.span = "first"
-    assert "view=span.first" in page.session.link
+    assert "view=span.first" in page.session.link.query
     page.tab.study_view.measure = "log_loss"
-    assert "measure=log_loss" in page.session.link
+    assert "measure=log_loss" in page.session.link.query
     page.choice.value = "grid"
-    assert read_link(page.session.link).view == (("definition", "Domingos"), ("axis", "alpha"))
-    assert "measure" not in page.session.link, "this tab has none"
+    assert read_link(page.session.link.query).view == (("definition", "Domingos"), ("axis", "alpha"))
+    assert "measure" not in page.session.link.query, "this tab has none"
     page.close()

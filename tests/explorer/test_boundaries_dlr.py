@@ -30,7 +30,7 @@ def test_both_maps_and_the_sentence_are_there_without_a_press(page):
     assert not tab.pictures.map.outdated
     assert not tab.pictures.other.outdated
     assert tab.pictures.map.surface.classes == tab.pictures.other.surface.classes == ("A", "B")
-    assert "fit=" in page.session.link
+    assert "fit=" in page.session.link.query
 
 
 def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
@@ -153,7 +153,7 @@ def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
     tab._show_moment(tab.moment)
     assert tab.pictures.map.outdated
     assert tab.pictures.ratios.outdated
-    assert "model=dlr" in page.session.link
+    assert "model=dlr" in page.session.link.query
     tab.hand.drag("x1", 9.0)  # of settings that are gone
     assert not tab.asking.busy
 
@@ -180,8 +180,8 @@ def test_a_table_of_one_column_says_what_is_missing():
     page = open_page()
     until(page, lambda: settled(page))
     assert "parameters" in page.tab.part.pricing.pane.object
-    page.session.load_bytes("one.csv", "a,class\n" + "".join(f"{k / 7:.2f},{'xy'[k % 2]}\n" for k in range(40)))
-    until(page, lambda: page.session.dataset is not None and page.session.dataset.name == "one")
+    page.session.table.load_bytes("one.csv", "a,class\n" + "".join(f"{k / 7:.2f},{'xy'[k % 2]}\n" for k in range(40)))
+    until(page, lambda: page.session.table.dataset is not None and page.session.table.dataset.name == "one")
     until(page, lambda: "needs two columns" in said(page))
     assert page.tab.part.pricing.pane.object == ""  # the price was of the table before
     assert page.tab.pictures.map.surface is None
@@ -245,10 +245,10 @@ def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
 def test_a_fit_that_starts_by_itself_asks_nobody_to_press_run(page):
     said = set()
     page.tab.part.player.status.param.watch(lambda event: said.add(event.new), "object")  # however short it is said
-    page.session.load_demo("two-moons", rows=100)
+    page.session.table.load_demo("two-moons", rows=100)
 
     def followed():
-        return page.session.dataset.name == "two-moons" and page.tab.table is not None and settled(page)
+        return page.session.table.dataset.name == "two-moons" and page.tab.table is not None and settled(page)
 
     until(page, followed)
     assert not any("press Run" in word for word in said), said

@@ -36,7 +36,7 @@ def open_page(link=SMALL, registry=None):
 
 
 def known(page):
-    until(page, lambda: page.session.loading is None and page.tab.known is not None)
+    until(page, lambda: page.session.table.loading is None and page.tab.known is not None)
     return page.tab.known
 
 
@@ -67,11 +67,11 @@ def test_every_recipe_is_priced_on_every_table(page):
 def test_the_first_settings_are_the_shortest_link():
     page = open_page("?page=compare")
     assert (page.tab.spec.sets.demos, page.tab.spec.recipes) == (FIRST_SETS.demos, CompareSpec.first)
-    assert page.session.link == "?page=compare"
+    assert page.session.link.query == "?page=compare"
     page.tab.menus["sets"].value = ["iris"]
-    assert "sets=iris" in page.session.link
+    assert "sets=iris" in page.session.link.query
     page.tab.menus["sets"].value = list(FIRST_SETS.demos)
-    assert page.session.link == "?page=compare"
+    assert page.session.link.query == "?page=compare"
     page.close()
 
 
@@ -96,11 +96,11 @@ def test_a_link_is_not_trusted():
 
 
 def test_a_dropped_table_joins_and_is_found_by_its_link(page):
-    page.session.load_bytes("=mine<b>.csv", CSV)
-    until(page, lambda: page.session.loading is None and len(page.tab.spec.sets) == 3)
+    page.session.table.load_bytes("=mine<b>.csv", CSV)
+    until(page, lambda: page.session.table.loading is None and len(page.tab.spec.sets) == 3)
     known(page)
     assert [one.dataset.n_rows for one in page.tab.known.tables] == [432, 1000, 60]
-    link = page.session.link
+    link = page.session.link.query
     assert "files=" in link
     again = open_page(link, page.session.registry)
     known(again)
@@ -130,8 +130,8 @@ def test_behind_another_page_it_leaves_that_pages_link_alone(page):
     session, other = page.session, Recipe("lr", alpha=0.1)
     session.go("order")
     session.param.update(judged=(other,), folds="10")
-    session.load_bytes("mine.csv", CSV)
-    until(page, lambda: session.loading is None)
+    session.table.load_bytes("mine.csv", CSV)
+    until(page, lambda: session.table.loading is None)
     assert (session.judged, session.folds, session.sets) == ((other,), "10", ())
     session.go("compare")
     page.on_shown()
@@ -151,7 +151,7 @@ def test_a_table_that_is_held_no_more_says_which_file_to_drop():
 
 def test_it_goes_without_the_sessions_table():
     page = open_page(f"?page=compare&sets=monks-1&of=anje_o1&folds=5&file=gone.csv~60~3~{'0' * 16}")
-    assert page.session.dataset is None, "the link is about a file that is not held"
+    assert page.session.table.dataset is None, "the link is about a file that is not held"
     known(page)
     run(page)
     assert page.tab.study_view.study.progress.done == 5
@@ -177,13 +177,13 @@ def test_without_data_sets_it_says_what_to_do(page):
 
 def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen_ones():
     page = open_page("?page=compare")
-    page.session.load_bytes("mine.csv", CSV)
-    until(page, lambda: page.session.loading is None and page.session.file is not None)
+    page.session.table.load_bytes("mine.csv", CSV)
+    until(page, lambda: page.session.table.loading is None and page.session.table.file is not None)
     page.on_shown()
     assert (page.tab.spec.sets.demos, [link.name for link, _ in page.tab.spec.sets.own]) == ((), ["mine.csv"])
     chosen = open_page("?page=compare&sets=iris")
-    chosen.session.load_bytes("mine.csv", CSV)
-    until(chosen, lambda: chosen.session.loading is None and chosen.session.file is not None)
+    chosen.session.table.load_bytes("mine.csv", CSV)
+    until(chosen, lambda: chosen.session.table.loading is None and chosen.session.table.file is not None)
     chosen.on_shown()
     assert chosen.tab.spec.sets.demos == ("iris",)
     for one in (page, chosen):
@@ -200,7 +200,7 @@ def test_the_script_reads_the_servers_own_table_where_it_is(tmp_path):
     file = tmp_path / "mine.csv"
     file.write_bytes(CSV)
     session = Session(owner=OWNER, served=alrviz.read_table(file), served_from=str(file))
-    session.apply(read_link("?page=compare&of=anje_o1&folds=5"))
+    session.link.open(read_link("?page=compare&of=anje_o1&folds=5"))
     page = ComparePage(session)
     page.view()
     assert [table.dataset.name for table in known(page).tables] == ["mine"]

@@ -61,7 +61,7 @@ def test_a_racers_held_out_rows_judge_it(race):
 
 
 def test_a_file_that_has_the_class_is_evaluated(race):
-    part, data = race.model.evaluation, race.session.dataset
+    part, data = race.model.evaluation, race.session.table.dataset
     part.folded.open = True
     send(race.model.strip, data.frame.to_csv(index=False).encode(), name="new.csv")
     until(race, lambda: part.view.evaluation is not None and part.view.evaluation.what == "rows of new.csv")

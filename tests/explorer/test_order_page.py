@@ -61,9 +61,9 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
     assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3"]
     assert {page.known.study.about(task.racer)["order"] for task in page.known.study.tasks} == {0, 1, 2, 3}
     assert page.known.seconds < whole.seconds
-    assert page.session.link.endswith("&refs=none")
+    assert page.session.link.query.endswith("&refs=none")
     page.choose("references", "all")
-    assert "refs" not in page.session.link
+    assert "refs" not in page.session.link.query
 
 
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page):
@@ -105,7 +105,7 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     ours, lr = race_page.recipes
     assert (ours.family, ours.params["order"], len(ours.params["alpha"]), ours.discretize) == ("hlr", 2, 2, "smooth")
     assert (lr.family, lr.params["order"], lr.params["alpha"]) == ("lr", 2, 0.1)
-    assert "racers=" in page.session.link
+    assert "racers=" in page.session.link.query
     assert (race_page.controls.order.value, race_page.controls.alpha.value) == (2, 0.1)
     race_page.close()
 
@@ -126,7 +126,7 @@ def test_autoclassifiers_model_is_used_where_it_is_better(page):
     race_page.on_shown()
     assert [recipe.params["alpha"] for recipe in race_page.recipes] == [(0.001, 0.5), 0.3]
     assert {recipe.discretize for recipe in race_page.recipes} == {"smooth", "mdl"}
-    assert read_link(page.session.link).recipes == race_page.recipes
+    assert read_link(page.session.link.query).recipes == race_page.recipes
     race_page.close()
 
 
@@ -252,7 +252,7 @@ def test_unwatched_for_a_minute_it_is_stopped_and_can_go_on():
 def test_what_a_visitor_looks_at_goes_on_whatever_page_is_shown():
     clock, registry, _ = governed()
     session = Session(owner="ann", registry=registry)
-    study = session.adopt_study(FakeStudy())
+    study = session.runs.adopt_study(FakeStudy())
     study.start()
     session.page = "data"
     for watched, phase in ((True, "running"), (False, "stopped")):
@@ -268,15 +268,15 @@ def test_what_a_visitor_looks_at_goes_on_whatever_page_is_shown():
 def test_another_study_of_the_kind_takes_the_place_of_the_one_before():
     _, registry, _ = governed(owner_runs=2, runs=2)
     session = Session(owner="ann", registry=registry)
-    first = session.adopt_study(FakeStudy())
+    first = session.runs.adopt_study(FakeStudy())
     first.start()
     other = FakeStudy()
     other.spec = "another"
-    second = session.adopt_study(other)
+    second = session.runs.adopt_study(other)
     second.start()
     assert (first.phase, second.phase) == ("stopped", "running")
-    assert session.find_study(FakeStudy()).entry in (first.entry, second.entry)
-    assert Session(owner="bob", registry=registry).find_study(FakeStudy()) is None
+    assert session.runs.find_study(FakeStudy()).entry in (first.entry, second.entry)
+    assert Session(owner="bob", registry=registry).runs.find_study(FakeStudy()) is None
 
 
 def test_what_keeps_cells_from_being_kept_is_told():

@@ -49,13 +49,13 @@ def test_the_line_is_used_until_there_is_a_verdict(page):
 def test_the_line_is_in_the_link_when_the_hand_rests(page, monkeypatch):
     page.study_view.keep = 40
     page.pump()
-    assert read_link(page.session.link).keep == 50, "each link is one of the browser's history"
+    assert read_link(page.session.link.query).keep == 50, "each link is one of the browser's history"
     monkeypatch.setattr(study_page, "REST", 0)
     page.pump()
-    assert read_link(page.session.link).keep == 40
+    assert read_link(page.session.link.query).keep == 40
     page.study_view.keep = 60
     page.pump()
-    assert "keep" not in page.session.link, "the page's own"
+    assert "keep" not in page.session.link.query, "the page's own"
 
 
 def test_each_order_up_to_the_highest_is_priced(page):

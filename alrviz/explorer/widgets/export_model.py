@@ -237,7 +237,9 @@ class ExportModel:
 
     def _begin(self) -> IncomingFile:
         limits = self._session.registry.limits
-        self._arrival = IncomingFile(self._session.tables.claim(self._session.owner), limits.bytes, self._refused)
+        self._arrival = IncomingFile(
+            self._session.registry.tables.claim(self._session.owner), limits.bytes, self._refused
+        )
         self._session.wake()
         return self._arrival
 

@@ -82,7 +82,7 @@ class FitCard:
             self._start_if_cheap()
 
     def _start_if_cheap(self) -> None:
-        if self._autorun and self.pricing.known and not self.session.asking:
+        if self._autorun and self.pricing.known and not self.session.runs.asking:
             self._autorun = False
             if self.pricing.cheap:
                 self.player.player.outdated = True  # whatever is drawn is not this run
@@ -96,4 +96,4 @@ class FitCard:
         self.player.player.for_table = dataset is None
         if dataset is None or recipe is None:
             return None
-        return self.pricing.start(dataset, (recipe,), self.session.adopt_fit)
+        return self.pricing.start(dataset, (recipe,), self.session.runs.adopt_fit)

@@ -20,7 +20,6 @@ from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
-from alrviz.explorer.session.view_settings import link_view
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
@@ -148,7 +147,7 @@ class StudyPage:
     def __init__(self, session: Session, tabs: "StudyTabs | None" = None):
         self.session, self._tabs = session, tabs
         self._page = self.slug if tabs is None else tabs.slug
-        self._own = session.own(self._page) if tabs is None else tabs.own(self.slug)
+        self._own = session.link.own(self._page) if tabs is None else tabs.own(self.slug)
         self.spec: Any = self.read(self._own)
         self.tasks = PageTasks(session)
         self.known: Any = None
@@ -190,7 +189,7 @@ class StudyPage:
         self.study_view = view = type(self).view_of(
             again=self.begin, wake=session.wake, dark=session.dark, ready=False, **self.looks, **self.given()
         )
-        self._write_view = link_view(session, self._page, view, self.viewed, self.keys, self._own)
+        self._write_view = session.link.connect(self._page, view, self.viewed, self.keys, self._own)
         if self.dragged:
             view.param.watch(lambda *_: self._looked(), [*self.keys, self.dragged])
         self.use = button(
@@ -258,7 +257,7 @@ class StudyPage:
         self.change(replace(self.spec, recipes=recipes))
 
     def _fresh(self) -> Recipe:
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         found: Recipe = self.spec.fresh(dataset.X.shape[1] if dataset is not None else 1)
         return with_cuts((found,), self.session.cuts)[0]
 
@@ -327,8 +326,8 @@ class StudyPage:
 
     def ask(self) -> None:
         """Learn what is known of what is set, unless that is known or on its way; not while it is not seen."""
-        session, dataset = self.session, self.session.dataset
-        seen = self.front and session.loading is None
+        session, dataset = self.session, self.session.table.dataset
+        seen = self.front and session.table.loading is None
         # Before anything is shown: a menu that goes back and forth while its press is handled stays wrong on the page.
         if seen and session.cuts != self.spec.cuts:  # set here or on another page
             self.change(self.spec.cut(session.cuts))
@@ -390,8 +389,8 @@ class StudyPage:
         """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
         self.known = known
         remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in known.remarks]
-        if self.session.stream is not None:
-            remarks.insert(0, safe(self.session.sample_note, 600))
+        if self.session.table.stream is not None:
+            remarks.insert(0, safe(self.session.table.sample_note, 600))
         self.note.param.update(object=f"<p class='quiet'>{' '.join(remarks)}</p>", visible=bool(remarks))
         view = self.study_view
         shown = view.study
@@ -403,8 +402,10 @@ class StudyPage:
                 why = "; ".join(known.left_out) or "nothing is chosen"
                 view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
         else:
-            found = self.session.find_study(known.study)
-            if self.session.asking and not busy and (found or known.study).phase != "waiting":
+            found = self.session.runs.find_study(known.study)
+            if found is not None:
+                self.session.wake()  # it may be running
+            if self.session.runs.asking and not busy and (found or known.study).phase != "waiting":
                 view.watch(None)
                 view.tell("<span class='quiet'>What was computed before is shown when the question is answered.</span>")
             elif not busy or (found is not None and found.spec == shown.spec and found.data_hash == shown.data_hash):
@@ -413,7 +414,7 @@ class StudyPage:
                 if found is not None:
                     self.keep.value = found.entry.keep
             view.param.update(ready=True, coming=False)
-            if self.session.asking:  # Run is free when that is answered
+            if self.session.runs.asking:  # Run is free when that is answered
                 view.forget_press()
             elif view.waits:
                 view.press_again()
@@ -424,7 +425,7 @@ class StudyPage:
 
     def _answered(self) -> None:
         """Show what the question of a lesson has kept back."""
-        if self.known is not None and self.study_view.study is None and not self.session.asking:
+        if self.known is not None and self.study_view.study is None and not self.session.runs.asking:
             self.take_up(self.known)
 
     def _looked(self) -> None:
@@ -493,7 +494,7 @@ class StudyPage:
             return None
         try:
             self.tasks.withdraw("study")
-            study = session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
+            study = session.runs.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
             study.entry.keep = self.keep.value
             return study
         except AlrvizError as error:
@@ -555,7 +556,7 @@ class StudyTabs(TabbedPage):
         super().__init__(session)
         linked = issubclass(self._of(self.front), StudyPage)
         self._linked = self.front if linked else next(iter(self.tabs.values()))  # what the link is about
-        self._own = session.own(self.slug)
+        self._own = session.link.own(self.slug)
 
     @classmethod
     def _of(cls, slug: str) -> Any:

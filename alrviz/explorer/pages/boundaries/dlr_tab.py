@@ -161,8 +161,8 @@ class DlrTab:
         )
         self._hurrying = Pump(self._hurried, QUICK)
         self._build()
-        if here and session.fitted is not None and session.fitted.recipes[0].family == "dlr":
-            self.part.player.show(session.fitted)
+        if here and session.runs.fitted is not None and session.runs.fitted.recipes[0].family == "dlr":
+            self.part.player.show(session.runs.fitted)
 
     # ---- building ----------------------------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class DlrTab:
 
     def shown(self) -> None:
         """Show what the session has now."""
-        session, dataset = self.session, self.session.dataset
+        session, dataset = self.session, self.session.table.dataset
         self.pictures.ground(session.dark)
         self.show_controls()
         if dataset is None:
@@ -224,7 +224,7 @@ class DlrTab:
     def show_controls(self) -> None:
         """Bring the menus up to date; what has no effect is hidden."""
         drawn, waiting = self.drawing.on, self.drawing.waiting
-        self.menus.show(self.session, self.table or self.session.dataset, self.recipe, self.name)
+        self.menus.show(self.session, self.table or self.session.table.dataset, self.recipe, self.name)
         self.menus.offer_drawing(not drawn and self.drawing.possible, 0 if waiting is None else len(waiting))
         self.columns.hide(drawn)
         self.card.hold(drawn)
@@ -233,7 +233,7 @@ class DlrTab:
 
     def _take_table(self) -> None:
         """Have the table of the two columns made, and what follows from it."""
-        dataset, names = self.session.dataset, self.columns.chosen
+        dataset, names = self.session.table.dataset, self.columns.chosen
         if dataset is None or names is None:
             self.part.forget()
             self.part.pricing.forget()
@@ -297,14 +297,14 @@ class DlrTab:
         (self.drawing.follow if self.drawing.on else self._want)()
 
     def _columns_chosen(self) -> None:
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         if dataset is not None:
             self.session.axes = self.columns.positions(dataset)
             self._take_table()
 
     def _pressed(self, what: str | Example) -> None:
         if isinstance(what, Example):
-            self.session.load_demo(what.data)
+            self.session.table.load_demo(what.data)
         elif what == "draw":
             self.drawing.begin()
         elif what == "python":

@@ -63,7 +63,7 @@ class Drawing:
         table, names = self._tab.table, self._tab.columns.chosen
         if sketch is None and table is not None and names is not None and self._tab.columns.numeric:
             session = self._tab.session
-            own = session.file is not None and not session.points  # a link would give it away
+            own = session.table.file is not None and not session.table.points  # a link would give it away
             sketch = Sketch.of(table, names, session.seed, private=own)
         if sketch is None:
             return
@@ -101,7 +101,7 @@ class Drawing:
             self._tab.session.axes = (0, 1)
             table = sketch.csv()
             points = "" if sketch.private else pack(table)
-            self._tab.session.load_bytes(FILE, table, AS_WRITTEN, KINDS, points)
+            self._tab.session.table.load_bytes(FILE, table, AS_WRITTEN, KINDS, points)
 
     def leave(self) -> None:
         """Go back to the table that was there."""

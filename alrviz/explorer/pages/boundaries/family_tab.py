@@ -67,10 +67,10 @@ class FamilyTab:
         self._drawer = ModelDrawer(
             lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, RUNS, open_drawer
         )
-        self._found = session.tab == "any" and session.fit is not None
+        self._found = session.tab == "any" and session.runs.fit is not None
         self._build()
-        if self._found and session.fitted is not None:
-            self.part.player.show(session.fitted)
+        if self._found and session.runs.fitted is not None:
+            self.part.player.show(session.runs.fitted)
 
     # ---- building ----------------------------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ class FamilyTab:
 
     def shown(self) -> None:
         """Show what the session has now."""
-        session, dataset = self.session, self.session.dataset
+        session, dataset = self.session, self.session.table.dataset
         self.map.dark = session.dark
         self._show_controls()
         if dataset is None:
@@ -131,7 +131,7 @@ class FamilyTab:
         self._want()
 
     def _show_controls(self) -> None:
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         peers = peer_menu(self.session, dataset)
         if dataset is not None and self.name not in peers.values():  # a truth that another table does not have
             self.name = ""
@@ -176,7 +176,7 @@ class FamilyTab:
         self._want()
 
     def _want(self) -> None:
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         if dataset is None:
             return
         if self.name:
@@ -193,7 +193,7 @@ class FamilyTab:
         self._say()
 
     def _axes_chosen(self) -> None:
-        dataset, view = self.session.dataset, self.map
+        dataset, view = self.session.table.dataset, self.map
         if dataset is None or self._table is not dataset or view.across is None:
             return
         axes = self._positions(dataset)
@@ -218,7 +218,7 @@ class FamilyTab:
         self._stale = not self.name  # a peer has no places
 
     def _peer_changed(self) -> None:
-        found, dataset = self.peer.found, self.session.dataset
+        found, dataset = self.peer.found, self.session.table.dataset
         if found is not None:
             if dataset is not None:
                 name = next(words for words, slug in self.model.options.items() if slug == _PEER + found.name)
@@ -232,7 +232,7 @@ class FamilyTab:
 
     def _draw(self) -> None:
         self._stale = False
-        run, dataset = self.part.shown, self.session.dataset
+        run, dataset = self.part.shown, self.session.table.dataset
         race = self.part.player.player.race
         if run is None or dataset is None or race is None or race.dataset.hash != dataset.hash:
             return

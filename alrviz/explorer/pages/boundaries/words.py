@@ -219,7 +219,7 @@ def dlr_script(tab: "DlrState") -> str:
     session, names = tab.session, tab.columns.chosen or ("", "")
     imports, body = run_code([tab.recipe])
     more, beside = _peer_code(session, tab.recipe, tab.name)
-    whole = session.dataset is None or session.dataset is tab.table
+    whole = session.table.dataset is None or session.table.dataset is tab.table
     rest = "" if whole else _TWO.format(names=tuple(map(str, names)))
     axes = f"across={names[0]!r}, up={names[1]!r}"
     return f"""# alrviz {__version__}
@@ -269,9 +269,9 @@ model = model_at(run)"""
 
 def _peer_code(session: "Session", recipe: "Recipe", peer: str) -> tuple[str, str]:
     imports, truth = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
-    if peer == TRUTH and session.demo is not None:
+    if peer == TRUTH and session.table.demo is not None:
         imports += "from alrviz.data.demos import demo_truth\n"
-        truth = f", truth=demo_truth({session.demo[0]!r})"
+        truth = f", truth=demo_truth({session.table.demo[0]!r})"
     body = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
 print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of held-out rows right")
 model = peer.model"""

@@ -156,7 +156,7 @@ print(ranks(study, "log_loss"))
 
     def table_code(self, session: Session, costs: TableCosts) -> tuple[str, str]:
         """Return Python that makes the tables, and what it calls them."""
-        return tables_code(costs.tables, session.seed, session.served_from), "tables"
+        return tables_code(costs.tables, session.seed, session.table.served_from), "tables"
 
 
 class CompareMenus(StudyMenus):
@@ -246,7 +246,7 @@ class CompareTab(StudyPage):
     def seek_on(self, dataset: "Dataset | None") -> None:
         """Learn what is known of the data sets: not of the session's table, unless it is among those chosen."""
         session = self.session
-        chosen = dataset is not None and any(session.file == link for link, _ in self.spec.sets.own)
+        chosen = dataset is not None and any(session.table.file == link for link, _ in self.spec.sets.own)
         about = dataset.hash if chosen and dataset is not None else ""
         self.seek((self.spec, session.seed, about), self.spec.learn(None, session))
 

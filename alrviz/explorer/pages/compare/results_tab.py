@@ -72,7 +72,9 @@ class ResultsTab:
 
     def _begin(self) -> IncomingFile:
         session = self.session
-        self._arrival = IncomingFile(session.tables.claim(session.owner), session.registry.limits.bytes, self._refused)
+        self._arrival = IncomingFile(
+            session.registry.tables.claim(session.owner), session.registry.limits.bytes, self._refused
+        )
         session.wake()
         return self._arrival
 

@@ -202,15 +202,15 @@ class InteractionsPage(StudyPage):
 
     def _begin(self) -> IncomingFile:
         self._arrival = IncomingFile(
-            self.session.tables.claim(self.session.owner), self.session.registry.limits.bytes, self._refused
+            self.session.registry.tables.claim(self.session.owner), self.session.registry.limits.bytes, self._refused
         )
         self.session.wake()
         return self._arrival
 
     def _dropped(self, name: str, data: bytes) -> None:
         """Take the model of a file apart, on the table that is chosen."""
-        dataset, name = self.session.dataset, safe_name(name)
-        room = self.session.tables.claim(self.session.owner)
+        dataset, name = self.session.table.dataset, safe_name(name)
+        room = self.session.registry.tables.claim(self.session.owner)
         try:
             room.resize(_unpacked(data))
         except TableError as error:

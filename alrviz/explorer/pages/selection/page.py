@@ -161,7 +161,7 @@ class SelectionPage(StudyPage):
 
     def seek_on(self, dataset: "Dataset | None") -> None:
         """Price the run, where all rows are gone over, else the study of what is in memory."""
-        whole = isinstance(self.session.raced, Stream)
+        whole = isinstance(self.session.table.race_data, Stream)
         for name in ("folds", "split"):  # of a study's folds, and of rows that are held out together
             self.menus[name].visible &= not whole
         if whole:
@@ -174,7 +174,7 @@ class SelectionPage(StudyPage):
             super().seek_on(dataset)
 
     def _want(self) -> None:
-        stream, spec = self.session.raced, self.spec
+        stream, spec = self.session.table.race_data, self.spec
         recipe = spec.recipe.replace(keep=self.study_view.keep / 100, seed=self.session.seed)
         self.streamed.want(stream if isinstance(stream, Stream) else None, recipe)
 
