@@ -51,7 +51,7 @@ def raced(link=RACE):
 def compared():
     page = ComparePage(session_of(STUDY))
     page.view()
-    until(page, lambda: page.tab.known is not None)
+    until(page, lambda: page.tab.runner.costs is not None)
     page.tab.study_view.press_run()
     until(page, lambda: page.tab.study_view.study.phase == "done")
     page.tab.study_view.study.join(30)
@@ -295,9 +295,9 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
 
 def test_the_tab_is_in_the_link_and_hides_the_comparison():
     page = listed()
-    assert (page.front, list(page._built)) == ("history", ["history"]), "nothing is priced behind the history"
+    assert (page.front, list(page.parts)) == ("history", ["history"]), "nothing is priced behind the history"
     page.choice.value = "comparison"
-    shown = {slug: [tab.first.visible, tab.below.visible] for slug, tab in page._built.items()}
+    shown = {slug: [part.visible for part in parts] for slug, parts in page.parts.items()}
     assert shown == {"history": [False, False], "comparison": [True, True]}
     assert "tab=" not in page.session.link.query
     page.tab.menus["folds"].value = "5"

@@ -39,7 +39,7 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     assert view.found.names == list(data.X)
     assert view.found.mute()["log_loss"]["all"] == pytest.approx(alrviz.evaluate(model, data).summary()["log_loss"])
     assert "mine.zip" in page.said.object
-    assert page.offer() == ""
+    assert page.answer() is None
     page.back.clicks += 1
     assert not page.back.visible
     assert page.session.registry.tables.bytes == 0
@@ -67,7 +67,7 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
 def test_it_takes_the_model_that_was_set_to_be_used(seen):
     link = "?page=interactions&data=monks-1&refits=0" + ("&of=alr_o1_a2" if seen else "")
     page = opened(InteractionsPage, link)
-    until_study(page, lambda: page.known is not None)
+    until_study(page, lambda: page.runner.costs is not None)
     mine = Recipe("hlr", order=2, alpha=3.0, center="shares", discretize="smooth")
     page.session.go("convergence", race=True, recipes=(Recipe("anje", order=1), mine))
     page.session.param.update(question=OWN, recipes=(Recipe("hlr", order="auto"), mine.replace(seed=4)))
@@ -79,7 +79,7 @@ def test_it_takes_the_model_that_was_set_to_be_used(seen):
     page.session.recipes = (mine.replace(seed=5), Recipe("lr", order=1))
     page.on_shown()
     assert page.spec.recipe.params["order"] == 1, "what was chosen here stays, whoever else races"
-    until_study(page, lambda: page.known is not None)
+    until_study(page, lambda: page.runner.costs is not None)
     again = opened(InteractionsPage, page.session.link.query)
     assert again.spec.recipes == page.spec.recipes, "a link's own model comes before its racers"
     again.close()

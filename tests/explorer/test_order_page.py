@@ -49,18 +49,19 @@ def run(page):
 
 
 def test_every_order_is_priced_and_the_study_is_told(page):
-    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3", "Auto"]
-    assert page.known.study._prices == {k: one.seconds for k, one in enumerate(page.known.priced)}
+    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2", "n = 3", "Auto"]
+    assert page.runner.costs.study._prices == {k: one.seconds for k, one in enumerate(page.runner.costs.priced)}
     assert "Press Run: 4 orders" in page.study_view.sentence.object
 
 
 def test_orders_may_be_judged_without_the_models_beside_them(page):
-    whole = page.known
+    whole = page.runner.costs
     page.choose("references", "none")
-    until(page, lambda: page.known is not None)
-    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3"]
-    assert {page.known.study.about(task.racer)["order"] for task in page.known.study.tasks} == {0, 1, 2, 3}
-    assert page.known.seconds < whole.seconds
+    until(page, lambda: page.runner.costs is not None)
+    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2", "n = 3"]
+    study = page.runner.costs.study
+    assert {study.about(task.racer)["order"] for task in study.tasks} == {0, 1, 2, 3}
+    assert page.runner.costs.seconds < whole.seconds
     assert page.session.link.query.endswith("&refs=none")
     page.choose("references", "all")
     assert "refs" not in page.session.link.query
@@ -85,18 +86,22 @@ def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page
 
 
 def test_run_gives_the_verdict_and_a_way_to_use_it(page):
-    assert "at least" in page.time.object
-    assert "visibility:hidden" not in page.time.object
+    assert "at least" in page.layout.time.object
+    assert "visibility:hidden" not in page.layout.time.object
     run(page)
     costs = page.study_view.study.summary().query("order > 0")
-    assert all(f">{count_text(round(count))}<" in page.prices.object for count in costs.parameters), "the picture's"
-    assert all(f">{seconds_text(seconds)}<" in page.prices.object for seconds in costs.train_seconds)
-    assert "visibility:hidden" in page.time.object, "the bar says it by the fits that are back"
+    assert all(f">{count_text(round(count))}<" in page.layout.prices.object for count in costs.parameters), (
+        "the picture's"
+    )
+    assert all(f">{seconds_text(seconds)}<" in page.layout.prices.object for seconds in costs.train_seconds)
+    assert "visibility:hidden" in page.layout.time.object, "the bar says it by the fits that are back"
     assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers held-out log loss")
-    assert (page.use.visible, page.use.label) == (True, "Use all orders, n = 2"), "AutoClassifier's is better"
-    assert page.use.description.startswith(page.use.label), "what is heard is what is read"
-    assert page.best() == "AutoClassifier", "what is evaluated first is what is offered"
-    assert page.best() in page.study_view.study.names
+    assert (page.layout.use.visible, page.layout.use.label) == (True, "Use all orders, n = 2"), (
+        "AutoClassifier's is better"
+    )
+    assert page.layout.use.description.startswith(page.layout.use.label), "what is heard is what is read"
+    assert page.answer().best == "AutoClassifier", "what is evaluated first is what is offered"
+    assert page.answer().best in page.study_view.study.names
     race_page = ConvergencePage(page.session)
     race_page.view()
     page.use_it()
@@ -119,7 +124,7 @@ def test_autoclassifiers_model_is_used_where_it_is_better(page):
 
     assert racers_of(Ahead(), 7) == (mine.replace(seed=7), Recipe("lr", order=2, alpha=0.3, seed=7))
     page.study_view.verdict = Ahead.verdict()
-    assert page.offer() == "all orders, n = 2"
+    assert page.answer().label == "all orders, n = 2"
     page.session.offered = racers_of(Ahead(), page.session.seed)
     race_page = ConvergencePage(page.session)
     race_page.view()
@@ -195,14 +200,14 @@ def test_what_has_no_effect_is_hidden(page):
     assert menus["alpha"].value == 0.1, "AnJE has none, and what was set before is not lost"
     assert menus["center"].options == {"nothing (0)": 0, "AnJE": "anje", "class shares": "shares"}
     shown = [menu for menu in menus.parts if menu.visible]
-    assert len([*shown, page.study_view.bar.run, page.study_view.bar.stop, page.use]) <= 9
+    assert len([*shown, page.study_view.bar.run, page.study_view.bar.stop, page.layout.use]) <= 9
 
 
 def test_a_store_that_cannot_be_written_keeps_nobody_from_a_study(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "file" / "below"))
     page = open_page()
-    until(page, lambda: page.known is not None)
+    until(page, lambda: page.runner.costs is not None)
     run(page)
     assert page.study_view.study.id is None
     page.close()

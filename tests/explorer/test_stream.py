@@ -53,9 +53,9 @@ def test_pages_show_the_sample_and_say_so(file):
     assert session.table.race_data is session.table.dataset
     assert "a sample, 500 of 3,000 rows" in session.message
     page = opened(OrderPage, file, "?page=order&of=anje&folds=5")
-    until(page, lambda: page.known is not None)
-    assert "500 of 3,000 rows" in page.note.object
-    assert page.known.study.dataset.n_rows == 500
+    until(page, lambda: page.runner.costs is not None)
+    assert "500 of 3,000 rows" in page.layout.note.object
+    assert page.runner.costs.study.dataset.n_rows == 500
     page.close()
 
 
@@ -128,10 +128,10 @@ def test_a_solver_that_needs_all_rows_at_once_gives_way():
 def test_what_racers_lose_over_all_rows_is_said(file):
     racers = Recipe("lr", order=1, alpha=0.5), Recipe("hlr", order=1, alpha="auto", discretize="smooth")
     page = opened(ConvergencePage, file, f"?racers={write_recipes(racers)}")
-    assert not page.note.visible, "the sample is in memory"
+    assert not page.layout.note.visible, "the sample is in memory"
     page.session.whole = True
-    assert page.note.visible
-    assert "Over all rows hlr has alpha 0.3 and 10 quantiles" in page.note.object
+    assert page.layout.note.visible
+    assert "Over all rows hlr has alpha 0.3 and 10 quantiles" in page.layout.note.object
     page.close()
 
 
@@ -175,8 +175,8 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     assert view._searched[0].visible
     assert view._csv_of_tuples().count("\n") > 7 + 18
     page._show_script()
-    assert ".sample" not in page.dialog._code.value
-    assert "hsalr" in page.dialog._code.value
+    assert ".sample" not in page.layout.dialog._code.value
+    assert "hsalr" in page.layout.dialog._code.value
     link = page.session.link.query
     view.keep = 25
     until(page, lambda: race_view.outdated)
@@ -189,7 +189,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     again.close()
 
     page.session.whole = ""
-    until(page, lambda: view.search is not None and view.search.done and page.known is not None)
-    assert page.known.study.dataset.n_rows == 500
+    until(page, lambda: view.search is not None and view.search.done and page.runner.costs is not None)
+    assert page.runner.costs.study.dataset.n_rows == 500
     assert (view.over_rows, page.streamed.above.visible, view.bar.panel.visible) == (False, False, True)
     page.close()

@@ -182,7 +182,7 @@ def visit():
         pages.append(page)
         part = getattr(page, "tab", page)
         if priced:
-            wait(part, lambda: part.known is not None)
+            wait(part, lambda: part.runner.costs is not None)
         return part
 
     yield make
@@ -207,7 +207,7 @@ def run(part):
 def choose(part, name, value):
     """Choose from a menu, and wait until it is priced."""
     part.menus[name].value = value
-    wait(part, lambda: part.session.table.loading is None and part.known is not None)
+    wait(part, lambda: part.session.table.loading is None and part.runner.costs is not None)
 
 
 def at(part, name):
@@ -217,9 +217,9 @@ def at(part, name):
 
 def test_it_is_priced_before_anything_runs(case, visit):
     part = visit(case)
-    assert "at least" in part.time.object
-    assert "parameters" in part.prices.object
-    assert all(one.price.bytes > 0 and one.seconds > 0 for one in part.known.priced)
+    assert "at least" in part.layout.time.object
+    assert "parameters" in part.layout.prices.object
+    assert all(one.price.bytes > 0 and one.seconds > 0 for one in part.runner.costs.priced)
     assert "Press Run: " in part.study_view.sentence.object
     assert not part.study_view.bar.run.disabled
     assert part.study_view.study.progress.done == 0
@@ -230,12 +230,12 @@ def test_it_is_priced_before_anything_runs(case, visit):
 def test_what_cannot_be_paid_for_is_left_out_with_the_reason(case, visit, monkeypatch):
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 1000)
     part = visit(case)
-    assert all(one.refused for one in part.known.priced)
-    assert "left out" in part.prices.object or "refused" in part.prices.object
+    assert all(one.refused for one in part.runner.costs.priced)
+    assert "left out" in part.layout.prices.object or "refused" in part.layout.prices.object
     assert "Nothing to run:" in part.study_view.sentence.object
     assert "memory" in part.study_view.sentence.object, "the reason"
     assert part.study_view.bar.run.disabled
-    assert part.begin() is None
+    assert part.runner.start() is None
 
 
 def test_what_a_lesson_asks_is_not_shown_before_it_is_answered(visit):
@@ -245,7 +245,7 @@ def test_what_a_lesson_asks_is_not_shown_before_it_is_answered(visit):
     run(part)
     again = visit(case, registry=part.session.registry, priced=False)
     again.session.runs.asking = True
-    wait(again, lambda: again.known is not None)
+    wait(again, lambda: again.runner.costs is not None)
     assert again.study_view.study is None
     assert "when the question is answered" in again.study_view.sentence.object
     assert again.result() is None
@@ -321,8 +321,8 @@ def test_other_settings_mark_what_is_shown_until_they_are_priced_and_come_back_f
     part.menus[name].value = value
     assert part.study_view.outdated
     assert part.study_view.coming
-    assert not part.use.visible
-    wait(part, lambda: part.known is not None)
+    assert not part.layout.use.visible
+    wait(part, lambda: part.runner.costs is not None)
     assert not part.study_view.outdated, "nothing runs: the study that is set is shown, empty"
     assert part.study_view.study.phase != "done"
     choose(part, name, before)
@@ -347,7 +347,7 @@ def test_what_runs_stays_marked_until_run_puts_another_in_its_place(case, visit,
     choose(part, name, value)
     part.study_view.press_run()
     assert not part.study_view.outdated
-    assert part.study_view.study.spec == part.known.study.spec != running.spec
+    assert part.study_view.study.spec == part.runner.costs.study.spec != running.spec
     assert running.phase == "stopped"
 
 
@@ -361,7 +361,7 @@ def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(ca
     assert view.study is None or view.study.phase == "waiting"
     assert "as soon as its price is known" in view.bar.told.object
     view.press_stop()
-    wait(part, lambda: part.known is not None)
+    wait(part, lambda: part.runner.costs is not None)
     assert view.study.phase == "waiting"
     part._sought = None
     part.ask()
@@ -418,7 +418,7 @@ def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(case, visit, monk
     slowed(monkeypatch, 0.3)
     clock = Clock()
     part = visit(case, registry=Registry(ServerLimits(), clock, timer=False))
-    part.keep.value = True
+    part.runner.keep.value = True
     part.study_view.press_run()
     study, registry = part.study_view.study, part.session.registry
     part.close()
@@ -426,8 +426,8 @@ def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(case, visit, monk
     registry.sweep()
     assert study.phase == "running"
     again = visit(case, part.session.link.query, registry=registry)
-    assert again.keep.value, "who comes back sees that it was ticked"
-    again.keep.value = False
+    assert again.runner.keep.value, "who comes back sees that it was ticked"
+    again.runner.keep.value = False
     clock.now += 3600
     registry.sweep()
     assert study.phase == "stopped"
@@ -436,16 +436,16 @@ def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(case, visit, monk
 
 def test_behind_another_page_it_asks_nothing_and_leaves_that_pages_link_alone(case, visit):
     part = visit(case)
-    session, known, spec = part.session, part.known, part.spec
+    session, known, spec = part.session, part.runner.costs, part.spec
     session.page = "data"
     session.table.load_demo("xor", rows=200)
     wait(part, lambda: session.table.dataset.name == "xor")
     part.ask()
-    assert (part.known, part.spec) == (known, spec)
+    assert (part.runner.costs, part.spec) == (known, spec)
     assert session.link.query == "?page=data&data=xor&rows=200" + ("&seed=3" if session.seed else "")
     session.page = case.page.slug
     part.on_shown()
-    wait(part, lambda: part.known is not None)
+    wait(part, lambda: part.runner.costs is not None)
     assert part.spec == spec
 
 

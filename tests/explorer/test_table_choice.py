@@ -63,7 +63,7 @@ def part_of(page):
 
 def settled(page):
     part = part_of(page)
-    until(page, lambda: page.session.table.loading is None and part.known is not None)
+    until(page, lambda: page.session.table.loading is None and part.runner.costs is not None)
     return part
 
 
@@ -87,13 +87,13 @@ def test_slugs_of_cuts_say_what_recipes_say():
 def test_columns_that_cuts_lose_are_said_and_quantiles_see_them(csv, page_class):
     page = page_on(csv, page_class, f"?page={page_class.slug}")
     part = settled(page)
-    assert "MDL" in part.note.object
-    assert "finds no cut in 2 of 2 numeric columns: &#x27;a&#x27;, &#x27;b&#x27;" in part.note.object
-    assert part.note.visible
+    assert "MDL" in part.layout.note.object
+    assert "finds no cut in 2 of 2 numeric columns: &#x27;a&#x27;, &#x27;b&#x27;" in part.layout.note.object
+    assert part.layout.note.visible
     part.menus["cuts"].value = "quantile-10"
     assert {recipe.discretize for recipe in recipes_of(page) if recipe.cuts != "keep"} == {"quantile"}
     part = settled(page)
-    assert "no cut" not in part.note.object
+    assert "no cut" not in part.layout.note.object
     assert "cuts=quantile-10" in page.session.link.query
     assert "of=" not in page.session.link.query, "the page's own recipes, cut so"
     assert "discretize='quantile'" in part.script()
@@ -134,11 +134,11 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
 def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
     page = page_on(csv, OrderPage, "?page=order&of=lr_a1&folds=5&cuts=quantile-5")
     part = settled(page)
-    assert "200 of 600 rows are duplicates of earlier ones" in part.note.object
+    assert "200 of 600 rows are duplicates of earlier ones" in part.layout.note.object
     page.menus["split"].value = "once"
     until(page, lambda: page.session.table.loading is None and page.session.table.dataset.n_rows == 400)
     part = settled(page)
-    assert "repeat" not in part.note.object
+    assert "repeat" not in part.layout.note.object
     assert "split=once" in page.session.link.query
     assert "dataset = dataset.split_by(repeats='once')" in part.script()
     page.study_view.press_run()

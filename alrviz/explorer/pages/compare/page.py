@@ -184,6 +184,10 @@ class CompareMenus(StudyMenus):
         """The menus in their order."""
         return [self["sets"], self["folds"], self["cuts"]]
 
+    def row(self, *beside: Viewable) -> Viewable:
+        """Return the page's first row."""
+        return pn.Row(*self.parts, *beside, margin=0)
+
     def show(self, spec: Any) -> None:
         """Show what is set."""
         from alrviz.data.demos import demo_names
@@ -215,10 +219,6 @@ class CompareTab(StudyPage):
         """Return the menus."""
         return CompareMenus(self.own, self.session, self.choose, self.choose_cuts)
 
-    def make_first(self, parts: list[Viewable]) -> Viewable:
-        """Return the row of menus."""
-        return pn.Row(*parts, margin=0)
-
     def choose(self, name: str, value: Any) -> None:
         """Take what was chosen from a menu."""
         if name == "sets":
@@ -243,16 +243,16 @@ class CompareTab(StudyPage):
         else:
             super().ask()
 
-    def seek_on(self, dataset: "Dataset | None") -> None:
-        """Learn what is known of the data sets: not of the session's table, unless it is among those chosen."""
+    def estimate(self, dataset: "Dataset | None") -> None:
+        """Estimate the study of the data sets chosen; the session's table matters only if it is one of them."""
         session = self.session
         chosen = dataset is not None and any(session.table.file == link for link, _ in self.spec.sets.own)
         about = dataset.hash if chosen and dataset is not None else ""
-        self.seek((self.spec, session.seed, about), self.spec.learn(None, session))
+        self.runner.estimate((self.spec, session.seed, about), self.spec.learn(None, session))
 
-    def prices_html(self, known: TableCosts) -> str:
+    def prices_html(self, costs: TableCosts) -> str:
         """Return the table of prices."""
-        return prices_html(known)
+        return prices_html(costs)
 
 
 class ComparePage(StudyTabs):

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.errors import for_page
 from alrviz.explorer.server.tables import safe_name
@@ -50,8 +51,8 @@ class ResultsTab:
         self.results: Results | None = None
         self._arrival: IncomingFile | None = None
 
-    def build(self) -> None:
-        """Make what is shown."""
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Make what is shown; return the row of menus and everything below it."""
         session = self.session
         self.strip = DropStrip(
             session.registry.limits.bytes, self._begin, self._dropped, self._refused, WORDS, TOLD, width=300, margin=0
@@ -61,12 +62,12 @@ class ResultsTab:
             margin=(0, 0, 0, 8), css_classes=["alrviz-line"],
         )  # fmt: skip
         self.methods.param.watch(lambda _: self._show(), "value")
-        self.first = pn.Row(self.strip, self.methods, margin=0)
+        first = pn.Row(self.strip, self.methods, margin=0)
         self.said = html(text=rich(ABOUT))
         self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(330, 290, 82)})")
         self.study_view.bar.panel.visible = False  # there is nothing to run
         self.card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0, visible=False)
-        self.below = pn.Column(self.said, self.card, sizing_mode="stretch_width", margin=0)
+        return first, pn.Column(self.said, self.card, sizing_mode="stretch_width", margin=0)
 
     # ---- the file --------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import panel as pn
+from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.estimators.model_file import load_model
@@ -17,8 +18,8 @@ from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.shell.drop_strip import DropStrip
 from alrviz.explorer.shell.glossary import explain, rich
 from alrviz.explorer.shell.theme import button, html
-from alrviz.explorer.widgets.study_costs import Costs, price_recipes, time_line
-from alrviz.explorer.widgets.study_page import StudyPage
+from alrviz.explorer.widgets.study_costs import price_recipes, time_line
+from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
@@ -162,6 +163,7 @@ class InteractionsPage(StudyPage):
     viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
+    price_line = staticmethod(time_line)  # the time alone: the menus leave no more room
     _raced: Recipe | None = None  # the racer that was to be taken apart when racers were looked at last
     _shown_racers: bool = False  # whether racers were looked at before
     _arrival: IncomingFile | None = None
@@ -169,9 +171,9 @@ class InteractionsPage(StudyPage):
     _shown_room: UploadClaim | None = None
     _coming_room: UploadClaim | None = None
 
-    def build(self) -> None:
-        """Make what is shown, and the part that takes a model file."""
-        super().build()
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Make what every study page shows, and the part that takes a model file."""
+        first, below = super().build()
         self.strip = DropStrip(
             self.session.registry.limits.bytes, self._begin, self._dropped, self._refused, FILE_WORDS, FILE_TOLD,
             width=400, margin=(0, 16, 8, 0),
@@ -183,7 +185,8 @@ class InteractionsPage(StudyPage):
             pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
         )  # fmt: skip
         self.study_view.param.watch(lambda event: self._shown(event.new), "given")
-        self.below.insert(self.below.objects.index(self.card) + 1, self.file)
+        below.insert(below.objects.index(self.layout.card) + 1, self.file)
+        return first, below
 
     def ask(self) -> None:
         """Learn of what is set: of racers set since it was looked at last, by "Use this" or by hand, the first whose
@@ -239,7 +242,7 @@ class InteractionsPage(StudyPage):
             say(self.said, f"<p>Shown is the model of <b>{of}</b>, {found.encoded.n_rows:,} rows.</p>")
             about = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
             self.study_view.show_model(found, about)
-            self._learn()
+            self.update()
 
         def failed(error: Exception) -> None:
             _release(room)
@@ -262,8 +265,8 @@ class InteractionsPage(StudyPage):
             say(self.said, rich(FILE_ABOUT))
 
     def _leave_file(self) -> None:
-        if self.known is not None:  # else it follows when that is known
-            self.take_up(self.known)
+        if self.runner.costs is not None:  # otherwise it follows when they are estimated
+            self.runner.show(self.runner.costs)
 
     def pump(self) -> bool:
         """Take over what threads have finished, and what comes of a file; returns whether there may be more."""
@@ -277,18 +280,12 @@ class InteractionsPage(StudyPage):
         _release(self._shown_room, self._coming_room)
         super().close()
 
-    def price_line(self, known: Costs) -> str:
-        """Return the time alone: the menus leave no more room."""
-        return time_line(known)
-
-    def offer(self) -> str:
-        """The model, once it is fitted; not that of a file, which is no recipe."""
-        return "this model" if getattr(self.study_view.study, "interactions", None) is not None else ""
-
-    def racers(self) -> tuple[Recipe, ...]:
-        """The model, and its rival beside it."""
+    def answer(self) -> Answer | None:
+        """Return the model once it is fitted, and its rival beside it; not that of a file, which is no recipe."""
+        if getattr(self.study_view.study, "interactions", None) is None:
+            return None
         mine = self.spec.recipe.replace(seed=self.session.seed)
         shared = {name: mine.params[name] for name in ("order", "alpha") if name in mine.params}
         other = mine.definition.rival or "alr"
         known = {name: value for name, value in shared.items() if name in Recipe(other).params}
-        return mine, Recipe(other, seed=self.session.seed, **known)
+        return Answer("this model", lambda: (mine, Recipe(other, seed=self.session.seed, **known)))
