@@ -90,7 +90,7 @@ def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
         page.session.tab = ""
         assert page.tab is dlr
         assert dlr.moment is moment  # at once, and the slider answers
-        dlr.hand.drag("x1", 9.0)
+        dlr.drag("x1", 9.0)
         until(page, lambda: dlr.moment.by_hand and settled(page))
         dlr.redraw()
         until(page, lambda: not dlr.moment.by_hand and settled(page))
@@ -142,8 +142,8 @@ def test_maps_nobody_sees_are_not_worked_out(tab, leave):
 def test_settings_are_shown_in_the_drawer_and_change_the_model(tab):
     page = open_page(SMALL + tab)
     until(page, lambda: settled(page))
-    page.tab._drawer.show()
-    fields = page.tab._drawer.settings
+    page.tab.drawer.show()
+    fields = page.tab.drawer.settings
     assert list(page.drawer().objects) == [fields.panel]
     assert fields._recipe == page.tab.recipe
     fields._fields["alpha"].value = 0.25

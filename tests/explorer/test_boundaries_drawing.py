@@ -53,7 +53,7 @@ def test_drawn_points_are_not_fitted_from_what_a_hand_has_dragged(page):
     tab.drawing.leave()
     until(page, lambda: settled(page) and tab.moment.run is not None)
     limit = tab.moment.run.objective.features.bounds[1][0]
-    tab.hand.drag("x1", float(np.exp(limit)))
+    tab.drag("x1", float(np.exp(limit)))
     until(page, lambda: tab.moment.by_hand and settled(page))
     assert tab.moment.density.log_h[0] > log_h[0] + 2
     tab.drawing.begin()

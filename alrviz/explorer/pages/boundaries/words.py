@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alrviz import __version__
-from alrviz.explorer.pages.boundaries.peers import BEST
+from alrviz.explorer.pages.boundaries.fit import BEST
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
 from alrviz.studies.statistics.evaluation import wilson
@@ -16,8 +16,8 @@ from alrviz.views.race.words import number
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
-    from alrviz.explorer.pages.boundaries.dlr_state import DlrState
-    from alrviz.explorer.pages.boundaries.peers import PeerFit
+    from alrviz.explorer.pages.boundaries.drawing import DlrState
+    from alrviz.explorer.pages.boundaries.fit import PeerFit
     from alrviz.explorer.session.session import Session
     from alrviz.fitting.recipe import Recipe
     from alrviz.views.core.trace_reader import Racer
@@ -135,7 +135,7 @@ def peer_html(name: str, peer: "PeerFit") -> str:
 
 def compared_html(tab: "DlrState") -> str:
     """The sentence of the tab DLR: what its model is worth at this moment, beside the peer and the best possible."""
-    moment, sketch = tab.moment, tab.sketch
+    moment, sketch = tab.moment, tab.drawing.sketch
     if moment is None:
         return judged_html(tab.part.player, tab.part.outdated)
     if sketch is not None:
