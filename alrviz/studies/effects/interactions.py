@@ -27,6 +27,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import CodedTable
 from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
 from alrviz.kernels import effects as kernels
@@ -89,7 +90,7 @@ def interactions(
     note = ""
     if isinstance(model_or_run, Run):
         run = model_or_run
-        model = _checked(run.estimator())
+        model = _checked(estimator_of(run))
         own = dataset is None or dataset is run.dataset
         if own and run.coded is not None:
             rows, others, note = _of_batches(run.coded)
