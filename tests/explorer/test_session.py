@@ -72,16 +72,16 @@ def test_every_page_opens_on_its_own_demo_until_a_table_is_chosen(registry):
     assert session.table.dataset.name == "four-gaussians"
     assert session.link.query == "?page=boundaries"
     session.go("data")
-    assert settle(session).dataset.name == "four-gaussians"  # a page without one shows what is there
+    assert settle(session).table.dataset.name == "four-gaussians"  # a page without one shows what is there
     session.go("convergence")
-    assert (settle(session).dataset.name, session.table.dataset.n_rows, session.link.query) == ("led", 3000, "")
+    assert (settle(session).table.dataset.name, session.table.dataset.n_rows, session.link.query) == ("led", 3000, "")
     session.table.load_demo("led")
     settle(session).go("boundaries")
-    assert settle(session).dataset.name == "led"
+    assert settle(session).table.dataset.name == "led"
     assert session.link.query == "?page=boundaries&data=led"
     again = opened(registry, **vars(session.link.state))
     again.go("convergence")
-    assert settle(again).dataset.name == "led"
+    assert settle(again).table.dataset.name == "led"
 
 
 def test_each_page_has_its_own_tab_and_study_in_the_link(registry):
@@ -125,7 +125,7 @@ def test_a_table_that_was_chosen_stays_on_every_page(registry, choice):
         settle(session)
     before = session.table.dataset
     session.go("convergence", race=choice == "race")
-    assert settle(session).dataset is before
+    assert settle(session).table.dataset is before
 
 
 def test_a_demo_comes_back_from_its_link(registry):
@@ -400,7 +400,7 @@ def test_a_table_the_server_was_started_with(registry):
     assert again.table.dataset is served
     demo = Session(owner="b" * 32, registry=registry, served=served)
     demo.link.open(State(data="monks-1"))
-    assert settle(demo).dataset.name == "monks-1"
+    assert settle(demo).table.dataset.name == "monks-1"
 
 
 def test_the_class_and_the_splits_of_the_table_the_server_was_started_with_outlast_a_change_of_kinds(registry):
@@ -410,15 +410,15 @@ def test_the_class_and_the_splits_of_the_table_the_server_was_started_with_outla
     session = Session(owner="a" * 32, registry=registry, served=served)
     session.link.open(State())
     session.table.set_kinds({"size": "ignore"})
-    dataset = settle(session).dataset
+    dataset = settle(session).table.dataset
     assert dataset.kinds["size"] == "ignore"
     assert dataset.target == "colour", "the class that was said, not the one that is guessed"
     assert dataset.splitting.words == served.splitting.words
     linked = Session(owner="b" * 32, registry=registry, served=served)
     linked.link.open(session.link.state)
-    assert settle(linked).dataset.hash == dataset.hash
+    assert settle(linked).table.dataset.hash == dataset.hash
     session.table.set_split("t0")
-    assert settle(session).dataset.splitting.when is not None, "what a visitor says of splits comes first"
+    assert settle(session).table.dataset.splitting.when is not None, "what a visitor says of splits comes first"
 
 
 def test_a_file_whose_class_is_to_be_chosen_can_be_what_the_server_was_started_with(registry):
@@ -428,7 +428,7 @@ def test_a_file_whose_class_is_to_be_chosen_can_be_what_the_server_was_started_w
     assert session.table.dataset is None
     assert session.table.pending.names == ("a", "b")
     session.table.set_kinds({"b": "quartiles"})
-    assert settle(session).dataset.n_classes == 4
+    assert settle(session).table.dataset.n_classes == 4
 
 
 def opened_with(registry, upload):

@@ -14,6 +14,7 @@ from panel.viewable import Viewable
 
 from alrviz import __version__
 from alrviz.errors import RecipeError
+from alrviz.explorer.page import Page
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -187,7 +188,7 @@ class Answer:
     best: str | None = None
 
 
-class StudyPage:
+class StudyPage(Page):
     """See the module's text; a deriving class says which study it is of, and how that is shown.
 
     Args:
@@ -195,10 +196,6 @@ class StudyPage:
         tabs: the page that it is a tab of, if it is one.
     """
 
-    title: str
-    icon: str
-    group: str
-    slug: str
     spec_of: ClassVar[type[StudySpec]]
     view_of: ClassVar[Callable[..., StudyView]]
     looks: ClassVar[Mapping[str, Any]] = {}  # parameters of the view
@@ -212,7 +209,8 @@ class StudyPage:
     streams: ClassVar[bool] = False  # whether it shows runs over all rows of a table larger than memory
     judges: ClassVar[bool] = False  # whether the recipes of its folds can be evaluated
     use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
-    price_line: ClassVar[Callable[[Any], str]] = staticmethod(costs_line)  # the costs in the first rows
+    price_line: Callable[[Any], str] = staticmethod(costs_line)  # the costs in the first rows
+    prices_html: Callable[[Any], str] = staticmethod(costs_html)  # the table of costs
     # Seconds: the study that a page opens on, where no link asks for another, begins if it is likely to take no longer.
     at_once: ClassVar[float] = 0.0
 
@@ -370,7 +368,7 @@ class StudyPage:
         verdict = None if study is None else getattr(self.study_view, "verdict", None)
         if costs is not None:
             timed = study is not None and study.progress.seconds_left is not None
-            layout.show_costs(type(self).price_line(costs), self.prices_html(costs), timed)
+            layout.show_costs(self.price_line(costs), self.prices_html(costs), timed)
             remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in costs.remarks]
             if self.session.table.stream is not None:
                 remarks.insert(0, safe(self.session.table.sample_note, 600))
@@ -382,10 +380,6 @@ class StudyPage:
             done = study is not None and runner.state in (StudyState.READY, StudyState.DONE)
             best = None if answer is None else answer.best
             layout.evaluation.offer((study, done), judged_folds(study) if done else {}, best)
-
-    def prices_html(self, costs: Any) -> str:
-        """Return the table of prices."""
-        return costs_html(costs)
 
     # -- the answer ----------------------------------------------------------------------------------------------------
 
@@ -423,9 +417,6 @@ class StudyPage:
     def on_shown(self) -> None:
         """Turn to what came meanwhile."""
         self.ask()
-
-    def on_hidden(self) -> None:
-        """A study goes on while its page is behind another."""
 
     def close(self) -> None:
         """End the threads' work; the study is the registry's."""

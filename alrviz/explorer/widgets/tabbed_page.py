@@ -7,21 +7,18 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.explorer.page import Page
 from alrviz.explorer.session.session import Session
 from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE
 
 
-class TabbedPage:
+class TabbedPage(Page):
     """See the module's text; a deriving class makes the tabs, which have pump() and close().
 
     Args:
         session: the visitor's.
     """
 
-    title: str
-    icon: str
-    group: str
-    slug: str
     tabs: ClassVar[Mapping[str, str]]  # slugs, by what they are called; the first is left out of the link
 
     def __init__(self, session: Session):
@@ -110,9 +107,6 @@ class TabbedPage:
     def on_shown(self) -> None:
         """Turn to what came meanwhile."""
         self._show()
-
-    def on_hidden(self) -> None:
-        """What runs goes on while its page is behind another."""
 
     def close(self) -> None:
         """End the threads' work; runs are the registry's."""

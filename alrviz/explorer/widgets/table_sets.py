@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 Kinds = tuple[tuple[int, str], ...]
-Opened = tuple["Dataset", str]
 
 
 @dataclass(frozen=True)

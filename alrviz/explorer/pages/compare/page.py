@@ -200,11 +200,34 @@ class CompareMenus(StudyMenus):
             self["sets"].param.update(options=options, value=[*sets.demos, *(link for link, _ in sets.own)])
 
 
+def _prices_html(known: TableCosts) -> str:
+    """A line a data set, a column a recipe: parameters, memory and seconds of a fit, or why it is refused."""
+    if not known.tables:
+        return NOTHING
+    rows = []
+    for table, line in zip(known.tables, known.lines, strict=True):
+        data = table.dataset
+        shape = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
+        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_price, line)])
+    for name, why in known.absent:
+        lost = f"<span class='bad'>left out</span>: {safe(why, 400)}"
+        rows.append([safe(name, 60), f"<td colspan='{len(known.names)}' style='white-space:normal'>{lost}</td>"])
+    title = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
+    return html_table([title, *(safe(name, 40) for name in known.names)], rows)
+
+
+def _price(one: RecipePrice) -> str:
+    if one.refused or one.price is None:
+        return f"<abbr class='bad' title='{safe(one.refused, 400)}'>refused</abbr>"
+    count = count_text(one.price.parameters) if one.price.parameters else "&ndash;"
+    return f"{count} · {bytes_text(one.price.bytes)} · {seconds_text(one.seconds)}"
+
+
 class CompareTab(StudyPage):
     """The comparison."""
 
     slug, spec_of, view_of, about, choosable = "comparison", CompareSpec, CompareView, ABOUT, JUDGED
-    judges = True
+    judges, prices_html = True, staticmethod(_prices_html)
     looks: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(330, 290, 82)})"}
     keys, viewed = ("measure",), ("across", "up")
     closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": COMPARED}
@@ -250,10 +273,6 @@ class CompareTab(StudyPage):
         about = dataset.hash if chosen and dataset is not None else ""
         self.runner.estimate((self.spec, session.seed, about), self.spec.learn(None, session))
 
-    def prices_html(self, costs: TableCosts) -> str:
-        """Return the table of prices."""
-        return prices_html(costs)
-
 
 class ComparePage(StudyTabs):
     """See the module's text; the shell describes what a page is."""
@@ -263,29 +282,6 @@ class ComparePage(StudyTabs):
         "Comparison": CompareTab.slug, "Results": ResultsTab.slug, "History": HistoryTab.slug,
     }  # fmt: skip
     parts = (CompareTab, ResultsTab, HistoryTab)
-
-
-def prices_html(known: TableCosts) -> str:
-    """A line a data set, a column a recipe: parameters, memory and seconds of a fit, or why it is refused."""
-    if not known.tables:
-        return NOTHING
-    rows = []
-    for table, line in zip(known.tables, known.lines, strict=True):
-        data = table.dataset
-        shape = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
-        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_price, line)])
-    for name, why in known.absent:
-        lost = f"<span class='bad'>left out</span>: {safe(why, 400)}"
-        rows.append([safe(name, 60), f"<td colspan='{len(known.names)}' style='white-space:normal'>{lost}</td>"])
-    title = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
-    return html_table([title, *(safe(name, 40) for name in known.names)], rows)
-
-
-def _price(one: RecipePrice) -> str:
-    if one.refused or one.price is None:
-        return f"<abbr class='bad' title='{safe(one.refused, 400)}'>refused</abbr>"
-    count = count_text(one.price.parameters) if one.price.parameters else "&ndash;"
-    return f"{count} · {bytes_text(one.price.bytes)} · {seconds_text(one.seconds)}"
 
 
 def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> str:

@@ -14,6 +14,7 @@ from panel.viewable import Viewable
 from alrviz import __version__
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
+from alrviz.explorer.page import Page
 from alrviz.explorer.pages.convergence.controls import RaceMenus
 from alrviz.explorer.pages.convergence.dialogs import RaceDialogs
 from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
@@ -62,7 +63,7 @@ _PYTHON = "Python: copy this race as a script whose numbers are the screen's"
 _SHARE = "Share: a link that shows this race and cannot touch it"
 
 
-class ConvergencePage:
+class ConvergencePage(Page):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Convergence", "show_chart", "Explore", "convergence"

@@ -14,6 +14,7 @@ import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.errors import TableError
+from alrviz.explorer.page import Page
 from alrviz.explorer.pages.data.cards import ABOUT, classes_html, head_html, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_grid import ColumnsGrid, columns_frame
@@ -50,7 +51,7 @@ def demo_list(take: Callable[[str], None]) -> Viewable:
     return pn.Row(*columns, sizing_mode="stretch_width", margin=0)
 
 
-class DataPage:
+class DataPage(Page):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Data", "table_chart", "Data", "data"
@@ -243,18 +244,6 @@ class DataPage:
         waiting = self._tasks.poll()
         self._show_prices()
         return waiting
-
-    def result(self) -> None:
-        """Nothing runs here."""
-
-    def axes(self) -> None:
-        """Nothing is drawn of what ran."""
-
-    def on_shown(self) -> None:
-        """Nothing to do: the page follows the session."""
-
-    def on_hidden(self) -> None:
-        """Nothing to do: threads end by themselves."""
 
     def close(self) -> None:
         """End the threads' work."""

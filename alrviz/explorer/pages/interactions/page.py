@@ -14,8 +14,7 @@ from alrviz.estimators.model_file import load_model
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.server.tables import UploadClaim, safe_name
-from alrviz.explorer.session.incoming_file import IncomingFile
-from alrviz.explorer.shell.drop_strip import DropStrip
+from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.shell.glossary import explain, rich
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_costs import price_recipes, time_line
@@ -166,7 +165,6 @@ class InteractionsPage(StudyPage):
     price_line = staticmethod(time_line)  # the time alone: the menus leave no more room
     _raced: Recipe | None = None  # the racer that was to be taken apart when racers were looked at last
     _shown_racers: bool = False  # whether racers were looked at before
-    _arrival: IncomingFile | None = None
     # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.
     _shown_room: UploadClaim | None = None
     _coming_room: UploadClaim | None = None
@@ -174,10 +172,9 @@ class InteractionsPage(StudyPage):
     def build(self) -> tuple[Viewable, Viewable]:
         """Make what every study page shows, and the part that takes a model file."""
         first, below = super().build()
-        self.strip = DropStrip(
-            self.session.registry.limits.bytes, self._begin, self._dropped, self._refused, FILE_WORDS, FILE_TOLD,
-            width=400, margin=(0, 16, 8, 0),
-        )  # fmt: skip
+        self.strip = FileStrip(
+            self.session, self._dropped, self._refused, FILE_WORDS, FILE_TOLD, width=400, margin=(0, 16, 8, 0)
+        )
         self.back = button("Back to the recipe", self._leave_file, icon="undo", visible=False)
         self.said = html(text=rich(FILE_ABOUT))
         self.file = Collapsible(
@@ -202,13 +199,6 @@ class InteractionsPage(StudyPage):
                 self.change(replace(self.spec, recipes=(raced,)))
                 return
         super().ask()
-
-    def _begin(self) -> IncomingFile:
-        self._arrival = IncomingFile(
-            self.session.registry.tables.claim(self.session.owner), self.session.registry.limits.bytes, self._refused
-        )
-        self.session.wake()
-        return self._arrival
 
     def _dropped(self, name: str, data: bytes) -> None:
         """Take the model of a file apart, on the table that is chosen."""
@@ -270,13 +260,13 @@ class InteractionsPage(StudyPage):
 
     def pump(self) -> bool:
         """Take over what threads have finished, and what comes of a file; returns whether there may be more."""
-        coming = self._arrival is not None and self._arrival.poll()
+        coming = self.strip.pump()
         return super().pump() or coming
 
     def close(self) -> None:
         """End the threads' work, and a file that still comes."""
-        if self._arrival is not None:
-            self._arrival.cancel()
+        if "strip" in vars(self):  # it is built on the first visit
+            self.strip.cancel()
         _release(self._shown_room, self._coming_room)
         super().close()
 
