@@ -180,12 +180,12 @@ def test_without_data_sets_it_says_what_to_do(page):
 def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen_ones():
     page = open_page("?page=compare")
     page.session.table.load_bytes("mine.csv", CSV)
-    until(page, lambda: page.session.table.loading is None and page.session.table.file is not None)
+    until(page, lambda: page.session.table.loading is None and page.session.table.source.file is not None)
     page.on_shown()
     assert (page.tab.spec.sets.demos, [link.name for link, _ in page.tab.spec.sets.own]) == ((), ["mine.csv"])
     chosen = open_page("?page=compare&sets=iris")
     chosen.session.table.load_bytes("mine.csv", CSV)
-    until(chosen, lambda: chosen.session.table.loading is None and chosen.session.table.file is not None)
+    until(chosen, lambda: chosen.session.table.loading is None and chosen.session.table.source.file is not None)
     chosen.on_shown()
     assert chosen.tab.spec.sets.demos == ("iris",)
     for one in (page, chosen):

@@ -352,7 +352,7 @@ def test_lines_before_the_names_are_shown_and_can_be_changed(page):
     panel._again.clicks += 1
     settle(page)
     assert page.session.table.dataset.n_rows == 30
-    assert page.session.table.upload.options.delimiter is None  # what nobody changed is detected anew
+    assert page.session.table.source.upload.options.delimiter is None  # what nobody changed is detected anew
     panel.widgets["skip_rows"].value = 2
     panel.widgets["header"].value = 0
     panel._again.clicks += 1

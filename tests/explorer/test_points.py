@@ -103,7 +103,7 @@ def test_who_opens_the_link_of_kept_points_sees_the_same(page):
     until(opened, lambda: settled(opened))
     assert opened.session.table.requested_file is None
     assert opened.session.table.dataset.hash == session.table.dataset.hash
-    assert opened.session.table.points == session.table.points
+    assert opened.session.table.source.points == session.table.source.points
     assert np.allclose(opened.tab.pictures.map.surface.values, page.tab.pictures.map.surface.values)
     opened.close()
 
@@ -121,7 +121,7 @@ def test_of_too_many_points_the_file_is_asked_for(page):
     link = kept(page, grown(Sketch.blank(), MOST + 1))
     assert "points=" not in link
     opened: Session = session_of(link, STRANGER)
-    assert opened.wanted == page.session.table.file
+    assert opened.wanted == page.session.table.source.file
 
 
 def test_rows_of_a_visitors_own_file_are_in_no_link(page):

@@ -146,13 +146,13 @@ def test_a_dropped_file_is_read_and_found_again_by_its_owner_only(registry, data
     session.table.load_bytes("C:\\home\\mine.csv", data)
     settle(session)
     assert (session.table.dataset.name, session.table.dataset.n_rows) == ("mine", 60)
-    assert session.table.file.name == "mine.csv"
+    assert session.table.source.file.name == "mine.csv"
     assert "mine.csv" in session.link.query
     state = vars(session.link.state)
     assert opened(registry, **state).table.dataset.hash == session.table.dataset.hash
     stranger = opened(registry, owner="b" * 32, **state)
     assert stranger.table.dataset is None
-    assert stranger.table.requested_file == session.table.file
+    assert stranger.table.requested_file == session.table.source.file
 
 
 def test_who_drops_the_file_a_link_is_about_sees_the_same(registry):
@@ -288,7 +288,7 @@ def test_a_table_without_a_class_can_be_put_away(registry):
         settle(session)
     assert session.link.state.file.name == "others.csv"
     session.table.discard_pending()
-    assert (session.table.pending, session.table.upload) == (None, None)
+    assert (session.table.pending, session.table.source.upload) == (None, None)
     assert (session.table.dataset, session.link.query) == before
     session.table.discard_pending()
     assert (session.table.dataset, session.link.query) == before

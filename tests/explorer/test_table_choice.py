@@ -52,7 +52,7 @@ def csv():
 def page_on(csv, page_class, link):
     page = opened(page_class, link)
     page.session.table.load_bytes("signs.csv", csv)
-    until(page, lambda: page.session.table.loading is None and page.session.table.file is not None)
+    until(page, lambda: page.session.table.loading is None and page.session.table.source.file is not None)
     page.on_shown()
     return page
 

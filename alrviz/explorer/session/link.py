@@ -35,15 +35,15 @@ class SessionLink:
     def state(self) -> State:
         """The session as one value."""
         table, runs = self._table, self._runs
-        name, rows = table.demo or ("", None)
+        name, rows = table.source.demo or ("", None)
         if (name, rows) == (FIRST_DEMO, FIRST_ROWS):
             rows = None
-        file = table.file or table.requested_file
+        file = table.source.file or table.requested_file
         return State(
             data=name if not file and table.chosen else "",
             rows=None if file else rows,
-            file=None if table.points else file,
-            points=table.points,
+            file=None if table.source.points else file,
+            points=table.source.points,
             kinds=tuple(sorted(table.source.kinds.items())),
             split=table.source.split,
             **{name: getattr(self._settings, name) for name in HELD},

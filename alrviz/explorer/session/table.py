@@ -52,6 +52,11 @@ class Source:
     kinds: Mapping[int, str] = field(default_factory=dict)
     split: str = ""
 
+    @property
+    def points(self) -> str:
+        """The table as a link holds it if it is a few drawn points; "" for others."""
+        return self.upload.points if self.upload is not None else ""
+
 
 class Host(Protocol):
     """What a table uses of its session."""
@@ -105,26 +110,6 @@ class SessionTable(param.Parameterized):
         self._file_task: BackgroundTask | IncomingFile | None = None  # the latest reading of a file, finished or not
         self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set asked for, loaded or not
         self.chosen = True  # whether the visitor or a link chose the table; False for the page's default
-
-    @property
-    def upload(self) -> Upload | None:
-        """The file the table was read from, or None."""
-        return self.source.upload
-
-    @property
-    def file(self) -> FileLink | None:
-        """Name, shape and hash of that file."""
-        return self.source.file
-
-    @property
-    def demo(self) -> tuple[str, int | None] | None:
-        """The demo set's name and the rows asked for, or None."""
-        return self.source.demo
-
-    @property
-    def points(self) -> str:
-        """The table shown as a link holds it if it is a few drawn points; "" for others."""
-        return self.upload.points if self.upload is not None else ""
 
     @property
     def stream(self) -> Stream | None:
@@ -255,8 +240,10 @@ class SessionTable(param.Parameterized):
 
     def reread(self, options: "ReadOptions") -> None:
         """Read the dropped file again with other options, which no link holds."""
-        if self.upload is not None:
-            self.read(self.upload.replace(options=options, points=""), self.source.kinds, split=self.source.split)
+        if self.source.upload is not None:
+            self.read(
+                self.source.upload.replace(options=options, points=""), self.source.kinds, split=self.source.split
+            )
 
     def read(self, upload: Upload, kinds: Mapping[int, str], claim: UploadClaim | None = None, split: str = "") -> None:
         """Read a file on a thread; `claim` is its room while it is not held, `split` how its rows are split."""
@@ -350,7 +337,7 @@ class SessionTable(param.Parameterized):
         made = said(self.dataset) if self.pending is None and self.dataset is not None else {}
         made = {name: kind for name, kind in made.items() if position[name] not in before}
         slug = self.source.split if split is None else split
-        source = Source(self.upload, self.file, self.demo, changed, slug)
+        source = replace(self.source, kinds=changed, split=slug)
 
         shown = self.dataset if self.pending is None else None
         served = self.served if self.served is not None and self.served.table is table else None

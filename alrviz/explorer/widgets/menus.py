@@ -39,7 +39,7 @@ def tables_menu(session: Session) -> dict[str, str]:
     from alrviz.data.demos import demo_names
 
     options = {name: name for name in demo_names()}
-    if session.table.file is not None and session.table.dataset is not None:
+    if session.table.source.file is not None and session.table.dataset is not None:
         options = {f"{session.table.dataset.name} (yours)": FILE, **options}
     return options
 
@@ -96,4 +96,4 @@ def _shown(session: Session) -> str:
     """The entry of the table that is there: loading what is shown would load it again."""
     if FILE in tables_menu(session).values():
         return FILE
-    return str((session.table.demo or session.table.requested_demo or (first_demo(session.page),))[0])
+    return str((session.table.source.demo or session.table.requested_demo or (first_demo(session.page),))[0])

@@ -52,7 +52,7 @@ def dataset_code(session: "Session", whole: bool = False) -> str:
     races may read them.
     """
     kinds, table = session.link.state.kinds, session.table
-    origin = TableOrigin(table.dataset, table.upload, table.demo, session.seed, kinds, table.served_from)
+    origin = TableOrigin(table.dataset, table.source.upload, table.source.demo, session.seed, kinds, table.served_from)
     stream = table.stream
     if stream is None:
         return table_code(origin)

@@ -58,9 +58,9 @@ class OwnTables:
     def look(self) -> FileLink | None:
         """Take notice of the session's table; returns it where it is new here."""
         session = self._session
-        if session.table.file is None or session.table.dataset is None or session.table.pending is not None:
+        if session.table.source.file is None or session.table.dataset is None or session.table.pending is not None:
             return None
-        link, new = session.table.file, session.table.file.hash not in self._found
+        link, new = session.table.source.file, session.table.source.file.hash not in self._found
         self._found[link.hash] = (link, tuple(sorted(session.table.source.kinds.items())))
         return link if new else None
 
@@ -79,8 +79,8 @@ class OwnTables:
 
 def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], NamedTable]:
     """Return what opens a table of the visitor's, to be called on a thread."""
-    mine = session.table.file if session.table.pending is None else None
-    dataset, upload = session.table.dataset, session.table.upload
+    mine = session.table.source.file if session.table.pending is None else None
+    dataset, upload = session.table.dataset, session.table.source.upload
     served, owner = session.table.served, session.owner
     tables, limits = session.registry.tables, session.registry.limits
 

@@ -5,12 +5,12 @@ Moments are made on a thread, the latest asked for only; all pictures change tog
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import panel as pn
 from panel.viewable import Viewable
 
-from alrviz import __version__
 from alrviz.explorer.pages.boundaries import dlr_frames
 from alrviz.explorer.pages.boundaries.dlr_controls import FIRST_PEER, ColumnMenus, DlrControls, first_recipe
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame, table_of
@@ -18,11 +18,10 @@ from alrviz.explorer.pages.boundaries.dlr_view import MapCard, Pictures
 from alrviz.explorer.pages.boundaries.drawing import Drawing
 from alrviz.explorer.pages.boundaries.fit import MapTab
 from alrviz.explorer.pages.boundaries.frame_queue import DraggedBandwidth, FrameQueue
-from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script
+from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script, made_from_line
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.dialogs import ScriptDialog
-from alrviz.studies.core.export import made_from
 from alrviz.studies.race.race_like import RaceLike
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class DlrTab(MapTab):
         hands = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
         player = self.part.player
         self.hand = DraggedBandwidth(self.frames, player)
-        lines = self._made_from, player.made_from
+        lines = partial(made_from_line, self), player.made_from
         self.pictures = Pictures(
             self.session.wake, hands, self.drag, player.scrub, player.film, self._show_gram, *lines
         )
@@ -87,7 +86,9 @@ class DlrTab(MapTab):
             return
         turned = self._behind and session.axes not in ((), self.columns.positions(dataset))
         if dataset is self._whole and not turned:
-            self._come_back()
+            if self._behind and self.table is not None:  # go on where the tab was left
+                self._behind = False
+                (self.drawing.begin if self._drew else self._want)()
             return
         self._whole, self.table, self.moment, self._behind = dataset, None, None, False
         self.drawing.put_by()
@@ -146,12 +147,6 @@ class DlrTab(MapTab):
         self.pictures.stop()
         self.part.forget()
         self._behind = True
-
-    def _come_back(self) -> None:
-        """Go on where the tab was left, with the same table."""
-        if self._behind and self.table is not None:
-            self._behind = False
-            (self.drawing.begin if self._drew else self._want)()
 
     # ---- controls ----------------------------------------------------------------------------------------------------
 
@@ -243,13 +238,6 @@ class DlrTab(MapTab):
         if self.pictures.folded.open and moment is not None:
             classes = [str(label) for label in moment.model.classes_]
             self.tasks.start("gram", lambda stop: dlr_frames.gram_of(moment, classes), self.pictures.gram.watch)
-
-    def _made_from(self) -> str:
-        """What the moment shown is of, in a line."""
-        moment = self.moment
-        if moment is None or moment.X is None:
-            return self.part.player.made_from()
-        return made_from({"alrviz": __version__, "points drawn": len(moment.X)}, [self.recipe])
 
     def _peer_changed(self) -> None:
         found = self.peer.found

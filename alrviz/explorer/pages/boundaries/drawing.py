@@ -175,7 +175,7 @@ class Drawing:
         table, names = self._tab.table, self._tab.columns.chosen
         if sketch is None and table is not None and names is not None and self._tab.columns.numeric:
             session = self._tab.session
-            own = session.table.file is not None and not session.table.points  # a link would give it away
+            own = session.table.source.file is not None and not session.table.source.points  # a link would give it away
             sketch = Sketch.of(table, names, session.seed, private=own)
         if sketch is None:
             return

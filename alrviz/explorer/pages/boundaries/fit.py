@@ -35,9 +35,9 @@ def truth_of(session: Session, dataset: "Dataset") -> Callable[[pd.DataFrame], n
     """
     from alrviz.data.demos import demo_truth
 
-    if session.table.demo is None or session.table.dataset is None:
+    if session.table.source.demo is None or session.table.dataset is None:
         return None
-    found = demo_truth(session.table.demo[0])
+    found = demo_truth(session.table.source.demo[0])
     whole = list(dataset.X.columns) == list(session.table.dataset.table.names[:-1]) and dataset.target == "class"
     return found if whole else None
 

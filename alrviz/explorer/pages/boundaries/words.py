@@ -8,6 +8,7 @@ import numpy as np
 from alrviz import __version__
 from alrviz.explorer.pages.boundaries.fit import BEST
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
+from alrviz.studies.core.export import made_from
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
 from alrviz.studies.statistics.evaluation import wilson
 from alrviz.views.core.style import safe
@@ -163,6 +164,14 @@ def compared_html(tab: "DlrState") -> str:
     return f"<p><b>dlr</b> {place} {', '.join(words)}{few}</p>{_no_scale_html(tab)}"
 
 
+def made_from_line(tab: "DlrState") -> str:
+    """Say in a line what the moment shown is of, for pictures that are saved."""
+    moment = tab.moment
+    if moment is None or moment.X is None:
+        return tab.part.player.made_from()
+    return made_from({"alrviz": __version__, "points drawn": len(moment.X)}, [tab.recipe])
+
+
 def _no_scale_html(tab: "DlrState") -> str:
     """What a column without a scale leaves out: a table that was chosen for another page may have nothing else."""
     table = tab.table
@@ -269,9 +278,9 @@ model = model_at(run)"""
 
 def _peer_code(session: "Session", recipe: "Recipe", peer: str) -> tuple[str, str]:
     imports, truth = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
-    if peer == TRUTH and session.table.demo is not None:
+    if peer == TRUTH and session.table.source.demo is not None:
         imports += "from alrviz.data.demos import demo_truth\n"
-        truth = f", truth=demo_truth({session.table.demo[0]!r})"
+        truth = f", truth=demo_truth({session.table.source.demo[0]!r})"
     body = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
 print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of held-out rows right")
 model = peer.model"""

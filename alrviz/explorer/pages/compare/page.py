@@ -269,7 +269,7 @@ class CompareTab(StudyPage):
     def estimate(self, dataset: "Dataset | None") -> None:
         """Estimate the study of the data sets chosen; the session's table matters only if it is one of them."""
         session = self.session
-        chosen = dataset is not None and any(session.table.file == link for link, _ in self.spec.sets.own)
+        chosen = dataset is not None and any(session.table.source.file == link for link, _ in self.spec.sets.own)
         about = dataset.hash if chosen and dataset is not None else ""
         self.runner.estimate((self.spec, session.seed, about), self.spec.learn(None, session))
 

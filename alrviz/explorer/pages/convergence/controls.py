@@ -70,7 +70,7 @@ class RaceMenus:
             self.question.value = question
             self.question.description = asked.why if asked is not None else "Racers as you set them"
             self.data.options = tables
-            demo = session.table.demo or session.table.requested_demo or (FIRST_DEMO,)
+            demo = session.table.source.demo or session.table.requested_demo or (FIRST_DEMO,)
             self.data.value = FILE if FILE in tables.values() else demo[0]
             show_rows(self.whole, session)
             ordered = any("order" in recipe.params for recipe in choice.recipes)

@@ -264,7 +264,7 @@ class ConvergencePage(Page):
         self.choice.question, self.choice.order, self.choice.alpha = example.question, example.order, 0.0
         self._autorun, self.race_view.player.halted = True, False
         table = self.session.table
-        if table.demo is not None and table.demo[0] == example.data and table.dataset is not None:
+        if table.source.demo is not None and table.source.demo[0] == example.data and table.dataset is not None:
             self._ask()
             self._start_if_cheap()
         else:

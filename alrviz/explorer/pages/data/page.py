@@ -181,7 +181,7 @@ class DataPage(Page):
         self._price(dataset)
 
     def _show_grid(self, dataset: "Dataset") -> None:
-        made = range(len(dataset.columns)) if self.session.table.demo is not None else ()
+        made = range(len(dataset.columns)) if self.session.table.source.demo is not None else ()
         self._grid.show(dataset, self.chosen, frozenset(made) - set(self.session.table.source.kinds))
 
     def choose(self, name: str) -> None:
@@ -208,7 +208,7 @@ class DataPage(Page):
             self._suggest(dataset, quartiles_of=self._asked_target)
 
     def _suggest(self, dataset: "Dataset", quartiles_of: str = "") -> None:
-        reread = self.session.table.reread if self.session.table.upload is not None else None
+        reread = self.session.table.reread if self.session.table.source.upload is not None else None
         self._suggestions[:] = suggestions(dataset, dataset.leaks, self.ask_kind, quartiles_of, reread)
 
     # ---- prices and leaks --------------------------------------------------------------------------------------
@@ -264,8 +264,8 @@ class DataPage(Page):
 
 
 def _line(session: Session) -> str:
-    if session.table.demo is not None:
+    if session.table.source.demo is not None:
         from alrviz.data.demos import demo_line
 
-        return demo_line(session.table.demo[0])
-    return f"from {session.table.upload.name}" if session.table.upload is not None else ""
+        return demo_line(session.table.source.demo[0])
+    return f"from {session.table.source.upload.name}" if session.table.source.upload is not None else ""

@@ -78,11 +78,11 @@ class ReadOptionsPanel:
         """Show the options in force."""
         session = self.session
         table = session.table.pending or (session.table.dataset.table if session.table.dataset is not None else None)
-        upload = session.table.upload
+        upload = session.table.source.upload
         self._fields.visible = upload is not None and table is not None
         if upload is None or table is None:
             what = "A demo set is made, not read. Drop a file of your own"
-            if session.table.demo is None and table is not None:
+            if session.table.source.demo is None and table is not None:
                 what = "The explorer was started with this table. Drop its file here"
             self._head.object = (
                 f"<h1>How it was read</h1><br><p class='quiet'>{what} to see, and to change, how its delimiter, "
@@ -128,7 +128,7 @@ class ReadOptionsPanel:
 
     def _reread(self) -> None:
         """Read the file again: what was changed holds, now and before; all else is detected anew."""
-        upload = self.session.table.upload
+        upload = self.session.table.source.upload
         said = (upload.options if upload is not None else None) or ReadOptions()
         changed = {
             name: widget.value
