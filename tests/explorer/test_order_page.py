@@ -35,7 +35,7 @@ def open_page(link=SMALL, owner=OWNER, registry=None):
 @pytest.fixture
 def page():
     made = open_page()
-    until(made, lambda: made.known is not None)
+    until(made, lambda: made.runner.costs is not None)
     yield made
     if made.study_view.study is not None:
         made.study_view.study.stop()
@@ -69,13 +69,13 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
 
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page):
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
-    until(narrow, lambda: narrow.known is not None)
-    shown = [one for one in narrow.known.priced if one.refused]
+    until(narrow, lambda: narrow.runner.costs is not None)
+    shown = [one for one in narrow.runner.costs.priced if one.refused]
     assert shown, "an order above the number of columns"
-    assert "left out" in narrow.prices.object
-    assert "the table has only 2 used columns" in narrow.prices.object
+    assert "left out" in narrow.layout.prices.object
+    assert "the table has only 2 used columns" in narrow.layout.prices.object
     refused = {int(one.name[-1]) for one in shown}
-    assert {narrow.known.study.about(cell.racer)["order"] for cell in narrow.known.study.tasks} == {
+    assert {narrow.runner.costs.study.about(cell.racer)["order"] for cell in narrow.runner.costs.study.tasks} == {
         0,
         1,
         2,

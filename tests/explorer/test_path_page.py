@@ -24,7 +24,7 @@ def open_page(link=SMALL, registry=None):
 @pytest.fixture
 def page():
     made = open_page()
-    until(made, lambda: made.known is not None)
+    until(made, lambda: made.runner.costs is not None)
     yield made
     if made.study_view.study is not None:
         made.study_view.press_stop()
@@ -86,7 +86,7 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
     assert again.session.link.query == link
     again.close()
     odd = open_page("?page=path&data=monks-1&alpha=-3&measure=brier&path=99")
-    until(odd, lambda: odd.known is not None)
+    until(odd, lambda: odd.runner.costs is not None)
     assert (odd.study_view.measure, odd.study_view.alpha, odd.study_view.path) == ("log_loss", None, 0)
     assert odd.spec == PathSpec()
     odd.close()

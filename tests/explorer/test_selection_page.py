@@ -19,7 +19,10 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture
 def page():
     made = opened(SelectionPage, "?page=selection&data=xor&of=hsalr&keep=50")
-    until(made, lambda: made.known is not None and made.study_view.search is not None and made.study_view.search.done)
+    until(
+        made,
+        lambda: made.runner.costs is not None and made.study_view.search is not None and made.study_view.search.done,
+    )
     yield made
     made.study_view.press_stop()
     made.close()
