@@ -121,7 +121,7 @@ def test_of_too_many_points_the_file_is_asked_for(page):
     link = kept(page, grown(Sketch.blank(), MOST + 1))
     assert "points=" not in link
     opened: Session = session_of(link, STRANGER)
-    assert opened.wanted == page.session.table.source.file
+    assert opened.table.requested_file == page.session.table.source.file
 
 
 def test_rows_of_a_visitors_own_file_are_in_no_link(page):

@@ -101,9 +101,9 @@ def test_each_page_has_its_own_tab_and_study_in_the_link(registry):
 
 def test_a_file_that_a_link_asks_for_leads_back_to_the_page_the_link_is_about(registry):
     maker = opened(registry)
-    maker.load_bytes("mine.csv", CSV)
+    maker.table.load_bytes("mine.csv", CSV)
     settle(maker)
-    link = maker.file
+    link = maker.table.source.file
     for number, (dropped, page) in enumerate(
         ((CSV, "order"), (CSV.replace("yes", "ja"), "data"), (CSV.replace(",class", ",k"), "data"))
     ):

@@ -128,10 +128,10 @@ def test_a_solver_that_needs_all_rows_at_once_gives_way():
 def test_what_racers_lose_over_all_rows_is_said(file):
     racers = Recipe("lr", order=1, alpha=0.5), Recipe("hlr", order=1, alpha="auto", discretize="smooth")
     page = opened(ConvergencePage, file, f"?racers={write_recipes(racers)}")
-    assert not page.layout.note.visible, "the sample is in memory"
+    assert not page.note.visible, "the sample is in memory"
     page.session.whole = True
-    assert page.layout.note.visible
-    assert "Over all rows hlr has alpha 0.3 and 10 quantiles" in page.layout.note.object
+    assert page.note.visible
+    assert "Over all rows hlr has alpha 0.3 and 10 quantiles" in page.note.object
     page.close()
 
 
@@ -174,9 +174,8 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     assert "Of 21 pairs (18 were looked at) 9 are kept." in view.found.object
     assert view._searched[0].visible
     assert view._csv_of_tuples().count("\n") > 7 + 18
-    page._show_script()
-    assert ".sample" not in page.layout.dialog._code.value
-    assert "hsalr" in page.layout.dialog._code.value
+    assert ".sample" not in page.script()
+    assert "hsalr" in page.script()
     link = page.session.link.query
     view.keep = 25
     until(page, lambda: race_view.outdated)
