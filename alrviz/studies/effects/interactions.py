@@ -28,6 +28,7 @@ from alrviz.data.stream.table import CodedTable
 from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.frames import join_of, tuple_names
+from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
 from alrviz.kernels import effects as kernels
@@ -90,7 +91,7 @@ def interactions(
     note = ""
     if isinstance(model_or_run, Run):
         run = model_or_run
-        model = _checked(run.estimator())
+        model = _checked(estimator_of(run))
         own = dataset is None or dataset is run.dataset
         if own and run.coded is not None:
             rows, others, note = _of_batches(run.coded)
