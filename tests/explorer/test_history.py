@@ -295,9 +295,9 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
 
 def test_the_tab_is_in_the_link_and_hides_the_comparison():
     page = listed()
-    assert (page.front, list(page.parts)) == ("history", ["history"]), "nothing is priced behind the history"
+    assert (page.front, list(page.layouts)) == ("history", ["history"]), "nothing is priced behind the history"
     page.choice.value = "comparison"
-    shown = {slug: [part.visible for part in parts] for slug, parts in page.parts.items()}
+    shown = {slug: [part.visible for part in parts] for slug, parts in page.layouts.items()}
     assert shown == {"history": [False, False], "comparison": [True, True]}
     assert "tab=" not in page.session.link.query
     page.tab.menus["folds"].value = "5"

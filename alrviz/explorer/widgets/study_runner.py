@@ -65,7 +65,7 @@ class StudyRunner:
         keep: whether the study continues when the page is closed.
     """
 
-    view: StudyView
+    view: Any  # a `StudyView`, whose study is a `Study` or a `ManagedStudy`
 
     def __init__(
         self,

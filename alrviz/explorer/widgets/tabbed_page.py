@@ -24,7 +24,9 @@ class TabbedPage(Page):
     def __init__(self, session: Session):
         self.session = session
         self._built: dict[str, Any] = {}
-        self.parts: dict[str, tuple[Viewable, Viewable]] = {}  # of each tab that was built: beside the menu, and below
+        self.layouts: dict[
+            str, tuple[Viewable, Viewable]
+        ] = {}  # of each tab that was built: beside the menu, and below
         self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
@@ -78,12 +80,12 @@ class TabbedPage(Page):
         with pn.io.hold():
             if slug not in self._built:
                 self._built[slug], *parts = self.build_tab(slug)
-                self.parts[slug] = (parts[0], parts[1])
+                self.layouts[slug] = (parts[0], parts[1])
                 self._first.append(parts[0])
                 self._area.append(parts[1])
             self.choice.value = slug
             # A tab that is left is hidden, not taken out: its figures would be made anew when it comes back.
-            for name, of_tab in self.parts.items():
+            for name, of_tab in self.layouts.items():
                 for part in of_tab:
                     part.visible = name == slug
             self.session.open_drawer(False)
