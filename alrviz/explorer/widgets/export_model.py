@@ -14,10 +14,9 @@ import panel_material_ui as pmui
 from alrviz import __version__
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.server.tables import safe_name
-from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.drop_strip import DropStrip
+from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.widgets.evaluation_part import EvaluationPart, Judged
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
@@ -98,7 +97,6 @@ class ExportModel:
         self._session, self._tasks = session, tasks
         self._race: Any = None
         self._model: RecipeClassifier | None = None
-        self._arrival: IncomingFile | None = None
         self._predictions = ""
         self.folded: Collapsible | None = None
         self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
@@ -124,10 +122,7 @@ class ExportModel:
         self.predicted.visible = False
         about, self.told = html(), html()
         say(about, ABOUT)
-        self.strip = DropStrip(
-            self._session.registry.limits.bytes, self._begin, self._dropped, self._refused, WORDS,
-            width=400, margin=(8, 16, 8, 0),
-        )  # fmt: skip
+        self.strip = FileStrip(self._session, self._dropped, self._refused, WORDS, width=400, margin=(8, 16, 8, 0))
         buttons = (self.racer, self.zipped, self.pickled, self.weights, self.dialect, self.sql)
         return Collapsible(
             "Export model, or predict new rows", about,
@@ -143,7 +138,7 @@ class ExportModel:
         if found is not self._race:
             self._race = found
             self._offer()
-        return self._arrival is not None and self._arrival.poll()
+        return self.folded is not None and self.strip.pump()
 
     def _offer(self) -> None:
         runs = () if self._race is None else self._race.runs
@@ -235,12 +230,6 @@ class ExportModel:
         return weights_csv(self._classifier(), about, [self._run.recipe])
 
     # ---- new rows ----------------------------------------------------------------------------------------------
-
-    def _begin(self) -> IncomingFile:
-        limits = self._session.registry.limits
-        self._arrival = IncomingFile(self._session.tables.claim(self._session.owner), limits.bytes, self._refused)
-        self._session.wake()
-        return self._arrival
 
     def _dropped(self, name: str, data: bytes) -> None:
         """Predict a file's rows on a thread."""
