@@ -192,7 +192,7 @@ def test_half_of_what_is_free_may_be_used():
 
 
 def test_an_order_above_the_number_of_columns_is_an_error():
-    with pytest.raises(RecipeError, match="order=3 needs at least 3 columns"):
+    with pytest.raises(RecipeError, match=r"order=3.*3 columns"):
         price([3, 3], 2, 10, Recipe("lr", order=3))
 
 
@@ -397,7 +397,7 @@ def test_the_folds_that_find_alpha_are_in_the_price(levels):
     assert len(folds) == 3
     assert auto.bytes - plain.bytes > held
     tight = price_of(encoded, of, max_memory=plain.bytes + held // 2)
-    with pytest.raises(MemoryLimitError, match="alpha='auto' has 3 folds in memory beside the fit"):
+    with pytest.raises(MemoryLimitError, match=r"alpha='auto'.*3 folds"):
         require_memory(tight)
 
 

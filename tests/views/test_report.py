@@ -135,7 +135,7 @@ def test_what_a_model_card_says_is_shown_and_what_is_none_is_refused(data, facts
     _, text = read(report_html(facts, {"intended_use": "a lesson & <b>no</b> more"}))
     assert "a lesson & <b>no</b> more" in text
     assert text.count("not stated") == 6
-    with pytest.raises(alrviz.TableError, match="card has no 'licens'; did you mean 'licence'"):
+    with pytest.raises(alrviz.TableError, match=r"'licens'.*'licence'"):
         alrviz.save_report(data, tmp_path / "r.html", card={"licens": "MIT"})
     with pytest.raises(alrviz.TableError, match="expected rows on both sides"):
         alrviz.save_report(data, tmp_path / "r.html", holdout=0)
