@@ -1,7 +1,7 @@
 """What the classifiers of cells share: a row's score is a sum over the cells it lies in."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,6 @@ class CellClassifier(RunClassifier):
     discretize: str | None = "mdl"
     n_bins: int = 10
 
-    _has_weights: ClassVar[bool] = True
-
     def explain(self, X: Any, centered: bool = False) -> "pd.DataFrame":
         """Return what each tuple of columns adds to each class score of each row.
 
@@ -51,7 +49,7 @@ class CellClassifier(RunClassifier):
         codes = self.encoder_.transform(table)
         of = self.tables_
         means = tuple_means(of.space, of.seen, of.counts, self.phi_, of.class_counts.sum()) if centered else None
-        return contribution_frame(self._model, codes, self.encoder_, rows, self.max_memory, means)
+        return contribution_frame(self.model_, codes, self.encoder_, rows, self.max_memory, means)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell seen in training, indexed by its columns and their levels.
@@ -62,9 +60,14 @@ class CellClassifier(RunClassifier):
         """
         check_is_fitted(self)
         quantities = {"count": self.tables_.counts, "log_theta": self.log_theta_}
-        if self.weights_ is not None:
-            quantities["w"] = weights_by_cell(self.tables_, self._share, self.weights_)
+        if (w := self.cell_weights_) is not None:
+            quantities["w"] = w
         return cell_frame(self.cells_, self.tables_.seen, self.encoder_, {**quantities, "phi": self.phi_})
+
+    @property
+    def cell_weights_(self) -> Floats | None:
+        """(S, C) the weight of each seen cell, shared ones repeated; None where nothing is fitted."""
+        return None if self.weights_ is None else weights_by_cell(self.tables_, share_of(self.recipe_), self.weights_)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -96,11 +99,16 @@ class CellClassifier(RunClassifier):
             raise AlrvizError(f"the fit has no result: {run.outcome}")
         self.cells_ = tables.space
         self.tables_ = tables
-        self._model = model
-        self._share = run.recipe.params.get("share", "cell-class")
+        self.model_ = model
         self.phi_ = model.phi
         self.intercept_ = model.bias
-        self.weights_: Floats | None = state.point.w if self._has_weights else None
+        self.weights_: Floats | None = None if run.recipe.solver == "none" else state.point.w
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
-        return self._model.scores(codes, threads(self.n_jobs))
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the class scores (N, C) of rows as codes (a, N)."""
+        return self.model_.scores(codes, threads(self.n_jobs))
+
+
+def share_of(recipe: Recipe) -> str:
+    """Return what shares a weight: "cell-class", where each cell and class has its own, or more."""
+    return str(recipe.params.get("share", "cell-class"))

@@ -75,7 +75,7 @@ class DLRClassifier(RunClassifier):
         parts, rows = self._parts(X)
         values = np.zeros((self.n_features_in_ + 1, parts.shape[1], parts.shape[2]))
         values[0] = self.intercept_
-        values[1 + self._columns] = parts
+        values[1 + self.columns_] = parts
         names = [INTERCEPT, *(column.name for column in self.encoder_.columns_)]
         index = pd.MultiIndex.from_product([rows, names], names=["row", "column"])
         shown = self.classes_[1:] if parts.shape[2] == 1 else self.classes_
@@ -85,7 +85,7 @@ class DLRClassifier(RunClassifier):
     def _parts(self, X: Any) -> "tuple[Floats, Any]":
         """w_d phi_d (D, N, K) of a table's rows, and their labels."""
         table = check_table(self, X, reset=False)
-        parts = self._model.contributions(*self._encode(self.encoder_.transform(table), table))
+        parts = self.model_.contributions(*self._encode(self.encoder_.transform(table), table))
         return parts, getattr(table, "index", range(parts.shape[1]))
 
     def to_frame(self) -> "pd.DataFrame":
@@ -96,12 +96,12 @@ class DLRClassifier(RunClassifier):
         Columns without a feature have no line.
         """
         check_is_fitted(self)
-        votes, w, names, parts = self._model.features, self._model.w, [], list[Floats]()
-        for d, (column, source) in enumerate(zip(self._columns, votes.columns, strict=False)):
+        votes, w, names, parts = self.model_.features, self.model_.w, [], list[Floats]()
+        for d, (column, source) in enumerate(zip(self.columns_, votes.columns, strict=False)):
             places = np.unique(np.quantile(source.values, np.linspace(0.0, 1.0, PLACES)))
             names += [(self.encoder_.columns_[column].name, place) for place in places.tolist()]
-            parts.append(np.stack([phi := votes.curve(d, places, self._model.log_h[d]).phi, w[d][:, None] * phi]))
-        for d, column in enumerate(self._columns[len(votes.columns) :], start=len(votes.columns)):
+            parts.append(np.stack([phi := votes.curve(d, places, self.model_.log_h[d]).phi, w[d][:, None] * phi]))
+        for d, column in enumerate(self.columns_[len(votes.columns) :], start=len(votes.columns)):
             coded, phi = self.encoder_.columns_[column], votes.levels(d - len(votes.columns))[:, :-1]
             names += [(coded.name, label) for label in coded.labels]
             parts.append(np.stack([phi, w[d][:, None] * phi]))
@@ -116,7 +116,7 @@ class DLRClassifier(RunClassifier):
         """(a,) share of each column in the variance of w_d phi_d over the training rows; the shares sum to 1."""
         check_is_fitted(self)
         found = np.zeros(self.n_features_in_)
-        found[self._columns] = self._model.variances()
+        found[self.columns_] = self.model_.variances()
         return normalised(found)
 
     def _encode(self, codes: NDArray[np.unsignedinteger], table: Any) -> tuple[Any, Any]:
@@ -126,16 +126,17 @@ class DLRClassifier(RunClassifier):
         model, encoded = run.model, run.encoded
         if not isinstance(model, DensityModel) or encoded is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")
-        self._read(model, feature_columns(encoded, model.features))
+        self.set_model(model, feature_columns(encoded, model.features))
 
-    def _read(self, model: DensityModel, columns: NDArray[np.int64]) -> None:
+    def set_model(self, model: DensityModel, columns: NDArray[np.int64]) -> None:
         """Keep a model whose features (D,) are of these columns of the table."""
-        self._model, self._columns = model, columns
+        self.model_, self.columns_ = model, columns
         self.bandwidths_ = np.full(self.n_features_in_, np.nan)
         self.bandwidths_[columns[: len(model.log_h)]] = model.bandwidths
         self.weights_ = np.zeros((self.n_features_in_, model.w.shape[1]))
         self.weights_[columns] = model.w[:-1]
         self.intercept_ = model.w[-1].copy()
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
-        return self._model.scores(*self._encode(codes, table))
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the class scores (N, C) of a checked table and its codes (a, N)."""
+        return self.model_.scores(*self._encode(codes, table))
