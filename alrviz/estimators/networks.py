@@ -18,7 +18,6 @@ from alrviz.fitting.families.networks import LearnedNetwork, learn
 from alrviz.fitting.prepare import Prepared, require_learnable
 from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.averages import AverageModel
 from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
 from alrviz.passes.rows import Floats
@@ -48,7 +47,7 @@ class CountedClassifier(RecipeClassifier):
         return prepared.encoder, recipe
 
     def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
-        self.model_: NetworkModel | AverageModel = learned.model
+        self.model_: Any = learned.model
 
     def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
         """Return the class scores (N, C) of a checked table and its codes (a, N)."""
@@ -57,6 +56,8 @@ class CountedClassifier(RecipeClassifier):
 
 class NetworkReading(RecipeClassifier):
     """What can be read of a classifier that is one network: for each column a table given its parents and the class."""
+
+    model_: Any
 
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return what each column, given its parents, adds to each class score of each row.
