@@ -75,7 +75,8 @@ class TableClassifier(RecipeClassifier):
         """(N, a) numbers first, then codes; a level never seen is the code behind the last."""
         return np.concatenate([numbers, np.delete(codes, self._numeric, axis=0)], dtype=np.float64).T
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the logarithms of the probabilities (N, C) of a checked table and its codes (a, N)."""
         p = self.model_.predict_proba(self._matrix(codes, self.encoder_.numbers(table)))
         with np.errstate(divide="ignore"):
             return np.log(p)
