@@ -168,6 +168,8 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "n_features_in_": ("int", "a, the number of columns."),
     "feature_names_in_": ("ndarray (a,)", "Their names, where X had names that are text."),
     "encoder_": ("Encoder", "Levels and cuts of each column."),
+    "recipe_": ("Recipe", "What was fitted, with the settings that the fit has chosen."),
+    "model_": ("LinearModel", "What was fitted, without names of columns and classes: it scores rows of codes."),
     "cells_": ("CellSpace", "All tuples and cells; S of the cells were seen in training."),
     "tables_": ("Tables", "Which cells were seen (`seen`), and their counts per class."),
     "phi_": ("ndarray (S, C)", "What each seen cell adds to each class score."),
@@ -215,6 +217,9 @@ _DENSITY_PARAMETERS: dict[str, tuple[str, str]] = {
 _DENSITY_ATTRIBUTES: dict[str, tuple[str, str]] = {
     **{name: ATTRIBUTES[name] for name in ("classes_", "n_features_in_", "feature_names_in_")},
     "encoder_": ("Encoder", "Kinds of the columns, and levels of those that are no numbers."),
+    "recipe_": ATTRIBUTES["recipe_"],
+    "model_": ("DensityModel", "What was fitted, without names of columns and classes: it scores rows of codes."),
+    "columns_": ("ndarray (D,)", "The column of each feature, those of numbers first."),
     "bandwidths_": ("ndarray (a,)", "h of each numeric column in its own units; NaN for others and constant ones."),
     "weights_": (
         "ndarray (a, K)",
@@ -231,9 +236,12 @@ _NETWORK_PARAMETERS: dict[str, tuple[str, str]] = {
         "m of the m-estimates: p(level | parents, class) = (N_level,parents,class + m / card) / (N_parents,class + m).",
     ),
 }
-_COUNTED = {name: ATTRIBUTES[name] for name in ("classes_", "n_features_in_", "feature_names_in_", "encoder_")}
+_COUNTED = {
+    name: ATTRIBUTES[name] for name in ("classes_", "n_features_in_", "feature_names_in_", "encoder_", "recipe_")
+}
 _NETWORK_ATTRIBUTES: dict[str, tuple[str, str]] = {
     **_COUNTED,
+    "model_": ("NetworkModel", "What was fitted, without names of columns and classes: it scores rows of codes."),
     "structure_": ("dict", "The parents of each column by name, columns in an order in which parents come first."),
     "cells_": (
         "TupleSpace",
@@ -261,6 +269,10 @@ OWN: dict[str, tuple[dict[str, tuple[str, str]], dict[str, tuple[str, str]]]] = 
         _NETWORK_PARAMETERS,
         {
             **_COUNTED,
+            "model_": (
+                "AverageModel",
+                "What was counted, without names of columns and classes: it scores rows of codes.",
+            ),
             "cells_": ("CellSpace", "All tuples of n + 1 columns and their cells."),
             "tables_": ("Tables", "Which of them were seen in training (`seen`), and their counts per class."),
         },
