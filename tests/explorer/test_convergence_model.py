@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from alrviz import load_model
-from alrviz.estimators import predict_table
+from alrviz.estimators import make
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.explorer.widgets import export_model
 from alrviz.fitting.recipe import Recipe
@@ -112,7 +112,7 @@ def test_new_rows_are_predicted(page):
 
 
 def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(page, monkeypatch):
-    inside, go, original = threading.Event(), threading.Event(), predict_table.of_run
+    inside, go, original = threading.Event(), threading.Event(), make.estimator_of
 
     def slow(run):
         inside.set()
@@ -121,7 +121,7 @@ def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(p
 
     of(page, 1)
     model, _ = of(page, 0)
-    monkeypatch.setattr(predict_table, "of_run", slow)
+    monkeypatch.setattr(make, "estimator_of", slow)
     send(model.strip, page.session.dataset.X.to_csv(index=False).encode(), name="rows.csv")
     until(page, inside.is_set)
     task = page.tasks._tasks["predict"]

@@ -67,7 +67,7 @@ def test_a_file_that_has_the_class_is_evaluated(race):
     until(race, lambda: part.view.evaluation is not None and part.view.evaluation.what == "rows of new.csv")
     assert len(part.view.evaluation.y) == data.n_rows
     run = race.race_view.race.runs[race.model.racer.value]
-    assert part.view.evaluation.error == pytest.approx(alrviz.evaluate(run.estimator(), data).error)
+    assert part.view.evaluation.error == pytest.approx(alrviz.evaluate(alrviz.estimator_of(run), data).error)
     assert len(part.choice.options) == 3
     assert list(race.model.predicted.made().decode().split("\n")[0].split(","))[:2] == ["row", "prediction"]
     found = part.view.evaluation

@@ -96,7 +96,7 @@ def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
     assert list(plain.steps())[-1].objective == steps[-1].objective
     again = run.replay(steps[-1].index)
     np.testing.assert_array_equal(again.state.point.w, run.state.point.w)
-    alrviz.save_model(run.estimator(), tmp_path / "m.zip")
+    alrviz.save_model(alrviz.estimator_of(run), tmp_path / "m.zip")
     assert alrviz.load_model(tmp_path / "m.zip").alpha == alpha
 
     model = alrviz.HLRClassifier(alpha="auto").fit(X, y)

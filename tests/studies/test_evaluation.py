@@ -344,7 +344,7 @@ def test_a_run_over_batches_is_judged_on_some_of_its_held_out_rows(tmp_path, mon
     assert len(found.y) == 100
     assert re.search(r"100 of 2\d\d held-out rows are judged, drawn at random", found.notes[0])
     rows = found.X.astype(data.X.dtypes.to_dict())
-    np.testing.assert_allclose(found.log_p, run.estimator().predict_log_proba(rows), atol=1e-12)
+    np.testing.assert_allclose(found.log_p, alrviz.estimator_of(run).predict_log_proba(rows), atol=1e-12)
     unheld = alrviz.Run(run.dataset, alrviz.Recipe("anje", order=1, holdout=0.0))
     unheld.start()
     unheld.join()

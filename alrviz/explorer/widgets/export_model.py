@@ -300,9 +300,9 @@ def _classifier_of(run: Any) -> "RecipeClassifier":
         fitted: RecipeClassifier = run.classifier
         fitted.reading_ = reading_of(run.dataset, fitted.encoder_)
         return fitted
-    from alrviz.estimators.predict_table import of_run
+    from alrviz.estimators.make import estimator_of
 
-    return of_run(run)
+    return estimator_of(run)
 
 
 def _fitted_on(run: Any, dataset: "Dataset | Stream") -> str:

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from alrviz.data.encoded import Encoded
-    from alrviz.estimators.recipes import RecipeClassifier
 
 _log = logging.getLogger(__name__)
 
@@ -298,19 +296,6 @@ class Run(RunAttributes, Driven):
         at = f"step {self.trace[-1].index}" if len(self.trace) else "no step yet"
         on = self.dataset.name if self.dataset is not None else "encoded rows"
         return f"<Run of {self.name} on {on}: {self.outcome.code if self.outcome else self.phase}, {at}>"
-
-    def estimator(self) -> "RecipeClassifier":
-        """Return the fitted classifier of the latest step: it predicts, scores and is written by `save_model`.
-
-        It knows the rows the run was fitted on, without those that were held out: `make_estimator(recipe).fit(X, y)`
-        learns from all.
-
-        Raises:
-            AlrvizError: there is no step yet, the run has diverged or failed, or was made of encoded rows.
-        """
-        # By name: a run hands itself to the floor above, which knows what a model keeps of it.
-        made: RecipeClassifier = import_module("alrviz.estimators.predict_table").of_run(self)
-        return made
 
     @property
     def phase(self) -> str:

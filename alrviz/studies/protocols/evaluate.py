@@ -17,6 +17,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.stream.table import Stream
 from alrviz.data.target import class_codes
 from alrviz.errors import AlrvizError, RecipeError, TableError
+from alrviz.estimators.make import estimator_of
 from alrviz.estimators.model_file import load_model
 from alrviz.estimators.predict_table import predict_and_tell
 from alrviz.fitting.prepare import split
@@ -65,7 +66,7 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
             return _of_batches(model)
         if not isinstance(model.dataset, Dataset):
             raise RecipeError("the run is of encoded rows, no table; expected rows to evaluate on, as X and y")
-        return evaluate_heldout(model.estimator(), model.dataset, model.recipe.holdout, model.recipe.seed)
+        return evaluate_heldout(estimator_of(model), model.dataset, model.recipe.holdout, model.recipe.seed)
     if X is None:
         raise TableError("there are no rows to evaluate on; expected X and y, or a data set")
     if hasattr(model, "fit"):
@@ -98,7 +99,7 @@ def _of_batches(run: Any) -> Evaluation:
     """Return how good a run on a table read in batches is on rows that it held out; where it holds out none, on those
     it learned from. Both are kept as codes, in an order drawn at random.
     """
-    model, coded = run.estimator(), run.coded
+    model, coded = estimator_of(run), run.coded
     if not hasattr(model, "predict_proba"):
         raise AlrvizError(_without_probabilities(model))
     part, what = ("held", "held-out rows") if coded.cache.n_rows("held") else ("train", "training rows")

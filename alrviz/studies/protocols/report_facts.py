@@ -17,6 +17,7 @@ from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError, RecipeError, TableError, UnseenLevelWarning
 from alrviz.estimators.auto import AutoClassifier
+from alrviz.estimators.make import estimator_of
 from alrviz.estimators.sklearn_models import BoostingClassifier
 from alrviz.fitting.prepare import split
 from alrviz.fitting.recipe import Recipe
@@ -207,7 +208,7 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
         'alrviz.save_report(run, "report.html")'
     )
     return ReportFacts(
-        dataset, run.estimator(), recipe, found, trained, effects, why, "", recipe.holdout, recipe.seed, code,
+        dataset, estimator_of(run), recipe, found, trained, effects, why, "", recipe.holdout, recipe.seed, code,
         whole_rows=whole, reference=reference, no_reference=without,
     )  # fmt: skip
 
