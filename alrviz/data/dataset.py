@@ -56,7 +56,7 @@ class Table:
     """A table as read: parsed columns of all rows; no target and no kinds yet.
 
     `sheets` are those of its workbook, `asked` the options that somebody said, `head` the cells of its first row of
-    names as they stand.
+    names as they stand, `stated_kinds` the kinds that its file states beside the names.
     """
 
     name: str
@@ -67,6 +67,7 @@ class Table:
     sheets: tuple[str, ...] = ()
     asked: ReadOptions = field(default_factory=ReadOptions)
     head: tuple[str, ...] = ()
+    stated_kinds: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -80,6 +81,7 @@ class Table:
         sheets: tuple[str, ...] = (),
         asked: ReadOptions | None = None,
         head: tuple[str, ...] = (),
+        stated_kinds: Mapping[str, str] | None = None,
     ) -> "Table":
         """Make a table of parsed columns: dates get the columns that stand for them, right behind them.
 
@@ -98,7 +100,9 @@ class Table:
             )
         if len(values[0].series) == 0:
             raise TableError("the table has names but no rows; at least one row of values was expected")
-        table = cls(name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head)
+        table = cls(
+            name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head, stated_kinds or {}
+        )
         return replace(table, notes=(*notes, *sentinel_notes(table.sentinels, options.missing or ())))
 
     @property
@@ -122,7 +126,10 @@ class Table:
         return target_choices(self.values)
 
     def default_target(self) -> tuple[str, str]:
-        """Return the column guessed to be the class, and why."""
+        """Return the column stated or guessed to be the class, and why."""
+        stated = [name for name, kind in self.stated_kinds.items() if kind == "target"]
+        if stated:
+            return stated[0], "as the file states"
         return self.target_choices[0].name, self.target_choices[0].why
 
     def other_targets(self, name: str) -> str:
@@ -177,7 +184,8 @@ class Table:
         classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
         notes += check_labels(target, classes, self.limits)
         values = self.values if not dropped else tuple(_rows(column, keep) for column in self.values)
-        return _build(self, target, classes, values, dict(kinds or {}), bool(quartiles), notes, stop)
+        stated = {name: kind for name, kind in self.stated_kinds.items() if kind != "target"}
+        return _build(self, target, classes, values, {**stated, **(kinds or {})}, bool(quartiles), notes, stop)
 
     def _position(self, name: str) -> int:
         if name not in self.names:
