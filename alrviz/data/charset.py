@@ -23,7 +23,7 @@ SCRIPTS = {
 }  # fmt: skip
 WESTERN = "cp1252"
 EUROPEAN = {WESTERN: "Western European", "mac_roman": "old Macintosh", "cp1250": "Central European"}
-SPACING = set("¿¡ºª\u00a0\u00ad\u2018\u2019\u201c\u201d\u2013\u2014\u2026€°£§«»©®™")  # signs that texts do hold
+SPACING = set("ºª\u00a0\u00ad\u2018\u2019\u201c\u201d\u2013\u2014\u2026€°£§«»©®™")  # signs that texts do hold
 SURE = 0.1  # of 1: how much letters must be spread as in a language, lest a column of Ä and Ö be Japanese
 SAMPLE = 1 << 15  # bytes of lines beyond ASCII that are asked: 1 to 4 ms
 HEAD = 1 << 18  # bytes asked whether they are text at all
@@ -135,7 +135,7 @@ def _word_score(text: str) -> int:
     for before, character, after in zip(" " + text, text, text[1:] + " ", strict=False):
         if character.isascii() or character in SPACING or not (before.isalpha() or after.isalpha()):
             continue
-        letter = name(character, "").startswith(("LATIN SMALL LETTER", "LATIN CAPITAL LETTER"))
+        letter = character in "¿¡" or (name(character, "").startswith("LATIN") and character not in "ﬁﬂ")
         score += 1 if letter and not (character.isupper() and before.islower()) else -1
     return score
 

@@ -162,6 +162,7 @@ def test_a_first_line_of_values_is_data():
         ("cp1252", "crème,thé,Être,l\u2019été"), ("mac_roman", "crème,thé,Être,l\u2019été"),
         ("cp1252", "Größe,Übung,ÖPNV 5 °C"), ("mac_roman", "Größe,Übung,müßig"),
         ("cp1250", "łódź,żółć,gęś,źdźbło"), ("cp1250", "příliš žluťoučký kůň"), ("cp1252", "blåbær,Øl,GRÖSSE"),
+        ("cp1252", "¿Qué,España,œuvre,à,l\u2019été"),
     ],
 )  # fmt: skip
 def test_an_encoding_is_known_by_its_words(encoding: str, words: str):
@@ -189,7 +190,7 @@ def test_na_is_a_level_among_codes_of_countries():
         ([1, 2, 3, 4, 5] * 20 + [-1] * 5, [-1]),
         ([1, 2, 3, 4, 5] * 20 + [8] * 4 + [9] * 5, [8, 9]),
         ([1, 2, 3, 4, 5] * 20 + [98] * 4 + [99] * 5, [98, 99]),
-        ([0.5, 2.5, 1.7, 3.1] * 20 + [-200] * 9, [-200]),
+        ([0.5, 2.5, 1.7, 3.1, 2.2] * 20 + [-200] * 9, [-200]),
         ([1, 2, 3, 4, 5, 6, 7] * 20 + [8] * 5, []),  # the scale goes on
         ([0, 1, 2, 3] * 20 + [-1] * 5, []),  # one below none
         ([*range(100), 250, 251], []),  # two large values are no code
