@@ -96,19 +96,19 @@ def read_delimited(
         rows = rows[: max(1, len(rows) - footer)]
     head = read_names(rows[:HEAD_ROWS], width, options.header, expected, known, declared=declared)
     notes += head.notes
-    names, renamed = clean_names(head.names, numbered=not head.count)
-    begin = _line_start(data, start, places[head.count]) if head.count < len(rows) else end
+    names, renamed = clean_names(head.names, numbered=not head.n_rows)
+    begin = _line_start(data, start, places[head.n_rows]) if head.n_rows < len(rows) else end
     table, said = _parse(data, (begin, end), delimiter, len(names), limits, stop)
     notes += said
     columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
-    if head.count:
+    if head.n_rows:
         columns, said = _without_names(columns, stop)
         notes += said
     in_force = replace(
         options,
         encoding=encoding,
         delimiter=delimiter,
-        header=bool(head.count) if head.count < 2 else head.count,
+        header=bool(head.n_rows) if head.n_rows < 2 else head.n_rows,
         skip_rows=_lines_between(data, 0, _line_start(data, start, places[0])),
         skip_footer=footer if options.skip_footer is None else options.skip_footer,
         comment=comment,

@@ -84,14 +84,14 @@ def read_excel(
     rows = head[titles:] if titles < len(head) else sheet.cells(places, titles, titles + HEAD_ROWS)
     named = read_names(rows, len(places), options.header, expected, known)
     notes += named.notes
-    names, renamed = clean_names(named.names, numbered=not named.count)
+    names, renamed = clean_names(named.names, numbered=not named.n_rows)
     columns = []
     for name, place in zip(names, places, strict=True):
         stop.check()
-        columns.append(sheet.columns.pop(place).text(name, sheet.rows, titles + named.count, footer))
+        columns.append(sheet.columns.pop(place).text(name, sheet.rows, titles + named.n_rows, footer))
     in_force = replace(
         options,
-        header=bool(named.count) if named.count < 2 else named.count,
+        header=bool(named.n_rows) if named.n_rows < 2 else named.n_rows,
         skip_rows=titles,
         skip_footer=footer,
         sheet=title,

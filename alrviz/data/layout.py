@@ -164,7 +164,7 @@ def names_less_one(row: Sequence[str], rows: Sequence[Sequence[str]], width: int
 class NameRows(NamedTuple):
     """The rows of names: how many there are, the cells of the first, a name and perhaps a kind for each column."""
 
-    count: int
+    n_rows: int
     first: tuple[str, ...]
     names: list[str]
     kinds: Mapping[int, str] = MappingProxyType({})

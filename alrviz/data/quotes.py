@@ -71,7 +71,7 @@ class _Lines(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self._starts) - 1
 
-    def __getitem__(self, k):  # type: ignore[no-untyped-def, override]
+    def __getitem__(self, k):  # type: ignore[no-untyped-def]
         return bytes(self._data[int(self._starts[k]) : int(self._starts[k + 1])]).rstrip(b"\r\n")
 
 
@@ -80,15 +80,16 @@ def _odd_lines(data: Buffer, stop: StopToken) -> tuple[np.ndarray, np.ndarray]:
     if b'"' not in data:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     line_end = b"\n" if b"\n" in data else b"\r"
-    quotes, ends = [], []
-    for begin in range(0, len(data), PIECE):
+    starts, odd, begin = [], [], 0
+    while begin < len(data):
         stop.check()
-        piece = np.frombuffer(data, np.uint8, min(PIECE, len(data) - begin), begin)
-        quotes.append(np.flatnonzero(piece == QUOTE) + begin)
-        ends.append(np.flatnonzero(piece == line_end[0]) + begin + 1)
-    starts = np.unique(np.concatenate([[0], *ends, [len(data)]]))
-    counts = np.bincount(np.searchsorted(starts, np.concatenate(quotes), side="right") - 1)
-    return starts, np.flatnonzero(counts % 2)
+        end = data.find(line_end, begin + PIECE) + 1 or len(data)
+        piece = np.frombuffer(data, np.uint8, end - begin, begin)
+        line_starts = np.concatenate([[0], np.flatnonzero(piece[:-1] == line_end[0]) + 1])
+        odd.append(np.bitwise_xor.reduceat((piece == QUOTE).view(np.uint8), line_starts))
+        starts.append(line_starts + begin)
+        begin = end
+    return np.concatenate([*starts, [len(data)]]), np.flatnonzero(np.concatenate(odd))
 
 
 def _usual_width(data: Buffer, starts: np.ndarray, suspects: set[int], mark: bytes) -> int:
