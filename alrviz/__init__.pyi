@@ -34,6 +34,7 @@ from .estimators import (
     NaiveBayesClassifier as NaiveBayesClassifier,
     TANClassifier as TANClassifier,
     WANBIACClassifier as WANBIACClassifier,
+    estimator_of as estimator_of,
     fit as fit,
     make_estimator as make_estimator,
 )

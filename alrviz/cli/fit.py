@@ -164,9 +164,10 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     if best is not None and 0 < best.index < judged[-1].index:
         at = f"{best.passes - run.passes_before:g}"
         said.line(f"held out was lowest after pass {at}; the model is that of the last (--passes {at})")
-    from alrviz.estimators.model_file import save_model  # 40 MB of estimators, which a fit does without
+    from alrviz.estimators.make import estimator_of  # 40 MB of estimators, which a fit does without
+    from alrviz.estimators.model_file import save_model
 
-    save_model(run.estimator(), options.out)
+    save_model(estimator_of(run), options.out)
     kept.unlink(missing_ok=True)
     said.line(f"the model is {options.out}, after {time.monotonic() - began:,.0f} s; alrviz predict {options.out} ROWS")
     return 0

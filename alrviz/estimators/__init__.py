@@ -7,7 +7,7 @@ from alrviz.estimators.conditional import ELRClassifier
 from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.discretizer import MDLDiscretizer
 from alrviz.estimators.linear import NaiveBayesClassifier, WANBIACClassifier
-from alrviz.estimators.make import make_estimator
+from alrviz.estimators.make import estimator_of, make_estimator
 from alrviz.estimators.networks import AnDEClassifier, KDBClassifier, TANClassifier
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "NaiveBayesClassifier",
     "TANClassifier",
     "WANBIACClassifier",
+    "estimator_of",
     "fit",
     "make_estimator",
 ]

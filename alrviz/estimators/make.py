@@ -1,13 +1,14 @@
-"""From a recipe to the estimator that fits it."""
+"""From a recipe to the estimator that fits it, and from a run to the fitted estimator."""
 
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from alrviz.errors import RecipeError
-from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.run import Run
 
 
 def make_estimator(
@@ -52,3 +53,24 @@ def of_class(cls: type[RecipeClassifier], recipe: Recipe, **where: Any) -> Recip
             params[name] = dict(value)  # the recipe's cannot be copied, so not cloned
     params |= {name: getattr(recipe, name) for name in ENCODING if name in own}
     return cls(**params, **where)
+
+
+def estimator_of(run: Run) -> RunClassifier:
+    """Return the fitted classifier of a run's latest step: it predicts, scores and is written by `save_model`.
+
+    It has learned from the run's training rows only, without those that were held out;
+    `make_estimator(recipe).fit(X, y)` learns from all rows.
+
+    Raises:
+        AlrvizError: the run has no step yet, has diverged or failed, or was made of encoded rows.
+
+    >>> import alrviz
+    >>> run = alrviz.Run(alrviz.load_demo("led"), alrviz.Recipe("alr", order=1))
+    >>> steps = list(run.steps())
+    >>> estimator_of(run)
+    ALRClassifier(order=1)
+    """
+    model = make_estimator(run.recipe)
+    assert isinstance(model, RunClassifier)
+    model.take_run(run)
+    return model

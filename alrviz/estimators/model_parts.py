@@ -50,7 +50,7 @@ def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
     """
     cls, form = _FORM_OF.get(type(model).__name__, (None, LINEAR))
     if isinstance(model, Run):
-        raise ModelFileError("a run is no model; expected run.estimator(), the fitted classifier of its latest step")
+        raise ModelFileError("a run is no model; expected estimator_of(run), the fitted classifier of its latest step")
     if cls is not type(model):
         raise ModelFileError(
             f"{type(model).__name__} has no form in a model file, which holds this package's own classifiers "

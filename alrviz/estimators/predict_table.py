@@ -1,7 +1,7 @@
 """New rows through a fitted classifier: its class, the probabilities, and which values training never saw.
 
-A model that knows how its table was read (`reading_`: of `load_model` where `save_model` was given the data set, of a
-run's `estimator()`) has new rows read in the same way; another takes them as they look by themselves.
+A model that knows how its table was read (`reading_`: of `load_model` where `save_model` was given the data set, of
+`estimator_of`) has new rows read in the same way; another takes them as they look by themselves.
 """
 
 import os
@@ -26,11 +26,9 @@ from alrviz.data.reading import NO_READING, Reading
 from alrviz.data.stream.new_rows import open_large, read_batches_again
 from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
 from alrviz.estimators.checks import check_table
-from alrviz.estimators.make import make_estimator
 from alrviz.estimators.model_file import load_model
-from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, reading_of
+from alrviz.estimators.recipes import reading_of
 from alrviz.estimators.score_script import safe_cell, safe_names
-from alrviz.fitting.runs.run import Run
 from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
 
@@ -215,15 +213,3 @@ def _unseen(
             if column.kind == "numeric" or not column.is_missing(values.iat[i]):
                 words[i].append(f"{column.name}={values.iat[i]}")
     return ["; ".join(own) for own in words]
-
-
-def of_run(run: Run) -> RecipeClassifier:
-    """Return the classifier that a run on a data set found, as `make_estimator(recipe).fit` would have made it.
-
-    Raises:
-        AlrvizError: the run has no model yet, or went astray.
-    """
-    model = make_estimator(run.recipe)
-    assert isinstance(model, RunClassifier)
-    model.take_run(run)
-    return model

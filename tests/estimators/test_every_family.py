@@ -5,7 +5,7 @@ import pytest
 
 from alrviz import Dataset, Recipe, load_demo, load_model, open_table, save_model
 from alrviz.errors import AlrvizError
-from alrviz.estimators.make import make_estimator
+from alrviz.estimators.make import estimator_of, make_estimator
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.cells import CellFamily
 from alrviz.fitting.prepare import prepare
@@ -58,7 +58,7 @@ def test_a_table_read_in_batches_is_fitted_as_by_a_run_or_refused(name, data, st
     run = Run(stream, model.to_recipe())
     assert [step.index for step in run.steps()] == list(range(model.n_iter_ + 1))
     p = model.predict_proba(stream.sample.X)
-    np.testing.assert_array_equal(p, run.estimator().predict_proba(stream.sample.X))
+    np.testing.assert_array_equal(p, estimator_of(run).predict_proba(stream.sample.X))
     assert (model.predict(stream.sample.X) == model.classes_[p.argmax(axis=1)]).all()
     assert model.score(stream.sample.X, stream.sample.y.astype(str)) > 0.5
 

@@ -40,7 +40,7 @@ from alrviz import (
 )
 from alrviz.errors import ModelFileError, ReadingWarning, TableError
 from alrviz.estimators import recipes
-from alrviz.estimators.predict_table import of_run, predictions_csv
+from alrviz.estimators.predict_table import predictions_csv
 from tests.estimators.model_files import about_of, file_of
 from tests.estimators.tables import drawn, mixed
 
@@ -239,7 +239,7 @@ def test_votes_on_grids_and_far_from_them_are_scored_alike(n_classes, tmp_path):
 
 
 @pytest.mark.parametrize("model", [NaiveBayesClassifier(), KDBClassifier(k=2), AnDEClassifier(), DLRClassifier()])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 2**20), n_classes=st.integers(2, 4), rows=st.integers(12, 60), gaps=st.sampled_from([0.0, 0.3])
 )
@@ -293,8 +293,8 @@ def test_a_run_gives_its_classifier():
         pass
     with pytest.warns():
         direct = ALRClassifier(order=1, max_iter=4).fit(dataset.X, dataset.y)
-    np.testing.assert_array_equal(of_run(run).predict_proba(dataset.X), direct.predict_proba(dataset.X))
-    np.testing.assert_array_equal(load_model(file_of(of_run(run))).phi_, direct.phi_)
+    np.testing.assert_array_equal(alrviz.estimator_of(run).predict_proba(dataset.X), direct.predict_proba(dataset.X))
+    np.testing.assert_array_equal(load_model(file_of(alrviz.estimator_of(run))).phi_, direct.phi_)
 
 
 def test_joblib_tells_of_other_versions(tmp_path, monkeypatch):

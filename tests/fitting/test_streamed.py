@@ -162,7 +162,7 @@ def test_a_run_over_passes_learns_and_gives_a_model(stream, tmp_path):
     assert [step.index for step in run.trace] == [0, 1, 2, 3, 4]
     assert losses[-1] < run.trace.baseline["heldout_class_shares"] < losses[0]
     assert run.outcome.code == "step limit"
-    model = run.estimator()
+    model = alrviz.estimator_of(run)
     new = messy()[:50].drop(columns="class")
     alrviz.save_model(model, tmp_path / "m.zip")
     predicted = alrviz.predict_table(tmp_path / "m.zip", new)
@@ -176,7 +176,7 @@ def test_anje_over_a_stream_is_anje_in_memory(stream):
     assert [step.index for step in run.steps()] == [0]
     whole = alrviz.read_table(stream.source.paths[0], "class")
     want = alrviz.AnJEClassifier(order=2).fit(whole.X, whole.y)
-    np.testing.assert_allclose(run.estimator().predict_proba(whole.X), want.predict_proba(whole.X), rtol=1e-10)
+    np.testing.assert_allclose(alrviz.estimator_of(run).predict_proba(whole.X), want.predict_proba(whole.X), rtol=1e-10)
 
 
 @pytest.mark.parametrize("solver", ["adagrad", "averaged", "lbfgs"])

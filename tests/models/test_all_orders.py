@@ -93,9 +93,9 @@ def test_over_passes_it_is_the_model_in_memory_and_is_saved(tmp_path):
     assert run.trace[0].nll == pytest.approx(whole.trace[0].nll)
     assert run.trace[-1].nll < 0.9 * run.trace[0].nll
     assert run.price.parameters == 2 * (1 + len(run.tables.seen)) == whole.price.parameters
-    alrviz.save_model(run.estimator(), tmp_path / "m.zip")
+    alrviz.save_model(alrviz.estimator_of(run), tmp_path / "m.zip")
     np.testing.assert_array_equal(
-        alrviz.load_model(tmp_path / "m.zip").predict_proba(X), run.estimator().predict_proba(X)
+        alrviz.load_model(tmp_path / "m.zip").predict_proba(X), alrviz.estimator_of(run).predict_proba(X)
     )
 
 
@@ -236,7 +236,7 @@ def test_single_columns_and_the_best_of_higher_orders_are_kept(family):
     assert (1, 4) in members
     assert all(any(set(pair) < set(three) for pair in members[columns:-2]) for three in members[-2:])
     assert [level.tuples.shape[1] for level in run.levels] == [2, 3]
-    model = run.estimator()
+    model = alrviz.estimator_of(run)
     np.testing.assert_array_equal(load_model(file_of(model)).predict_proba(data.X), model.predict_proba(data.X))
 
 
@@ -405,7 +405,7 @@ def test_a_tuple_with_a_column_of_one_level_is_not_chosen_by_its_gain(car):
     pairs = [own for own in run.tables.space.members if len(own) == 2]
     assert pairs
     assert all(2 not in own for own in pairs)
-    model = run.estimator()
+    model = alrviz.estimator_of(run)
     np.testing.assert_array_equal(load_model(file_of(model)).predict_proba(wide), model.predict_proba(wide))
 
 

@@ -165,7 +165,7 @@ def test_a_model_of_tuples_that_gain_beside_their_parts_has_the_parts(tmp_path, 
     assert losses[0] < losses[1]
     assert 2 in map(len, run.model.space.members)
     assert run.price.parameters >= run.model.phi.size
-    model = run.estimator()
+    model = alrviz.estimator_of(run)
     alrviz.save_model(model, tmp_path / "m.zip")
     np.testing.assert_array_equal(alrviz.load_model(tmp_path / "m.zip").predict_proba(X), model.predict_proba(X))
 

@@ -33,7 +33,9 @@ def test_its_model_is_the_run_of_the_same_recipe(data, study):
     assert np.allclose(study.interactions.pure.f, own.pure.f, atol=1e-6)
     for found in (study.interactions, own):
         w = found.quantity(found.number_of(found.columns[:2]), "w", 0, 1)
-        assert np.allclose(w, run.estimator().to_frame()["w"]["0"].loc[" & ".join(found.columns[:2])], atol=1e-6)
+        assert np.allclose(
+            w, alrviz.estimator_of(run).to_frame()["w"]["0"].loc[" & ".join(found.columns[:2])], atol=1e-6
+        )
     assert study.interactions.has_heldout
     assert study.interactions.heldout.n_rows == own.heldout.n_rows
 

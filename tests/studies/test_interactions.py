@@ -213,7 +213,7 @@ def test_muting_is_the_model_without_the_tuples_own_effect():
     run.join()
     found = alrviz.interactions(run)
     assert found.has_heldout
-    model, held = run.estimator(), run.holdout
+    model, held = alrviz.estimator_of(run), run.holdout
     losses = -model._model.scores(held.codes)
     losses = np.log(np.exp(-losses).sum(axis=1)) + losses[np.arange(held.n_rows), held.y]
     first, second = found.importance().index[:2]

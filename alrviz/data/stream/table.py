@@ -26,19 +26,20 @@ from alrviz.data.limits import OWN_LIMITS
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import decide
 from alrviz.data.reading import ColumnReading, Reading
+from alrviz.data.splits import row_hash
 from alrviz.data.stream.cache import SUFFIX, CodeCache, open_cache
-from alrviz.data.stream.coding import Coding, Progress, code_table, row_hash
+from alrviz.data.stream.coding import Coding, Progress, code_table
 from alrviz.data.stream.source import Column as StreamColumn
 from alrviz.data.stream.source import Source, open_source
 from alrviz.data.text import TextColumn
-from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.errors import MEASURED_TARGET, RecipeError, TableError, nearest
 from alrviz.home import home, restrict_home
 from alrviz.stop import NEVER, StopToken
 
 SAMPLE = 50_000  # rows that tell what columns are
 UNREADABLE = ("error", "missing")
 _SAMPLED = 2**40  # seed of the sample's hash: no recipe's, or the sample would be rows that are held out
-_FORMAT = 1  # of codes: raised where the same table would be coded otherwise
+_FORMAT = 2  # of codes: raised where the same table would be coded otherwise
 
 
 _turns = threading.Lock()
@@ -176,7 +177,7 @@ class CodedTable:
     """A stream's rows as codes: the cache and what wrote it.
 
     Attributes:
-        cache: parts "train" and "held".
+        cache: parts "train" and "test".
         encoder: fitted on the training rows.
         coding: how it was written, and can be again.
     """
@@ -201,7 +202,7 @@ class CodedTable:
         return tuple(column.name for column in self.encoder.columns_)
 
     def some_rows(self, part: str, most: int) -> Encoded:
-        """Return rows of "train" or "held", at most so many: they lie in an order drawn at random."""
+        """Return rows of "train" or "test", at most so many: they lie in an order drawn at random."""
         chunks, taken = [], 0
         for chunk in self.cache.chunks(part):
             chunks.append(chunk)
@@ -294,7 +295,7 @@ def open_table(
     try:
         sample = table.dataset(target, kinds=kinds, stop=stop)
     except TableError as error:
-        if "quartiles" not in str(error):
+        if error.code != MEASURED_TARGET:
             raise
         raise TableError(
             f"{str(error).partition(';')[0]}; a class of few values was expected: choose another target, or cut this "

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from alrviz.data.encoded import Encoded
-    from alrviz.estimators.recipes import RecipeClassifier
 
 _log = logging.getLogger(__name__)
 
@@ -299,19 +297,6 @@ class Run(RunAttributes, Driven):
         on = self.dataset.name if self.dataset is not None else "encoded rows"
         return f"<Run of {self.name} on {on}: {self.outcome.code if self.outcome else self.phase}, {at}>"
 
-    def estimator(self) -> "RecipeClassifier":
-        """Return the fitted classifier of the latest step: it predicts, scores and is written by `save_model`.
-
-        It knows the rows the run was fitted on, without those that were held out: `make_estimator(recipe).fit(X, y)`
-        learns from all.
-
-        Raises:
-            AlrvizError: there is no step yet, the run has diverged or failed, or was made of encoded rows.
-        """
-        # By name: a run hands itself to the floor above, which knows what a model keeps of it.
-        made: RecipeClassifier = import_module("alrviz.estimators.predict_table").of_run(self)
-        return made
-
     @property
     def phase(self) -> str:
         """One of "waiting", "preparing", "running", "paused" or "ended"."""
@@ -532,7 +517,7 @@ class Run(RunAttributes, Driven):
 
     def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
         """What a recipe makes of the training rows without D_CV."""
-        apart = prepared.choosing(recipe.seed, self._stop)
+        apart = prepared.validation(recipe.seed, self._stop)
         price = price_of(apart.encoded, recipe, apart.holdout, self._max_memory, self._stop, prepared=apart)
         require_memory(price)
         return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, price), lambda what: None, self._stop))

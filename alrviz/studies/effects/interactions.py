@@ -27,6 +27,8 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import CodedTable
 from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.estimators.frames import join_of, tuple_names
+from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
 from alrviz.kernels import effects as kernels
@@ -39,7 +41,7 @@ from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
 from alrviz.studies.effects.lacking import MOST, associations, lacking
-from alrviz.studies.effects.row_explanation import JOIN, RowExplanation, join_of, tuple_names
+from alrviz.studies.effects.row_explanation import JOIN, RowExplanation
 from alrviz.studies.effects.words import lacking_sentence, verdict
 from alrviz.studies.statistics.measures import MEASURES, measures, row_losses
 
@@ -89,7 +91,7 @@ def interactions(
     note = ""
     if isinstance(model_or_run, Run):
         run = model_or_run
-        model = _checked(run.estimator())
+        model = _checked(estimator_of(run))
         own = dataset is None or dataset is run.dataset
         if own and run.coded is not None:
             rows, others, note = _of_batches(run.coded)
@@ -112,7 +114,7 @@ def interactions(
 
 def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
     """Some training rows of a table that is read in batches, some of those held out, and words about them."""
-    parts = [(part, coded.cache.n_rows(part)) for part in ("train", "held")]
+    parts = [(part, coded.cache.n_rows(part)) for part in ("train", "test")]
     some = [coded.some_rows(part, MOST_ROWS) if rows else None for part, rows in parts]
     told = [
         f"{MOST_ROWS:,} of {rows:,} {words} rows"

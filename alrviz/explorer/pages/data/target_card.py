@@ -33,7 +33,7 @@ class TargetCard:
             self.target,
             button("Use as the class", lambda: self._use("target"), **plain | {"variant": "contained"}),
             self.quartiles,
-            button("Cancel", session.put_away, **plain),
+            button("Cancel", session.table.discard_pending, **plain),
             button("Demo sets", demos, **plain),
             margin=0,
         )
@@ -46,18 +46,18 @@ class TargetCard:
             f"<h1>Which column is the class?</h1><br><p>{safe(table.name, 80)} was read: {table.n_rows:,} rows and "
             f"{len(table.names):,} columns. {why_no_class(table)}</p>"
         )
-        target = table.default_target()[0]
+        target = table.default_target.name
         likely = [choice.name for choice in table.target_choices]
         others = [name for name in table.names if name not in likely]
         self.target.param.update(options=[*likely, *others], value=target)
         self._offer_quartiles(target)
 
     def _use(self, kind: str) -> None:
-        if self.session.pending is not None:
-            self.session.set_kinds({self.target.value: kind})
+        if self.session.table.pending is not None:
+            self.session.table.set_kinds({self.target.value: kind})
 
     def _offer_quartiles(self, name: str | None) -> None:
-        table = self.session.pending
+        table = self.session.table.pending
         if table is not None and name in table.names:
             series = table.values[table.names.index(name)].series
             self.quartiles.visible = pd.api.types.is_numeric_dtype(series.dtype)
@@ -68,7 +68,7 @@ class TargetCard:
 
 def why_no_class(table: "Table") -> str:
     """Return why the column that would be taken cannot be the class, for people, as HTML."""
-    name, why = table.default_target()
+    name, why = table.default_target.name, table.default_target.why
     try:
         table.dataset(name)
     except TableError as error:
