@@ -243,7 +243,7 @@ def test_cancel_hands_nothing_over(registry):
     session.load_bytes("mine.csv", CSV)
     loading = session.loading
     session.cancel()
-    wait_until(lambda: loading._thread is None, 10, "the end of its thread")
+    wait_until(lambda: loading.join(0), 10, "the end of its thread")
     settle(session)
     assert (session.dataset, session.loading, session.problem) == (before, None, None)
 

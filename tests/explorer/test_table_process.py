@@ -252,7 +252,7 @@ def test_cancel_ends_the_process(session, readers):
     loading = session.loading
     loading.wait(0.5)
     session.give_up()
-    wait_until(lambda: loading._thread is None, 20, "the end of its thread")
+    wait_until(lambda: loading.join(0), 20, "the end of its thread")
     assert session.told == "Reading slow.csv was cancelled."
     assert session.loading is None
 
@@ -264,4 +264,4 @@ def test_a_visitor_who_left_gives_the_place_back(session, monkeypatch):
     monkeypatch.setattr(sessions, "LEFT", 0.0)
     session.pump(watched=False)
     assert session.loading is None
-    wait_until(lambda: loading._thread is None, 20, "the end of its thread")
+    wait_until(lambda: loading.join(0), 20, "the end of its thread")

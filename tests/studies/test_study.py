@@ -288,7 +288,7 @@ def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
     monkeypatch.setattr(study_module, "computed", computed)
     study = small()
     study.start()
-    first = study._thread
+    first = study._job
     assert at_it.wait(30)
     study.stop()
     study.start()

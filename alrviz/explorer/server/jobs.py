@@ -7,7 +7,7 @@ from alrviz.studies.core.study import Study
 from alrviz.studies.race.race_like import RunLike
 
 
-class Job(Protocol):
+class Schedulable(Protocol):
     """What is begun, paused and stopped for visitors, on threads of its own.
 
     Attributes:

@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.classes import Classes
-from alrviz.explorer.server.jobs import Job, StudyJob
+from alrviz.explorer.server.jobs import Schedulable, StudyJob
 from alrviz.explorer.server.limits import ServerLimits, below, limits_from
 from alrviz.explorer.server.shares import Shares
 from alrviz.explorer.server.tables import UploadedTables
 from alrviz.explorer.server.visitor_ids import LOCAL, new_id
+from alrviz.job import Job
 from alrviz.memory import give_back
+from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
     from alrviz.studies.race.race_store import RaceKeeper
@@ -74,7 +76,7 @@ class Entry:
         seen_to: the last iteration of it that any of them has had on its screen.
     """
 
-    job: Job
+    job: Schedulable
     owner: str
     bytes: int = 0
     threads: int = 1
@@ -160,9 +162,9 @@ class Registry:
         self._untidy = 0  # sweeps until memory is looked through once more
         self._open: weakref.WeakSet[Showing] = weakref.WeakSet()  # sessions whose pages are open
         self._lock = threading.RLock()
-        self._sweeper: threading.Thread | None = None
+        self._sweeper: Job[None] | None = None
 
-    def add(self, job: Job, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
+    def add(self, job: Schedulable, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
         """Take in a race that was not started; raises `CapReached` where the server could never hold it."""
         if not below(bytes, self.limits.memory):
             what, fewer = ("the workers of this study need", "a smaller table")
@@ -464,13 +466,13 @@ class Registry:
         if not self._timer:
             return
         with self._lock:
-            if self._sweeper is None or not self._sweeper.is_alive():
-                self._sweeper = threading.Thread(target=self._sweep_on, name="alrviz-registry", daemon=True)
+            if self._sweeper is None or not self._sweeper.alive:
+                self._sweeper = Job(self._sweep_on, "alrviz-registry")
                 self._sweeper.start()
 
-    def _sweep_on(self) -> None:
+    def _sweep_on(self, stop: StopToken) -> None:
         while True:
-            time.sleep(1.0)
+            stop.rest(1.0)
             self.sweep()
             with self._lock:
                 lasting = any(e.under_way or (_leaves(e) and self.limits.idle) for e in self._entries.values())

@@ -1,7 +1,7 @@
 """One visitor's session: what is shown, and the only way a page changes it.
 
 Pages watch its parameters and call its methods; the shell writes the link from it. Long work goes to a thread
-(`BackgroundTask`) and comes back through `pump`, which the shell calls every 100 ms while `busy`. A page that starts
+(`LatestJob`) and comes back through `pump`, which the shell calls every 100 ms while `busy`. A page that starts
 something calls `wake()`.
 
 What a page uses: `owner`, `dataset`, `recipes`, `question`, `seed`, `axis`, `dark` (watched parameters), `load_demo`,
@@ -22,7 +22,7 @@ from param.parameterized import Watcher
 from alrviz import __version__
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
-from alrviz.explorer.server.jobs import Job, StudyJob
+from alrviz.explorer.server.jobs import Schedulable, StudyJob
 from alrviz.explorer.server.run_registry import Entry, Registry
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.server.tables import FileLink, Upload
@@ -301,7 +301,7 @@ class Session(TableLoading):
     def _link_to_settings(self) -> str:
         return write_link(self.state.replace(fit="", run="", kept=""))
 
-    def _exchange(self, before: Entry | None, job: Job, bytes: int, threads: int) -> Entry:
+    def _exchange(self, before: Entry | None, job: Schedulable, bytes: int, threads: int) -> Entry:
         if self.asking:
             raise AlrvizError("the lesson's question is still open: answer it, then Run is free")
         entry = self.registry.add(job, self.owner, bytes=bytes, threads=threads)

@@ -1,6 +1,6 @@
 """How a table comes to a session: a demo set, a file that was dropped, or the same table with other kinds.
 
-Whatever takes time is done on a thread (`BackgroundTask`), or arrives in pieces (`IncomingFile`), and comes back
+Whatever takes time is done on a thread (`LatestJob`), or arrives in pieces (`IncomingFile`), and comes back
 through the session's pump; `give_up` ends it from outside. Until a table is there the one before stays. Where nobody
 can guess the class, the table read is `pending` until a column is chosen, or until it is put away.
 """
@@ -22,8 +22,8 @@ from alrviz.explorer.server.visitor_ids import new_id
 from alrviz.explorer.session.apply_kinds import TARGETS, chosen, read_upload, said, split_as
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
+from alrviz.job import LatestJob
 from alrviz.stop import StopToken
-from alrviz.views.core.background_task import BackgroundTask
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset, Table
@@ -52,7 +52,7 @@ class TableLoading(param.Parameterized):
     dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None while there is none.")
     seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Of demo set and split.")
     pending: "Table | None" = param.Parameter(default=None, doc="A table that was read and still needs a target.")
-    loading: "BackgroundTask | IncomingFile | None" = param.Parameter(default=None, doc="Work under way, or None.")
+    loading: "LatestJob | IncomingFile | None" = param.Parameter(default=None, doc="Work under way, or None.")
     problem: "Exception | None" = param.Parameter(default=None, doc="What went wrong last, until it is put right.")
     told = param.String(default="", doc="What else there is to say, until it is dismissed or something begins.")
     wanted: "FileLink | None" = param.Parameter(default=None, doc="The file a link asks to be dropped.")
@@ -65,9 +65,9 @@ class TableLoading(param.Parameterized):
         self.source = Source()
         self._before = Source()  # of `dataset`, while another table is pending
         self._claim: UploadClaim | None = None
-        self._of_a_file: BackgroundTask | IncomingFile | None = None  # the work that reads one, over or not
+        self._of_a_file: LatestJob | IncomingFile | None = None  # the work that reads one, over or not
         self.on_wake: Callable[[], None] = lambda: None
-        self._held: list[BackgroundTask] | None = None  # work that waits until the page is drawn; None once it is
+        self._held: list[LatestJob] | None = None  # work that waits until the page is drawn; None once it is
         self.asked: tuple[str, int | None] | None = None  # the demo set that was asked for last, there or not
         self.own_choice = True  # whether visitor or link chose the table; otherwise it is the page's own
 
@@ -105,7 +105,7 @@ class TableLoading(param.Parameterized):
         for work in waiting:
             work.begin()
 
-    def begin(self, work: BackgroundTask) -> None:
+    def begin(self, work: LatestJob) -> None:
         """Begin work on its thread as soon as the page is drawn, and have the pump wait for it."""
         if self._held is None:
             work.begin()
@@ -212,7 +212,7 @@ class TableLoading(param.Parameterized):
     def _waits(self, stop: StopToken, waits: bool) -> None:
         """A reading says whether it waits for its turn."""
         loading = self.loading
-        if isinstance(loading, BackgroundTask) and loading.token is stop:
+        if isinstance(loading, LatestJob) and loading.token is stop:
             loading.waiting = waits
 
     def _read(
@@ -311,7 +311,7 @@ class TableLoading(param.Parameterized):
         self.own_choice = True
         self.param.update(problem=None, told="")
         self._claim = claim
-        self.loading = task = BackgroundTask(title, places)
+        self.loading = task = LatestJob(title, places)
         task.run(work, done, self.refuse, begin=False)
         self.begin(task)
 

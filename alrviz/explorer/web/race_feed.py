@@ -8,8 +8,8 @@ can guess before it knows.
 
 from alrviz.explorer.server.run_registry import Entry, Registry
 from alrviz.explorer.session.managed_jobs import ManagedRace
+from alrviz.job import LatestJob
 from alrviz.pictures.replay_delta import ReplayDelta
-from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.replay.export_html import race_film
 
@@ -32,7 +32,7 @@ class RaceFeed:
         self._entry: Entry | None = None
         self._told = ReplayDelta()
         self._status: tuple[object, ...] = ()
-        self._scoring: BackgroundTask | None = None  # what tells a tie, once the race is over
+        self._scoring: LatestJob | None = None  # what tells a tie, once the race is over
 
     @property
     def whole(self) -> bytes:

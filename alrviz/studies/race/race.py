@@ -5,7 +5,7 @@ counts its own steps only. So curves over seconds can be compared, and no racer 
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from alrviz.data.dataset import Dataset, require_dataset
@@ -14,7 +14,8 @@ from alrviz.errors import AlrvizError
 from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.fitting.runs.run import Run
-from alrviz.fitting.runs.worker import Driven, Worker
+from alrviz.job import Job
+from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Race(Driven):
-    """Racers on one data set; made by `race`, nothing runs until `start` or `step`.
+class Race(Job[None]):
+    """Racers on one data set: a job whose turns are one step of every racer; made by `race`.
 
     Attributes:
         dataset: the table.
@@ -55,6 +56,7 @@ class Race(Driven):
         max_memory: int | None = None,
         prices: Sequence[Price] = (),
     ):
+        super().__init__(self._rounds, "alrviz-race")
         self.dataset = dataset
         self.recipes = tuple(recipes)
         self.stopped_at: int | None = None
@@ -63,7 +65,6 @@ class Race(Driven):
             Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, price=price)
             for recipe, price in zip(self.recipes, known, strict=True)
         )
-        self._worker = Worker(self._round, "alrviz-race")
 
     def __repr__(self) -> str:
         names = ", ".join(run.recipe.label for run in self.runs)
@@ -73,7 +74,7 @@ class Race(Driven):
         """End every run at once: no step is added after this returns."""
         for run in self.runs:
             run.stop()
-        self._worker.stop()
+        super().stop()
 
     @property
     def ended(self) -> bool:
@@ -85,9 +86,9 @@ class Race(Driven):
         """One of "waiting", "preparing", "running", "paused" or "ended"."""
         if self.ended:
             return "ended"
-        if not self._worker.started:
+        if not self.started:
             return "waiting"
-        if self._worker.paused:
+        if self.paused:
             return "paused"
         return "running" if any(len(run.trace) for run in self.runs) else "preparing"
 
@@ -110,15 +111,18 @@ class Race(Driven):
         filled = [frame for frame in frames if len(frame)]
         return pd.concat(filled, ignore_index=True) if filled else frames[0]
 
-    def _round(self) -> bool:
-        for run in self.runs:
-            try:
-                run.advance()
-            except AlrvizError:
-                continue  # the run's outcome says it; the others go on
-            except Exception:
-                _log.exception("racer %s failed", run.name)
-        return not self.ended
+    def _rounds(self, stop: StopToken) -> Iterator[None]:
+        while True:
+            for run in self.runs:
+                try:
+                    run.advance()
+                except AlrvizError:
+                    continue  # the run's outcome says it; the others go on
+                except Exception:
+                    _log.exception("racer %s failed", run.name)
+            if self.ended:
+                return
+            yield
 
 
 def race(

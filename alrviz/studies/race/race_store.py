@@ -7,7 +7,6 @@ not waited for and does not wait. A process that is killed leaves all but the la
 import json
 import logging
 import math
-import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +18,8 @@ from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.solvers.step import STOPPED, Outcome
 from alrviz.fitting.store import Store, StoredRun
 from alrviz.fitting.store.store import INTERRUPTED, RUNNING
+from alrviz.job import Job
+from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.recorded import RecordedRace, RecordedRun
@@ -64,26 +65,25 @@ class RaceKeeper:
         self._kind = kind
         self._race, self._open, self._owner, self._link, self._tick = race, open_store, owner, link, tick
         self._cursors = [0] * len(race.runs)
-        self._thread = threading.Thread(target=self._keep, name="alrviz-keeper", daemon=True)
-        self._thread.start()
+        self._job = Job(self._keep, "alrviz-keeper")
+        self._job.start()
 
     @property
     def stored(self) -> bool:
         """Whether all of it is on disk, and nothing more comes."""
-        return bool(self.id) and not self.problem and not self._thread.is_alive()
+        return bool(self.id) and not self.problem and not self._job.alive
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until all of it is kept; returns whether it is."""
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self._job.join(timeout)
 
-    def _keep(self) -> None:
-        rest, race = threading.Event(), self._race
+    def _keep(self, stop: StopToken) -> None:
+        race = self._race
         try:
             while not any(len(run.trace) for run in race.runs):
                 if race.ended:
                     return  # nothing came of it
-                rest.wait(_SOON)
+                stop.rest(_SOON)
             self._store = self._open()
             self._begin()
             ended, waited = False, self._tick
@@ -93,7 +93,7 @@ class RaceKeeper:
                     self._save()
                     waited = 0.0
                 if not ended:
-                    rest.wait(_SOON)
+                    stop.rest(_SOON)
                     waited += _SOON
             self._end()
         except StoreError as error:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.fitting.solvers.step import STOPPED, Outcome, Step
+from alrviz.job import LatestJob
 from alrviz.pictures.convergence import RacerCurve
 from alrviz.pictures.measures import ALPHAS, MEASURES
 from alrviz.stop import StopToken
@@ -25,7 +26,6 @@ from alrviz.studies.race.heldout import heldout_losses
 from alrviz.studies.race.milestones import ABSOLUTE, RELATIVE, RacerSummary, falls_to_zero
 from alrviz.studies.race.race_like import RaceLike, RunLike
 from alrviz.studies.race.verdict import objective_key
-from alrviz.views.core.background_task import BackgroundTask
 
 # Iterations shown at a tick of 100 ms: at least LEAST, and a share of those not shown yet, so that a thousand take 8 s.
 LEAST, SHARE = 2, 1 / 20
@@ -378,7 +378,7 @@ def _lead_only(racer: Racer) -> RacerSummary:
 _log = logging.getLogger(__name__)
 
 
-def score_heldout(watched: RaceReader) -> BackgroundTask:
+def score_heldout(watched: RaceReader) -> LatestJob:
     """Begin to score the held-out rows of a race that has ended one by one: only they can tell a tie from a lead.
 
     What says a tie has to be said anew once that is done.
@@ -392,6 +392,6 @@ def score_heldout(watched: RaceReader) -> BackgroundTask:
     def failed(error: Exception) -> None:  # the race is shown all the same; only its sentence cannot tell a tie
         _log.error("the held-out rows could not be scored", exc_info=error)
 
-    task = BackgroundTask("held-out rows")
+    task = LatestJob("held-out rows")
     task.run(work, lambda _: None, failed)
     return task

@@ -16,13 +16,13 @@ import param
 from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.trace import Trace
+from alrviz.job import LatestJob
 from alrviz.pictures.convergence import convergence
 from alrviz.pictures.measures import AXES, MEASURES, SPANS
 from alrviz.studies.core.export import race_about, to_csv
 from alrviz.studies.race.race_like import RaceLike
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
-from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
@@ -96,7 +96,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._ticks = 0
         self._drawn: RaceReader | None = None
         self._on_screen = (0, -1)  # which race, by its number, and the last iteration of it that was drawn
-        self._scoring: BackgroundTask | None = None
+        self._scoring: LatestJob | None = None
         self._told = ""  # what the sentence says
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")

@@ -18,6 +18,7 @@ import param
 from bokeh.events import Pan, Tap
 
 from alrviz import __version__
+from alrviz.job import LatestJob
 from alrviz.models.tuple_selection import Level
 from alrviz.pictures import selection as drawn
 from alrviz.pictures.path import LEFT, RIGHT
@@ -27,7 +28,6 @@ from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict
 from alrviz.studies.protocols.live_selection import AT_ONCE, LiveSelection, Search
 from alrviz.studies.statistics.measures import loss_text
-from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -72,7 +72,7 @@ class SelectionView(StudyView):
     def __init__(self, study: TupleStudy | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
         self.verdict: TupleVerdict | None = None  # of what is drawn
         self.search: Search | None = None
-        self._task = BackgroundTask("searching for tuples")
+        self._task = LatestJob("searching for tuples")
         self._live: LiveSelection | None = None
         self._of: Any = None
         self._problem: Exception | None = None
@@ -254,7 +254,7 @@ class SelectionView(StudyView):
         self._problem = None
         if self.search is None:
             say(self.found, "<div class='sentence quiet'>The table is being prepared for the search …</div>")
-        self._task.stream(lambda stop: live.search(recipe, stop), self._found, self._failed)
+        self._task.run(lambda stop: live.search(recipe, stop), self._found, self._failed)
         if self._took < AT_ONCE:  # what takes longer to draw waits for the next look, or a hand would be far ahead
             self._task.wait(AT_ONCE)
             self._task.poll()

@@ -33,10 +33,10 @@ from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.fit_card import FitCard
 from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.recipe import Recipe
+from alrviz.job import LatestJob
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from
 from alrviz.studies.race.race_like import RaceLike
-from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.panes import say
 from alrviz.views.core.pump import Pump
 
@@ -147,7 +147,7 @@ class DlrTab:
         self.tasks = PageTasks(session)
         self.part = FitCard(session, self.tasks, self._place_changed, film=True, drawn=self._drawn)
         self.peer = PeerFit(session, self.tasks, self._peer_changed)
-        self.asking = BackgroundTask("a step of the fit")
+        self.asking = LatestJob("a step of the fit")
         here = session.tab == ""
         mine = here and session.model and session.model[0].family == "dlr"
         self.recipe: Recipe = session.model[0] if mine else first_recipe(session.seed)
@@ -322,7 +322,7 @@ class DlrTab:
         """Have a moment made in place of whatever was asked before."""
         self._stale = False
         self.tasks.withdraw("moment")
-        self.asking.stream(work, self._show_moment, partial(self.tasks.failed, "moment"))
+        self.asking.run(work, self._show_moment, partial(self.tasks.failed, "moment"))
         self.session.wake()
 
     def redraw(self) -> None:

@@ -15,8 +15,8 @@ from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, pack
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.fitting.recipe import Recipe
+from alrviz.job import LatestJob
 from alrviz.studies.race.reference_fit import TRUTH
-from alrviz.views.core.background_task import BackgroundTask
 
 if TYPE_CHECKING:
     from alrviz.explorer.pages.boundaries.dlr_state import DlrState
@@ -37,7 +37,7 @@ class Drawing:
 
     def __init__(self, tab: "DlrState"):
         self._tab = tab
-        self._peers = BackgroundTask("the peer of drawn points")
+        self._peers = LatestJob("the peer of drawn points")
         self.sketch: Sketch | None = None
         self.waiting: Sketch | None = None  # points that were put by
         self._before: list[Sketch] = []  # what Undo goes back to, the latest last
