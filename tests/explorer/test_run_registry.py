@@ -9,7 +9,6 @@ from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import ABOVE_SHARE, ROUND, CapReached, Registry
 from alrviz.explorer.server.visitor_ids import LOCAL
-from alrviz.explorer.session.managed_jobs import ManagedRace
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.shell import Shell
 from alrviz.fitting.pricing.price import Price
@@ -146,8 +145,8 @@ def test_a_run_whose_steps_fill_the_memory_is_ended_and_says_why():
     reg.sweep()
     assert [entry.job.ended for entry in (small, large, study)] == [False, True, False]
     assert large.note == "stopped: the server's memory for runs is full"
-    assert ManagedRace(reg, large).stopped_by == "the server, whose memory for runs is full,"
-    assert ManagedRace(reg, small).stopped_by == "you"
+    assert large.stopped_by == "the server, whose memory for runs is full,"
+    assert small.stopped_by == "you"
     reg.sweep()
     assert [entry.job.ended for entry in (small, large, study)] == [False, True, False], "one was enough"
 
@@ -161,14 +160,14 @@ def test_steps_of_a_race_count_for_whoever_waits():
     assert first.size == 49_000 + sum(run.trace.bytes for run in race.runs) > 60_000
     reg.start(second)
     assert reg.place(second) == 1
-    ManagedRace(reg, first).stop()
+    first.stop()
     assert second.job.calls == ["start"]
 
 
 def test_the_first_step_waits_for_a_place_and_the_next_does_not():
     reg, _ = registry(runs=1, owner_runs=9)
     a, b = entries(reg, "a", "b")
-    stepper = ManagedRace(reg, b)
+    stepper = b
     reg.start(a)
     stepper.step()
     stepper.step(2)
@@ -184,7 +183,7 @@ def test_run_instead_of_a_step_that_waits():
     reg, _ = registry(runs=1, owner_runs=9)
     a, b = entries(reg, "a", "b")
     reg.start(a)
-    ManagedRace(reg, b).step()
+    b.step()
     reg.start(b)
     a.job.stop()
     reg.sweep()
@@ -256,10 +255,10 @@ def test_who_stopped_it():
     mine, left = entries(reg, "ann", "ann")
     for entry in (mine, left):
         reg.start(entry)
-    ManagedRace(reg, mine).stop()
+    mine.stop()
     clock.now += 61
     reg.sweep()
-    assert [ManagedRace(reg, entry).stopped_by for entry in (mine, left)] == ["you", "the server"]
+    assert [entry.stopped_by for entry in (mine, left)] == ["you", "the server"]
 
 
 def test_the_defaults_let_two_races_go_that_have_all_threads_each():
@@ -273,21 +272,20 @@ def test_the_defaults_let_two_races_go_that_have_all_threads_each():
 def test_a_paused_run_is_not_stopped_and_gives_its_place():
     reg, clock = registry(runs=1)
     a, b = entries(reg, "a", "b")
-    governed = ManagedRace(reg, a)
-    governed.start()
+    a.start()
     reg.start(b)
-    governed.pause()
+    a.pause()
     assert b.job.calls == ["start"]
     clock.now += 61
     reg.look(b)
     reg.sweep()
     assert not a.job.ended
-    governed.resume()
-    assert governed.phase == "waiting"
-    assert governed.activity == "waiting for a free place: number 1 in the queue"
+    a.start()
+    assert a.phase == "waiting"
+    assert a.activity == "waiting for a free place: number 1 in the queue"
     b.job.stop()
     reg.sweep()
-    assert (a.job.calls, governed.phase) == (["start", "pause", "resume"], "running")
+    assert (a.job.calls, a.phase) == (["start", "pause", "start"], "running")
 
 
 def test_the_oldest_ended_runs_are_dropped_but_none_under_way():
@@ -376,7 +374,7 @@ def test_six_cookies_of_one_address_are_not_six_visitors():
 def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_is():
     reg, clock = registry(runs=1, owner_runs=1, memory=None, threads=None)
     first, second = entries(reg, "a", "b")
-    shown = ManagedRace(reg, first)
+    shown = first
     reg.start(first)
     reg.start(second)
     shared_out(reg, clock, 16)
@@ -389,7 +387,7 @@ def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_i
     shared_out(reg, clock, 3)
     assert first.under_way, "who has had less goes before"
     assert second.turned
-    ManagedRace(reg, second).stop()
+    second.stop()
     assert second.job.ended
     shared_out(reg, clock, 30)
     assert first.under_way
@@ -503,7 +501,7 @@ def test_paused_runs_above_their_owners_share_give_way_to_a_small_run():
     reg.start(small)
     assert small.job.calls == ["start"]
     assert (first.job.ended, second.job.ended) == (True, False), "the one was enough"
-    assert (first.note, "share" in ManagedRace(reg, first).stopped_by) == (ABOVE_SHARE, True)
+    assert (first.note, "share" in first.stopped_by) == (ABOVE_SHARE, True)
 
 
 def test_a_run_above_its_own_share_ends_nobody_elses():

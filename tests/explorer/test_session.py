@@ -309,11 +309,11 @@ def test_reading_says_how_far_it_is():
 def test_a_run_is_found_again_by_its_owner_alone(registry):
     session = opened(registry)
     race = session.adopt(FakeRace())
-    race.start()
+    race.entry.start()
     assert session.state.run == session.entry.id
     again = opened(registry, **vars(session.state))
     assert again.race.entry is session.entry
-    again.race.pause()
+    again.race.entry.pause()
     assert session.race.phase == "paused"
     stranger = opened(registry, owner="b" * 32, run=session.entry.id)
     assert stranger.race is None
@@ -348,7 +348,7 @@ def test_another_place_in_the_same_session_stops_what_runs_unless_a_screen_has_i
     for keep, screens, stops in ((False, (), True), (True, (), False), (False, (7,), False)):
         session = opened(registry)
         race = session.adopt(FakeRace())
-        race.start()
+        race.entry.start()
         session.entry.keep, session.entry.screens = keep, set(screens)
         session.apply(session.state)  # the same place: its link has the run
         assert not race.ended
@@ -359,7 +359,7 @@ def test_another_place_in_the_same_session_stops_what_runs_unless_a_screen_has_i
 def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
     session = opened(registry, tab="any", axes=(2, 0), peer="svm-rbf", others="row", row=7)
     race = session.adopt(FakeRace())
-    race.start()
+    race.entry.start()
     fit = session.adopt_fit(FakeRace())
     fit.start()
     assert not race.ended
@@ -374,13 +374,13 @@ def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
     session.adopt_fit(FakeRace())
     assert fit.ended
     assert not race.ended
-    race.stop()
+    race.entry.stop()
     assert not session.busy
 
 
 def test_looking_is_what_the_pump_does_while_a_browser_is_there(registry):
     session = opened(registry)
-    session.adopt(FakeRace()).start()
+    session.adopt(FakeRace()).entry.start()
     session.entry.seen = 0.0
     session.pump(watched=False)
     assert session.entry.seen == 0.0

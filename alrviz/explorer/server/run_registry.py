@@ -59,6 +59,8 @@ class CapReached(AlrvizError):
 class Entry:
     """One job and what the process knows of it.
 
+    Its owner's pages start, pause, step and stop the job by it, so that the registry knows whose turn it is.
+
     Attributes:
         job: what is run.
         owner, id, token: whose it is, its name, the secret of its read-only link.
@@ -78,6 +80,7 @@ class Entry:
 
     job: Schedulable
     owner: str
+    registry: "Registry" = field(repr=False)
     bytes: int = 0
     threads: int = 1
     keep: bool = False
@@ -133,8 +136,54 @@ class Entry:
 
     @property
     def under_way(self) -> bool:
-        """Whether its worker may be computing."""
+        """Whether its thread may be computing."""
         return self.begun and not self.job.ended and self.job.phase != "paused"
+
+    # -- what its owner does with it ----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start or go on, at once or as soon as there is a place for it."""
+        self.registry.start(self)
+
+    def step(self, count: int = 1) -> None:
+        """Take single steps; the first of a race waits for a place, as going on does."""
+        self.registry.step(self, count)
+
+    def pause(self) -> None:
+        """Pause, and give the place to the next in the queue."""
+        self.job.pause()
+        self.registry.release(self)
+
+    def stop(self) -> None:
+        """Stop at once, and give the place to the next in the queue."""
+        self.job.stop()
+        self.registry.release(self)
+
+    @property
+    def phase(self) -> str:
+        """The job's phase, or "waiting" while it queues; while others have their turn it is "running" still."""
+        if self.turned:
+            return "running" if any(len(run.trace) for run in self.job.runs) else "preparing"
+        return "waiting" if self.wanted else self.job.phase
+
+    @property
+    def turn(self) -> int:
+        """Its place among those who wait for their turn; 0 while it has it."""
+        return self.registry.place(self) if self.turned else 0
+
+    @property
+    def activity(self) -> str:
+        """What the job is doing, or its place in the queue."""
+        place = self.registry.place(self)
+        if not place:
+            return self.job.activity
+        what = "taking turns" if self.turned else "waiting for a free place"
+        return f"{what}: number {place} in the queue"
+
+    @property
+    def stopped_by(self) -> str:
+        """Who stopped it, if it was stopped, as a word for whoever looks on."""
+        return self.server_words or "you"
 
 
 class Registry:
@@ -175,7 +224,7 @@ class Registry:
                 f"{(self.limits.memory or 0) / 1e9:.1f} GB; choose a lower order or {fewer}"
             )
         threads = min(threads, self.limits.threads or threads)
-        entry = Entry(job, owner, bytes, threads, seen=self._clock())
+        job.entry = entry = Entry(job, owner, self, bytes, threads, seen=self._clock())
         with self._lock:
             self._hold(entry)
         return entry
@@ -389,13 +438,13 @@ class Registry:
                 continue  # it was ended to make room for one before it
             running = [e for e in self._entries.values() if e.under_way]
             if entry not in running and self._has_place(entry, running) and self._has_room(entry):
-                steps, resume = entry.steps, entry.begun
+                steps = entry.steps
                 self._unqueue(entry)
                 entry.begun, entry.since = True, self._clock()
                 if steps:
                     entry.job.step(steps)
                 else:
-                    (entry.job.resume if resume else entry.job.start)()
+                    entry.job.start()
 
     def _has_place(self, entry: Entry, running: list[Entry]) -> bool:
         caps = self.limits

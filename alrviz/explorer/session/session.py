@@ -14,7 +14,7 @@ from `own(slug)` when it is made, and sets while it is shown; another page has i
 import time
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import param
 from param.parameterized import Watcher
@@ -26,7 +26,7 @@ from alrviz.explorer.server.jobs import Schedulable, StudyJob
 from alrviz.explorer.server.run_registry import Entry, Registry
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.managed_jobs import ManagedRace, ManagedStudy, find_study
+from alrviz.explorer.session.managed_jobs import ManagedStudy, find_study
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
 from alrviz.explorer.session.state import (
     FIRST_DEMO,
@@ -42,7 +42,7 @@ from alrviz.explorer.session.state import (
 )
 from alrviz.explorer.session.table_loading import Source, TableLoading
 from alrviz.studies.core.study import Study
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_store import FIT, RaceKeeper
 
 if TYPE_CHECKING:
@@ -225,47 +225,45 @@ class Session(TableLoading):
 
     # ---- runs --------------------------------------------------------------------------------------------------
 
-    def adopt(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
-        """Give a race to the registry under this owner and return it as it is to be shown.
+    def adopt(self, race: Race, *, bytes: int = 0, threads: int = 1) -> Race:
+        """Give a race to the registry under this owner; from now on it is started and stopped by its `entry`.
 
-        The result has the race's interface; where a cap is reached, `start` queues. `bytes` is what it is priced at.
-        Raises `CapReached`. The race shown before is stopped unless it was to go on.
+        `bytes` is what it is priced at. Raises `CapReached`. The race shown before is stopped unless it was to go on.
         """
         before = self.entry
         self.entry = self._exchange(before, race, bytes, threads)
         if before is not None and not before.keep:
             self.registry.hand_on(before, self.entry)
         self.kept = ""
-        return ManagedRace(self.registry, self.entry)
+        return race
 
     def keep_race(self) -> None:
         """Keep the race that was adopted last in the run store while it runs, under the link to its settings."""
-        if self.entry is not None and self.race is not None:
-            race = self.race.race
+        if self.entry is not None and (race := self.race) is not None:
             link = write_link(self.state.replace(recipes=race.recipes, fit="", run=""))
             self.entry.keeper = RaceKeeper(race, open_run_store, self.owner, link, id=self.entry.id)
 
-    def adopt_fit(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
+    def adopt_fit(self, race: Race, *, bytes: int = 0, threads: int = 1) -> Race:
         """The same for the run of a map, which takes the place of the one before and is kept in the run store."""
         self.fit = self._exchange(self.fit, race, bytes, threads)
         link = self._link_to_settings
         self.fit.keeper = RaceKeeper(race, open_run_store, self.owner, link, kind=FIT, id=self.fit.id)
-        return ManagedRace(self.registry, self.fit)
+        return race
 
-    def adopt_selection(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
+    def adopt_selection(self, race: Race, *, bytes: int = 0, threads: int = 1) -> Race:
         """The same for the run over a table larger than memory whose tuples are shown."""
         self.studies[SELECTION] = entry = self._exchange(self.studies.get(SELECTION), race, bytes, threads)
         entry.keeper = RaceKeeper(race, open_run_store, self.owner, self._link_to_settings, kind=FIT, id=entry.id)
-        return ManagedRace(self.registry, entry)
+        return race
 
-    def find_selection(self, dataset: Stream, recipe: "Recipe") -> ManagedRace | None:
+    def find_selection(self, dataset: Stream, recipe: "Recipe") -> Race | None:
         """Return the run of this process that fits a recipe to all rows of a table; None without one."""
         for entry in reversed(self.registry.entries(self.owner)):
             recipes, of = getattr(entry.job, "recipes", ()), getattr(entry.job, "dataset", None)
             same = tuple(recipes) == (recipe,) and isinstance(of, Stream) and of.hash == dataset.hash
             if same and entry is not self.entry:  # Convergence's own race is not put away with a selection
                 self.studies[SELECTION] = entry
-                return ManagedRace(self.registry, entry)
+                return cast(Race, entry.job)
         return None
 
     def find_study(self, study: Study) -> ManagedStudy | None:
@@ -281,7 +279,7 @@ class Session(TableLoading):
         if before is entry or not (before.under_way or before.wanted):
             self.studies[study.kind] = entry
             self.wake()
-        return ManagedStudy(self.registry, entry)
+        return ManagedStudy(entry)
 
     def adopt_study(self, study: Study, *, bytes: int = 0, threads: int = 1) -> ManagedStudy:
         """Give a study to the registry under this owner, in place of the one of its kind that was shown before.
@@ -295,7 +293,7 @@ class Session(TableLoading):
         elif before is not entry:
             self._put_away(before)
         self.studies[study.kind] = entry
-        return ManagedStudy(self.registry, entry)
+        return ManagedStudy(entry)
 
     @property
     def _link_to_settings(self) -> str:
@@ -314,14 +312,14 @@ class Session(TableLoading):
             self.registry.release(before)
 
     @property
-    def race(self) -> ManagedRace | None:
+    def race(self) -> Race | None:
         """The run shown, as this visitor may use it; found again after a reload."""
-        return None if self.entry is None else ManagedRace(self.registry, self.entry)
+        return None if self.entry is None else cast(Race, self.entry.job)
 
     @property
-    def fitted(self) -> ManagedRace | None:
+    def fitted(self) -> Race | None:
         """The run of the map shown, found again after a reload; None where there is none."""
-        return None if self.fit is None else ManagedRace(self.registry, self.fit)
+        return None if self.fit is None else cast(Race, self.fit.job)
 
     # ---- the pump ----------------------------------------------------------------------------------------------
 

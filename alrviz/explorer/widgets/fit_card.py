@@ -14,7 +14,7 @@ from alrviz.views.race.fit_player import FitPlayer
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.explorer.session.managed_jobs import ManagedRace
+    from alrviz.studies.race.race import Race
 
 
 class FitCard:
@@ -90,7 +90,7 @@ class FitCard:
             else:
                 self.player.mark(self.outdated)
 
-    def _new(self) -> "ManagedRace | None":
+    def _new(self) -> "Race | None":
         """The run that Run starts; None where there is none. Where it is not priced yet, the press is repeated then."""
         dataset, recipe = self.dataset, self.recipe
         self.player.player.for_table = dataset is None

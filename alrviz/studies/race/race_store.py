@@ -21,8 +21,7 @@ from alrviz.fitting.store.store import INTERRUPTED, RUNNING
 from alrviz.job import Job
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
-from alrviz.studies.race.race_like import RaceLike
-from alrviz.studies.race.recorded import RecordedRace, RecordedRun
+from alrviz.studies.race.race import Race, RecordedRun
 
 KIND = "race"
 FIT = "fit"  # of a map: a race of one
@@ -31,7 +30,7 @@ _SOON = 0.2  # seconds between two looks at whether it has begun, or ended
 _log = logging.getLogger(__name__)
 
 
-def race_spec(race: RaceLike) -> str:
+def race_spec(race: Race) -> str:
     """Return what the store knows a race by, beside its table: its recipes."""
     return json.dumps({"recipes": [recipe.to_json() for recipe in race.recipes], "rows": race.dataset.n_rows})
 
@@ -52,7 +51,7 @@ class RaceKeeper:
 
     def __init__(
         self,
-        race: RaceLike,
+        race: Race,
         open_store: Callable[[], Store],
         owner: str,
         link: str = "",
@@ -144,14 +143,14 @@ def _about(run: Any) -> dict[str, Any]:
     }
 
 
-def read_race(store: Store, kept: StoredRun) -> RecordedRace:
+def read_race(store: Store, kept: StoredRun) -> Race:
     """Return a race as it is kept, ended: whatever would move it does nothing."""
     recipes = [Recipe.from_json(text) for text in json.loads(kept.spec)["recipes"]]
     traces = dict(enumerate(store.traces(kept.id)))
     runs = [_run(recipe, *traces.get(k, ({}, [])), kept.state) for k, recipe in enumerate(recipes)]
     rows = json.loads(kept.spec)["rows"]
     dataset = SimpleNamespace(name=kept.data_name, hash=kept.data_hash, n_rows=rows)
-    return RecordedRace(runs=tuple(runs), dataset=dataset, version=kept.version)
+    return Race(dataset, runs, recorded=True)
 
 
 def _run(recipe: Recipe, about: dict[str, Any], steps: list[Any], state: str) -> RecordedRun:

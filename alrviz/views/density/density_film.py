@@ -14,7 +14,7 @@ from alrviz.errors import RecipeError
 from alrviz.job import LatestJob
 from alrviz.stop import StopToken
 from alrviz.studies.density.density_frames import DensityFrame
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import HALVES, html, say, side_by_side
 from alrviz.views.core.style import safe
@@ -44,7 +44,7 @@ class DensityFilmView(NotebookViewer):
 
     dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
 
-    def __init__(self, race: RaceLike, **params: Any):
+    def __init__(self, race: Race, **params: Any):
         super().__init__(**params)
         if [recipe.family for recipe in race.recipes] != ["dlr"]:
             got = ", ".join(recipe.label for recipe in race.recipes)

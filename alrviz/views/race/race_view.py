@@ -20,7 +20,7 @@ from alrviz.job import LatestJob
 from alrviz.pictures.convergence import convergence
 from alrviz.pictures.measures import AXES, MEASURES, SPANS
 from alrviz.studies.core.export import race_about, to_csv
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
 from alrviz.views.core.collapsible import Numbers
@@ -83,9 +83,9 @@ class RaceView(PlayerButtons, NotebookViewer):
         self,
         race: object = None,
         *,
-        again: Callable[[], RaceLike | None] | None = None,
+        again: Callable[[], Race | None] | None = None,
         wake: Callable[[], None] | None = None,
-        seen: Callable[[RaceLike, int], None] | None = None,
+        seen: Callable[[Race, int], None] | None = None,
         height: str = f"{HEIGHT}px",
         **params: Any,
     ):
@@ -164,7 +164,7 @@ class RaceView(PlayerButtons, NotebookViewer):
     # -- which race ---------------------------------------------------------------------------------------------------
 
     @property
-    def race(self) -> RaceLike | None:
+    def race(self) -> Race | None:
         """The race that the buttons move."""
         return self.player.race
 
@@ -305,7 +305,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         at_end = not player.playing or player.coming is not None or (self.loop and watched.head >= watched.last)
         ended = watched.shown and at_end
         lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
-        told = verdict(lanes, by=watched.race.stopped_by, unit=self.axis)
+        told = verdict(lanes, by=watched.race.control.stopped_by, unit=self.axis)
         self._told = told.sentence
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")

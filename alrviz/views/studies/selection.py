@@ -41,7 +41,7 @@ from alrviz.views.studies.study_view import StudyView
 if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
     from alrviz.fitting.recipe import Recipe
-    from alrviz.studies.race.race_like import RaceLike
+    from alrviz.studies.race.race import Race
 
 HEIGHTS = ("300px", "250px")  # of the search, and of what follows from keeping more
 MAIN = 400  # px that the levels need
@@ -77,7 +77,7 @@ class SelectionView(StudyView):
         self._of: Any = None
         self._problem: Exception | None = None
         self._took = 0.0  # seconds that drawing the search took
-        self._race: RaceLike | None = None  # of the run that is shown
+        self._race: Race | None = None  # of the run that is shown
         self._touched = 0.0  # when the line was moved last
         self._owed = False  # whether what rests while a hand drags is to be drawn
         self._placing = Updating()
@@ -196,7 +196,7 @@ class SelectionView(StudyView):
         with pn.io.hold():
             self._draw_levels(_search_of(stream, recipe, ()), recipe, None)
 
-    def follow(self, race: "RaceLike | None", outdated: bool = False) -> None:
+    def follow(self, race: "Race | None", outdated: bool = False) -> None:
         """Show what the run of a race over a table read in batches has selected so far.
 
         outdated: whether settings have changed since.

@@ -36,7 +36,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.job import LatestJob
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.views.core.panes import say
 from alrviz.views.core.pump import Pump
 
@@ -192,7 +192,7 @@ class DlrTab:
         )
         self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
 
-    def result(self) -> RaceLike | None:
+    def result(self) -> Race | None:
         """Return the fit of what is set, when it has ended and all of it was shown."""
         player = self.part.player
         return player.player.race if player.ended and not self.part.outdated else None

@@ -6,7 +6,7 @@ watched by a `RaceView`, which this page feeds with races and never looks into.
 """
 
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import panel as pn
 from panel.viewable import Viewable
@@ -46,16 +46,12 @@ from alrviz.explorer.widgets.run_history import reopened
 from alrviz.explorer.widgets.table_settings import EACH, cut_params, cuts_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.measures import AXES, MEASURES
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.studies.race.recorded import read_recorded
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.style import safe
 from alrviz.views.race.race_view import RaceView
-
-if TYPE_CHECKING:
-    from alrviz.explorer.session.managed_jobs import ManagedRace
-
 
 FIRST_MEASURE = "gap"
 HEIGHT = room(322, 300, 26)  # of menus, picture and buttons
@@ -171,7 +167,7 @@ class ConvergencePage:
         ]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 
-    def result(self) -> RaceLike | None:
+    def result(self) -> Race | None:
         """Return the race of what is set, when it has ended and all of it was shown."""
         player = self.race_view.player
         shown = player.shown
@@ -347,7 +343,7 @@ class ConvergencePage:
             if entry is not None:
                 entry.screens.discard(id(self))
 
-    def _seen(self, race: RaceLike, iteration: int) -> None:
+    def _seen(self, race: Race, iteration: int) -> None:
         entry = getattr(race, "entry", None)
         if entry is not None:
             entry.seen_to = max(entry.seen_to, iteration)
@@ -382,7 +378,7 @@ class ConvergencePage:
         else:
             self.race_view.say_status()
 
-    def new_race(self) -> "ManagedRace | None":
+    def new_race(self) -> "Race | None":
         """The race that Run starts: these racers on this table, given to the registry; None where there is none.
 
         Where the price is not known yet, the press is repeated when it arrives.
@@ -396,7 +392,7 @@ class ConvergencePage:
             session.keep_race()
         return race
 
-    def _adopt(self, race: RaceLike, **price: int) -> "ManagedRace":
+    def _adopt(self, race: Race, **price: int) -> "Race":
         governed = self.session.adopt(race, **price)
         governed.entry.attended = True  # nobody is told of it before it is on this screen
         governed.entry.screens.add(id(self))
@@ -409,7 +405,7 @@ class ConvergencePage:
         owner = self.session.owner
         self.tasks.start("kept", lambda stop: reopened(owner, id), self._reopened)
 
-    def _reopened(self, race: RaceLike | None) -> None:
+    def _reopened(self, race: Race | None) -> None:
         session, lost = self.session, self.session.lost
         session.lost = ""
         if race is None and lost and not session.kept:  # never this visitor's: their own race of the same settings
