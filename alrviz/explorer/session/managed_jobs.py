@@ -7,7 +7,8 @@ settings in the link say which it is, in this process by its spec, in any other 
 from typing import Any, cast
 
 from alrviz.explorer.server.jobs import StudyJob
-from alrviz.explorer.server.run_registry import Entry, Registry
+from alrviz.explorer.server.run_queue import Entry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.studies.core.study import Study
 
 
@@ -37,7 +38,7 @@ class ManagedStudy:
     @property
     def told(self) -> str:
         """Its place in the queue, why the server stopped it, or what keeps finished tasks from being kept."""
-        place = self.entry.registry.place(self.entry)
+        place = self.entry.place
         if place:
             return f"waiting for a free place: number {place} in the queue"
         return self.entry.note or self.study.problem

@@ -23,7 +23,8 @@ from alrviz import __version__
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.jobs import Schedulable, StudyJob
-from alrviz.explorer.server.run_registry import Entry, Registry
+from alrviz.explorer.server.run_queue import Entry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.server.tables import FileLink, Upload
 from alrviz.explorer.session.managed_jobs import ManagedStudy, find_study
@@ -308,8 +309,7 @@ class Session(TableLoading):
 
     def _put_away(self, before: Entry | None) -> None:
         if before is not None and not before.keep and not before.job.ended:
-            before.job.stop()
-            self.registry.release(before)
+            before.stop()
 
     @property
     def race(self) -> Race | None:

@@ -8,7 +8,8 @@ can guess before it knows.
 
 from typing import cast
 
-from alrviz.explorer.server.run_registry import Entry, Registry
+from alrviz.explorer.server.run_queue import Entry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.job import LatestJob
 from alrviz.pictures.replay_delta import ReplayDelta
 from alrviz.studies.race.race import Race

@@ -123,6 +123,8 @@ class Race(Job[None]):
         self.recipes = tuple(run.recipe for run in self.runs)
         self.stopped_at: int | None = None
         self.entry: Any = None
+        if recorded:
+            super().stop()  # nothing moves it
 
     def __repr__(self) -> str:
         names = ", ".join(run.recipe.label for run in self.runs)
@@ -133,16 +135,6 @@ class Race(Job[None]):
         """What to start, pause and stop it by: its entry, so that a registry decides whose turn it is, or itself."""
         control: RaceControl = self if self.entry is None else self.entry
         return control
-
-    def start(self) -> None:
-        """Begin, or go on after a pause; does nothing once it has ended."""
-        if not self.ended:
-            super().start()
-
-    def step(self, count: int = 1) -> None:
-        """Have every racer take `count` steps, then pause."""
-        if not self.ended:
-            super().step(count)
 
     def stop(self) -> None:
         """End every run at once: no step is added after this returns."""

@@ -29,7 +29,7 @@ from alrviz.explorer.recipes.questions import (
     over_passes,
     over_passes_words,
 )
-from alrviz.explorer.server.run_registry import Entry
+from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -378,7 +378,7 @@ class ConvergencePage:
         else:
             self.race_view.say_status()
 
-    def new_race(self) -> "Race | None":
+    def new_race(self) -> Race | None:
         """The race that Run starts: these racers on this table, given to the registry; None where there is none.
 
         Where the price is not known yet, the press is repeated when it arrives.
@@ -387,16 +387,12 @@ class ConvergencePage:
         self.race_view.player.for_table = dataset is None
         if dataset is None:
             return None
-        race = self.pricing.start(dataset, self.racers, self._adopt)
+        race = self.pricing.start(dataset, self.racers, session.adopt)
         if race is not None:
+            race.entry.attended = True  # nobody is told of it before it is on this screen
+            race.entry.screens.add(id(self))
             session.keep_race()
         return race
-
-    def _adopt(self, race: Race, **price: int) -> "Race":
-        governed = self.session.adopt(race, **price)
-        governed.entry.attended = True  # nobody is told of it before it is on this screen
-        governed.entry.screens.add(id(self))
-        return governed
 
     # ---- the run store -------------------------------------------------------------------------------------------
 
