@@ -99,7 +99,7 @@ class Race(Job[None]):
         recorded: whether it was run earlier.
 
     Attributes:
-        dataset, runs, recorded: as given.
+        dataset, runs, recorded: as given; of a race that was run earlier, runs are `RecordedRun`s.
         recipes: one for each racer, as asked for: a run fills in what it chooses.
         stopped_at: the last iteration that was seen when who watched it stopped it, where more was computed; else None.
         entry: in the registry of a server, which knows who owns the race and whose turn it is; else None.
@@ -119,7 +119,8 @@ class Race(Job[None]):
 
     def __init__(self, dataset: Any, runs: "Sequence[Run | RecordedRun]", *, recorded: bool = False):
         super().__init__(self._rounds, "alrviz-race")
-        self.dataset, self.runs, self.recorded = dataset, tuple(runs), recorded
+        self.dataset, self.recorded = dataset, recorded
+        self.runs: tuple[Run, ...] = tuple(runs)  # type: ignore[arg-type]
         self.recipes = tuple(run.recipe for run in self.runs)
         self.stopped_at: int | None = None
         self.entry: Any = None

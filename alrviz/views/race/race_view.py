@@ -178,8 +178,8 @@ class RaceView(PlayerButtons, NotebookViewer):
         a page's first figure would keep those waiting for a third of a second.
         """
         if self.player.watched is None and self.picture.pane.object is None:
-            runs = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
-            coming = RaceReader(SimpleNamespace(runs=runs, recorded=False))
+            runs: Any = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
+            coming = RaceReader(Race(None, runs))
             self._measures.offer(coming)
             self._draw(coming)
 

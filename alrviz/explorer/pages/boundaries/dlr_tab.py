@@ -5,7 +5,7 @@ Moments are made on a thread, the latest asked for only; all pictures change tog
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -318,7 +318,7 @@ class DlrTab:
 
     # ---- moments -----------------------------------------------------------------------------------------------------
 
-    def ask(self, work: Callable[[StopToken], Iterable[DlrFrame]]) -> None:
+    def ask(self, work: Callable[[StopToken], Iterator[DlrFrame]]) -> None:
         """Have a moment made in place of whatever was asked before."""
         self._stale = False
         self.tasks.withdraw("moment")
