@@ -464,7 +464,7 @@ def test_a_run_that_was_dropped_and_is_wanted_again_is_one_of_the_process(wanted
     shown, later = entries(reg, "a", "a")
     assert reg.entries("a") == [later], "the older one made room"
     shown.job = FakeRace()  # of a study: what was stopped may go on
-    getattr(reg, wanted)(shown)
+    reg.share(shown) if wanted == "share" else getattr(shown, wanted)()
     assert reg.find(shown.id, "a") is shown
     assert reg.by_token(shown.token) is shown
     assert shown.job.calls == {"share": [], "start": ["start"], "step": ["step 1"]}[wanted]
