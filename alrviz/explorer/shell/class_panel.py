@@ -209,7 +209,7 @@ class ClassPanel:
             self._leave()
             return False
         room.use()
-        entry = self.session.fit if self.session.page == "boundaries" else self.session.entry
+        entry = self.session.runs.fit if self.session.page == "boundaries" else self.session.runs.entry
         if entry is not None and entry is not self._offered:  # what another window has shown since stays
             self._offered, room.race = entry, self.session.registry.share(entry)
         one, (question, was) = room.round, self._lesson()

@@ -7,27 +7,26 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.explorer.page import Page
 from alrviz.explorer.session.session import Session
 from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE
 
 
-class TabbedPage:
+class TabbedPage(Page):
     """See the module's text; a deriving class makes the tabs, which have pump() and close().
 
     Args:
         session: the visitor's.
     """
 
-    title: str
-    icon: str
-    group: str
-    slug: str
     tabs: ClassVar[Mapping[str, str]]  # slugs, by what they are called; the first is left out of the link
 
     def __init__(self, session: Session):
         self.session = session
         self._built: dict[str, Any] = {}
-        self._parts: dict[str, tuple[Viewable, Viewable]] = {}
+        self.layouts: dict[
+            str, tuple[Viewable, Viewable]
+        ] = {}  # of each tab that was built: beside the menu, and below
         self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
@@ -81,12 +80,12 @@ class TabbedPage:
         with pn.io.hold():
             if slug not in self._built:
                 self._built[slug], *parts = self.build_tab(slug)
-                self._parts[slug] = (parts[0], parts[1])
+                self.layouts[slug] = (parts[0], parts[1])
                 self._first.append(parts[0])
                 self._area.append(parts[1])
             self.choice.value = slug
             # A tab that is left is hidden, not taken out: its figures would be made anew when it comes back.
-            for name, of_tab in self._parts.items():
+            for name, of_tab in self.layouts.items():
                 for part in of_tab:
                     part.visible = name == slug
             self.session.open_drawer(False)
@@ -110,9 +109,6 @@ class TabbedPage:
     def on_shown(self) -> None:
         """Turn to what came meanwhile."""
         self._show()
-
-    def on_hidden(self) -> None:
-        """What runs goes on while its page is behind another."""
 
     def close(self) -> None:
         """End the threads' work; runs are the registry's."""

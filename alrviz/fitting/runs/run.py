@@ -513,7 +513,7 @@ class Run(RunAttributes, Job[Step]):
 
     def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
         """What a recipe makes of the training rows without D_CV."""
-        apart = prepared.choosing(recipe.seed, self.token)
+        apart = prepared.validation(recipe.seed, self.token)
         price = price_of(apart.encoded, recipe, apart.holdout, self._max_memory, self.token, prepared=apart)
         require_memory(price)
         return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, price), lambda what: None, self.token))

@@ -9,7 +9,7 @@ from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.shell.glossary import explain, term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
-from alrviz.explorer.widgets.study_page import StudyPage
+from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
 from alrviz.fitting.families import choices
 from alrviz.fitting.families.param import in_digits
@@ -174,51 +174,34 @@ class OrderPage(StudyPage):
     }
     judges = True
     use_hint = "race this model on the page Convergence"
+    price_line = staticmethod(time_line)  # the time alone: the menus leave no more room
 
-    def price_line(self, known: Costs) -> str:
-        """Return the time alone: the menus leave no more room, and the prices are beside the picture."""
-        return time_line(known)
-
-    def prices_html(self, known: Costs) -> str:
+    def prices_html(self, costs: Costs) -> str:
         """Return what each order costs: what its fits took, as the picture has it, where some are there."""
-        return costs_html(known, term_html("order"), "", "n", self._measured())
+        return costs_html(costs, term_html("order"), "", "n", self._measured())
 
     def _measured(self) -> dict[str, tuple[float, float]]:
         """Return the mean parameters and seconds of the fits of each order, by the name of its price."""
-        study = self.study_view.study
-        if study is None or self.study_view.outdated:
+        study = self.runner.current
+        if study is None:
             return {}
-        found = {
+        means = {
             f"n = {line['order']}": (line["parameters"], line["train_seconds"])
             for line in study.summary().to_dict("records")
         }
         automatic = automatic_line(study)
-        return found | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
+        return means | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
 
-    def learned(self) -> None:
-        """Let the verdict say what it stands on, where it does."""
-        verdict = self.study_view.verdict
-        if verdict is not None and verdict.notes and not self.study_view.outdated:
-            self.note.visible = False
-
-    def offer(self) -> str:
-        """The verdict's order, or AutoClassifier's, where there is one."""
-        verdict = self.study_view.verdict
-        if verdict is not None and verdict.automatic is not None:
-            return f"all orders, n = {verdict.automatic.params['order']}"
-        return "" if verdict is None or not verdict.order else f"n = {verdict.order}"
-
-    def best(self) -> str | None:
-        """What is offered to be used: AutoClassifier, or the verdict's order."""
+    def answer(self) -> Answer | None:
+        """Return the verdict's order, or AutoClassifier's model where that is better."""
         study, verdict = self.study_view.study, self.study_view.verdict
         if study is None or verdict is None:
             return None
-        chosen = study.recipe() if verdict.automatic is None else AUTOMATIC
-        return None if chosen is None else str(study.names[study.recipes.index(chosen)])
-
-    def racers(self) -> tuple[Recipe, ...]:
-        """The verdict's recipe, with AutoClassifier's before it, or lr or alr beside it."""
-        return racers_of(self.study_view.study, self.session.seed)
+        recipe, label = study.recipe(), f"n = {verdict.order}" if verdict.order else ""
+        if verdict.automatic is not None:
+            recipe, label = AUTOMATIC, f"all orders, n = {verdict.automatic.params['order']}"
+        best = None if recipe is None else str(study.names[study.recipes.index(recipe)])
+        return Answer(label, lambda: racers_of(study, self.session.seed), best)
 
 
 def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:

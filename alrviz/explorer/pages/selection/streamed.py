@@ -71,7 +71,7 @@ class StreamedSelection:
         if before == self._asked:
             return
         if race is None or (tuple(race.recipes), race.dataset.hash) != ((own,), stream.hash):
-            if (found := self._session.find_selection(stream, own)) is not None:
+            if (found := self._session.runs.find_selection(stream, own)) is not None:
                 self.race_view.watch(found)
             elif race is None:
                 self.race_view.expect((own,))
@@ -90,7 +90,7 @@ class StreamedSelection:
         if self._of is None:
             return None
         stream, recipe = self._of
-        return self.pricing.start(stream, (recipe,), self._session.adopt_selection)
+        return self.pricing.start(stream, (recipe,), self._session.runs.adopt_selection)
 
     def pump(self) -> bool:
         """Follow the run; returns whether there may be more."""
