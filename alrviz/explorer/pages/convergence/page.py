@@ -388,7 +388,7 @@ class ConvergencePage(Page):
         self.race_view.player.for_table = dataset is None
         if dataset is None:
             return None
-        race = self.pricing.start(dataset, self.racers, session.adopt)
+        race = self.pricing.start(dataset, self.racers, session.runs.adopt)
         if race is not None:
             session.kept = ""
             race.entry.attended = True  # nobody is told of it before it is on this screen
