@@ -11,7 +11,6 @@ Total,,1234,                                     footer: a total, a source, a re
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from alrviz.data.numbers import short
@@ -24,15 +23,6 @@ LONG_NAME = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
 QUANTITY = re.compile(r"^[+\-(]*[$€£]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$)]*$")
 GAPS = {*MISSING, *DOUBTFUL}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How many rows come before the names, how many are names, and how many come behind the table."""
-
-    skipped: int
-    names: int
-    footer: int
 
 
 def looks_like_data(first: Sequence[str]) -> bool:
