@@ -8,12 +8,12 @@ from sklearn.base import clone
 
 from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
+from alrviz.data.splits import split_folds
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.estimators import ALRClassifier, LRClassifier
 from alrviz.estimators import alpha as alpha_module
 from alrviz.estimators.alpha import FOLDS, GRID, choose_alpha
 from alrviz.estimators.make import make_estimator
-from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing import price as price_module
 from alrviz.fitting.recipe import Recipe
@@ -25,7 +25,8 @@ from alrviz.studies.core.cost import choosing_seconds
 def by_hand(data, recipe, alpha):
     """The mean held-out log loss of one alpha, every fit from its own start and to its end."""
     losses = []
-    for train, test in stratified_folds(data.y, FOLDS, recipe.seed):
+    for fold in split_folds(data.y, FOLDS, recipe.seed):
+        train, test = fold.train, fold.test
         model = make_estimator(recipe.replace(alpha=alpha)).fit(data.X.iloc[train], data.y[train])
         log_p = model.predict_log_proba(data.X.iloc[test])
         losses.append(-log_p[np.arange(len(test)), np.searchsorted(model.classes_, data.y[test])].mean())
@@ -88,8 +89,8 @@ def test_a_class_of_one_row_does_not_stop_it():
 
 
 def test_one_fold_of_many_rows_judges_unless_nearly_all_are_of_one_class(monkeypatch):
-    monkeypatch.setattr("alrviz.fitting.folds.MANY", 400)
-    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 300)
+    monkeypatch.setattr("alrviz.data.splits.SINGLE_FOLD_ROWS", 400)
+    monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 300)
     made, prepared = [], alpha_module._prepared
     monkeypatch.setattr(alpha_module, "_prepared", lambda *all_: made.append(prepared(*all_)) or made[-1])
     X = load_demo("led", 600).X

@@ -54,7 +54,7 @@ def test_the_files_hold_the_racers_model(page):
     assert len(table) == 1 + len(loaded.phi_)
     rows, every = len(run.encoded.y), page.session.table.dataset.n_rows
     assert rows < every
-    words = f"{rows:,} of {every:,} rows ({every - rows:,} are held out to judge it)"
+    words = f"{rows:,} of {every:,} rows ({every - rows:,} are test rows)"
     assert words in model.told.object
     assert f'# fitted on: "{words}"' in model.weights.made().decode()
     assert model.zipped.visible

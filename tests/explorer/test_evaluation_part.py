@@ -56,7 +56,7 @@ def test_a_racers_held_out_rows_judge_it(race):
         until(race, lambda run=run: part.view.evaluation is not None and part.view._recipes == (run.recipe,))
         expected = alrviz.evaluate(run)
         assert part.view.evaluation.summary().log_loss == expected.summary().log_loss
-    assert "held-out rows of three-classes" in part.view.sentence.object
+    assert "test rows of three-classes" in part.view.sentence.object
     assert found is not part.view.evaluation
 
 
@@ -154,4 +154,4 @@ def test_a_report_is_made_when_it_is_asked_for_and_saved_when_it_is_there(race):
     assert not part.report.disabled
     page = base64.b64decode(json.loads(part.report.job)["data"]).decode()
     assert "<h1>Predicting class on three-classes</h1>" in page
-    assert "others, which it had never seen" in page
+    assert "test rows, which it had never seen" in page

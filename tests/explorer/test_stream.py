@@ -97,7 +97,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
     part.folded.open = True
     until(page, lambda: part.view.evaluation is not None)
     found, last = part.view.evaluation, race.runs[0].trace[-1]
-    assert f"{3000 - 2087} held-out rows of led" in part.view.sentence.object
+    assert f"{3000 - 2087} test rows of led" in part.view.sentence.object
     assert found.summary().log_loss == pytest.approx(last.extra["heldout_log_loss"], rel=1e-9)
     expected = alrviz.load_demo("led").frame.groupby(found.X.columns[0]).size().index
     assert set(found.groups(found.X.columns[0]).group) == set(expected), "codes are levels again"

@@ -43,7 +43,7 @@ READY = tuple(name for name, family in FAMILIES.items() if family.counts_cells a
 DATABASES = {"DuckDB": "duckdb", "SQLite": "sqlite", "PostgreSQL": "postgres"}
 WORDS = "New rows: drop a file, or browse"
 ABOUT = (
-    "<p>The final model, trained on this page's training rows (held-out rows are not used). The zip "
+    "<p>The final model, trained on this page's training rows (test rows are not used). The zip "
     "holds JSON, Parquet and a script that scores new rows with numpy and pyarrow alone; <code>model.joblib</code> is "
     "a pickle, for Python with this version of alrviz; the weights are a table, a line per cell; the SQL makes tables "
     "and a view that predicts the rows of a database's table (dlr and AnDE have neither weights nor SQL). Or drop rows "
@@ -172,9 +172,10 @@ class ExportModel:
         say(self.told, fine if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
 
     def _judged(self, run: Any) -> Judged | None:
-        """How a model is judged: on the rows held out for it."""
+        """How a model is judged: on its test rows."""
+        from alrviz.data.splits import split_table
         from alrviz.data.stream.table import Stream
-        from alrviz.studies.protocols.evaluate import evaluate, evaluate_heldout
+        from alrviz.studies.protocols.evaluate import evaluate, evaluate_split
         from alrviz.studies.protocols.report_facts import report_of_run
 
         dataset = run.dataset
@@ -183,7 +184,7 @@ class ExportModel:
         about = {"data": dataset.name, "data hash": dataset.hash}
         if isinstance(run, ExportableModel):
             return Judged(
-                lambda stop, tell: evaluate_heldout(run.classifier, dataset, run.holdout, run.seed),
+                lambda stop, tell: evaluate_split(run.classifier, dataset, split_table(dataset, run.holdout, run.seed)),
                 about | {"model": run.name, "seed": run.seed},
             )
         about |= {"seed": run.recipe.seed}
@@ -301,9 +302,7 @@ def _fitted_on(run: Any, dataset: "Dataset | Stream") -> str:
     else:
         rows = round(run.trace.rows) if run.encoded is None else len(run.encoded.y)
     rest = dataset.n_rows - rows
-    return (
-        f"{rows:,} of {dataset.n_rows:,} rows ({rest:,} are held out to judge it)" if rest > 0 else f"all {rows:,} rows"
-    )
+    return f"{rows:,} of {dataset.n_rows:,} rows ({rest:,} are test rows)" if rest > 0 else f"all {rows:,} rows"
 
 
 def _size(run: Any) -> int:

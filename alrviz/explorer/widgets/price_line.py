@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import panel as pn
 
-from alrviz.data.stream.cache import CHUNK
+from alrviz.data.splits import CHUNK
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks

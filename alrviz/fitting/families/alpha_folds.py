@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alrviz.data.encoded import Encoded
+from alrviz.data.splits import n_validation_folds, one_fold_suffices, validation_folds
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.family import BuiltFit, FitRequest
-from alrviz.fitting.folds import FOLDS, judging_folds, one_tells, split_folds
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
@@ -57,7 +57,7 @@ def with_folds(price: Price, request: PriceRequest) -> Price:
     recipe, rows = request.recipe, request.encoded.n_rows
     if recipe.params.get("alpha") != AUTO or price.refused:
         return price
-    folds = judging_folds(request.encoded.class_rows)
+    folds = n_validation_folds(request.encoded.class_rows)
     each = price.bytes
     if by_rows(recipe, request.encoded):  # a third of the rows beside the others, and the others beside themselves
         each = 4 * rows * rows * (_n_alphas(recipe) + 1)
@@ -98,7 +98,7 @@ def best_on_folds(
     unit, coarse = _way(request)
     search = AlphaTuned(
         Tron(), _n_alphas(request.recipe), lambda: _to_tune(request, False), BEFORE, request.stop,
-        unit=unit, coarse=coarse, goal=goal, close=judging_folds(request.prepared.encoded.class_rows) == 1,
+        unit=unit, coarse=coarse, goal=goal, close=n_validation_folds(request.prepared.encoded.class_rows) == 1,
     )  # fmt: skip
     trials = search.trials()
     while True:
@@ -127,7 +127,7 @@ def _way(request: FitRequest) -> tuple[float, bool]:
     and whether one fold finds the way of the search: a third of few rows judges too little to go by.
     """
     encoded = request.prepared.encoded
-    return max(1.0, float(encoded.weights.mean())), one_tells(encoded.class_rows)
+    return max(1.0, float(encoded.weights.mean())), one_fold_suffices(encoded.class_rows)
 
 
 def _n_alphas(recipe: "Recipe") -> int:
@@ -208,13 +208,11 @@ def _splits(request: FitRequest) -> Iterator[tuple[Encoded, Encoded]]:
     """The rows of each fold to learn from and to judge by, those that can."""
     encoded = request.prepared.encoded
     try:
-        splits = split_folds(encoded.y, FOLDS, request.recipe.seed, request.prepared.splitting)
+        folds = validation_folds(encoded.y, encoded.class_rows, request.recipe.seed, request.prepared.splitting)
     except RecipeError:  # fewer rows, groups or times than folds
         return
-    for train, test in splits[: judging_folds(encoded.class_rows)]:
-        test = test[np.isin(encoded.y[test], encoded.y[train])]  # others say nothing about alpha
-        if len(test) and len(np.unique(encoded.y[train])) > 1:
-            yield request.prepared.fold(train, test, request.stop)
+    for fold in folds:
+        yield request.prepared.fold(fold, request.stop)
 
 
 def _folds(request: FitRequest, merge: bool) -> Iterator[BuiltFit]:

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.data.encoded import SMOOTH_WAYS
-from alrviz.data.stream.coding import choosing_size
+from alrviz.data.splits import n_validation_rows
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_folds, with_number
@@ -22,11 +22,11 @@ from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_s
 from alrviz.fitting.families.counted import (
     InMemory,
     OverPasses,
-    choosing_part,
     first_rows,
-    held_part,
     sample_trial,
     step_trial,
+    test_part,
+    validation_part,
 )
 from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param, in_digits
@@ -160,7 +160,7 @@ class CellFamily(Family):
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
         cache, n_classes = coded.cache, len(coded.classes)
-        n_choosing = choosing_size(cache.n_rows("train"))  # rows that are not learned from while they choose
+        n_validation = n_validation_rows(cache.n_rows("train"))  # rows that are not learned from while they choose
         request.tell("compiling")
         bends = params.get("solver") in ("auto", "tron", "lbfgs") or params.get("selection") == "gain"
         compiled = warm_stream(n_classes, coded.encoder.levels_, bends)
@@ -170,14 +170,14 @@ class CellFamily(Family):
         def count(tuples: Tuples, choosing: bool = False) -> Streamed:
             n_rows, sample = cache.n_rows("train"), partial(first_rows, coded)
             require_memory(price_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
-            own = request.chunks(n_choosing if choosing or request.choosing else 0)
+            own = request.chunks(n_validation if choosing or request.choosing else 0)
             request.used.append(own)
             return count_stream(
                 coded.levels, tuples, own, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
             )
 
-        rows = choosing_part(cache, n_classes) if request.choosing else held_part(cache, n_classes)
-        first = first_rows(coded, n_choosing if request.choosing else 0)
+        rows = validation_part(cache, n_classes) if request.choosing else test_part(cache, n_classes)
+        first = first_rows(coded, n_validation if request.choosing else 0)
         trial, sample = step_trial(first), sample_trial(first)
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
         price = price_stream(streamed, request.allowed, params.get("solver", "none"), sample.learned.n_rows)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from alrviz.data.splits import spread_folds
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
@@ -22,7 +23,7 @@ from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price, ShapePrice
 from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.choice import SolverChoice
-from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, fold_of_rows
+from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.direct_counts import LOOKUPS
@@ -162,7 +163,7 @@ class ELR(Networks):
         structure, encoded = self.structure(prepared, params, stop), prepared.encoded
         summed = self.sums(params) and any(structure.parents)
         objective, heldout = conditional(prepared, structure, params, stop, summed=summed)
-        fold = fold_of_rows(encoded.y, recipe.seed)
+        fold = spread_folds(encoded.y, FOLDS, recipe.seed)
 
         def make(number: int) -> Fold:
             held = fold == number

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from alrviz.data.splits import split_holdout
 from alrviz.errors import RecipeError
 from alrviz.fitting.density.hierarchical import Hierarchical
 from alrviz.fitting.density.objective import VALIDATES, DensityObjective, DensityRows
@@ -18,7 +19,7 @@ from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.cells import FIT, TABLES, toward
 from alrviz.fitting.families.family import BuiltFit, Family, FitRequest, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.prepare import class_weighted, split
+from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_density
@@ -171,14 +172,14 @@ def assemble_density(
     validation = None
     if mode in VALIDATES and len(encoded.numeric):
         fraction = params["validation_fraction"]
-        train, held = split(encoded.y, fraction, seed)
-        if not len(held):
+        splits = split_holdout(encoded.y, fraction, seed)
+        if not len(splits.test):
             raise RecipeError(
                 f"validation_fraction={fraction:g} of {encoded.n_rows} rows leaves none to validate the bandwidths on; "
                 "expected a larger share or more rows, or bandwidth='loo'"
             )
-        validation = rows_beside(encoded.take(held), n_jobs, params["class_weight"])
-        encoded = encoded.take(train)
+        validation = rows_beside(encoded.take(splits.test), n_jobs, params["class_weight"])
+        encoded = encoded.take(splits.train)
     numbers, codes = parts_of(encoded)
     levels = encoded.levels[others_of(encoded)]
     y, weights, n_classes = encoded.y, encoded.weights, encoded.n_classes

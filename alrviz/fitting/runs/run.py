@@ -517,7 +517,7 @@ class Run(RunAttributes, Driven):
 
     def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
         """What a recipe makes of the training rows without D_CV."""
-        apart = prepared.choosing(recipe.seed, self._stop)
+        apart = prepared.validation(recipe.seed, self._stop)
         price = price_of(apart.encoded, recipe, apart.holdout, self._max_memory, self._stop, prepared=apart)
         require_memory(price)
         return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, price), lambda what: None, self._stop))

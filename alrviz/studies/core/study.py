@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from alrviz.data.splits import check_folds
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_max_memory
-from alrviz.fitting.folds import check_folds
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.cluster import require_dask
 from alrviz.stop import StopToken

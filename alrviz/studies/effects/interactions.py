@@ -114,7 +114,7 @@ def interactions(
 
 def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
     """Some training rows of a table that is read in batches, some of those held out, and words about them."""
-    parts = [(part, coded.cache.n_rows(part)) for part in ("train", "held")]
+    parts = [(part, coded.cache.n_rows(part)) for part in ("train", "test")]
     some = [coded.some_rows(part, MOST_ROWS) if rows else None for part, rows in parts]
     told = [
         f"{MOST_ROWS:,} of {rows:,} {words} rows"
