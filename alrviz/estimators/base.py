@@ -1,5 +1,6 @@
 """What the classifiers of cells share: a row's score is a sum over the cells it lies in."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,6 +42,17 @@ class CellClassifier(RunClassifier):
     n_bins: int = 10
 
     _has_weights: ClassVar[bool] = True
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "cells_ : CellSpace": "All tuples and cells; S of the cells were seen in training.",
+        "tables_ : Tables": "Which cells were seen (`seen`), and their counts per class.",
+        "phi_ : ndarray (S, C)": "What each seen cell adds to each class score.",
+        "intercept_ : ndarray (C,)": "b, the intercepts: the part of the scores that is the same for every row.",
+        "weights_ : ndarray (S + 1, C) or (owners + C, 1)": (
+            "The free parameters w, by owner: one row per seen cell and last that of the intercepts; with `share` one "
+            "per cell, per tuple or for all, and last the C intercepts. None where nothing is free."
+        ),
+        "log_theta_ : ndarray (S, C)": "Logarithm of the smoothed estimate of P(cell | class) of each seen cell.",
+    }
 
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return the pure effect of each tuple of columns on each class score of each row.

@@ -1,5 +1,6 @@
 """ELR: the tables of a Bayesian network fitted to the class rather than counted."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -53,6 +54,11 @@ class ELRClassifier(NetworkReading, RunClassifier):
     random_state: Any = None
 
     _family: ClassVar[str] = "elr"
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "phi_ : ndarray (S, C)": "log p(level | parents' levels, class), of all levels under parents seen.",
+        "intercept_ : ndarray (C,)": "b, the log of the class node's table but for a constant.",
+        "weights_ : ndarray (S + 1, C)": "The free parameters w, those of the intercepts last.",
+    }
     _advice: ClassVar[dict[str, str]] = {STEP_LIMIT: "raise max_iter"}
 
     def _keep(self, run: Run) -> None:

@@ -1,5 +1,6 @@
 """DLR: logistic regression on kernel density log-ratios, one feature a column."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -63,6 +64,15 @@ class DLRClassifier(RunClassifier):
     random_state: Any = None
 
     _family: ClassVar[str] = "dlr"
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "encoder_ : Encoder": "Kinds of the columns, and levels of those that are no numbers.",
+        "bandwidths_ : ndarray (a,)": "h of each numeric column in its own units; NaN for others and constant ones.",
+        "weights_ : ndarray (a, K)": (
+            "w by column, 0 where a column has no feature; K = 1 for two classes, of which the score is the second's, "
+            "else one per class."
+        ),
+        "intercept_ : ndarray (K,)": "w_0.",
+    }
 
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return the pure effect of each column on each class score of each row: w_d phi_d(x) less its mean over the

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import ModelFileError
-from alrviz.estimators import auto, cells, linear
+from alrviz.estimators import auto, linear
+from alrviz.estimators.make import class_of
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
+from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.families.cells import CellFamily
 from alrviz.models.cell_space import AllOrders, AnySpace, columns_of, count_cells, sizes_of, space_of
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
@@ -120,9 +123,10 @@ def _weights(model: Any, about: Mapping[str, Any], by_cell: ModelTable) -> Float
     return free
 
 
+_OF_CELLS = [class_of(family) for family in FAMILIES.values() if isinstance(family, CellFamily)]
 LINEAR: Form = Form(
     name="linear",
-    classes=(*cells.CLASSIFIERS, auto.AutoClassifier, linear.WANBIACClassifier, linear.NaiveBayesClassifier),
+    classes=(*_OF_CELLS, auto.AutoClassifier, linear.WANBIACClassifier, linear.NaiveBayesClassifier),
     files=("tuples.parquet", "cells.parquet"),
     save=_saved,
     restore=_restore,

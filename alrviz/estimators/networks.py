@@ -1,7 +1,7 @@
 """TAN, KDB and AnDE: Bayesian network classifiers on levels. Counting is all there is to fitting them."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -58,6 +58,14 @@ class NetworkReading(RecipeClassifier):
     """What can be read of a classifier that is one network: for each column a table given its parents and the class."""
 
     _network: NetworkModel
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "structure_ : dict": "The parents of each column by name, columns in an order in which parents come first.",
+        "cells_ : TupleSpace": (
+            "A tuple for each column: its parents and itself. S of their cells were seen in training."
+        ),
+        "phi_ : ndarray (S, C)": "log p(level | parents' levels, class) of each seen cell.",
+        "intercept_ : ndarray (C,)": "Logarithm of the smoothed class prior.",
+    }
 
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return what each column, given its parents, adds to each class score of each row.
@@ -95,6 +103,8 @@ class NetworkReading(RecipeClassifier):
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(NetworkReading, CountedClassifier):
     """Base of the classifiers of one counted network."""
+
+    _attributes: ClassVar[Mapping[str, str]] = {"counts_ : ndarray (S, C)": "Sums of row weights of each seen cell."}
 
     def _quantities(self) -> dict[str, Floats]:
         return {"count": self.counts_}
@@ -173,6 +183,11 @@ class KDBClassifier(NetworkClassifier):
     selective: bool = False
 
     _family: ClassVar[str] = "kdb"
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "rmse_ : ndarray (k + 1, a + 1) or None": (
+            "With `selective`: leave-one-out RMSE of the training rows by parents and columns."
+        ),
+    }
 
     def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
         super()._keep(learned, names)
@@ -202,6 +217,10 @@ class AnDEClassifier(CountedClassifier):
     n: int = 1
 
     _family: ClassVar[str] = "ande"
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "cells_ : CellSpace": "All tuples of n + 1 columns and their cells.",
+        "tables_ : Tables": "Which of them were seen in training (`seen`), and their counts per class.",
+    }
 
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return what each network of the mean says of each row: log p(class, row) with these n columns as parents.

@@ -83,6 +83,12 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     max_memory: int | None = None
 
     _family: ClassVar[str]
+    _attributes: ClassVar[Mapping[str, str]] = {  # for docstrings, each class its own: name and type, text
+        "classes_ : ndarray (C,)": "The class labels, sorted.",
+        "n_features_in_ : int": "a, the number of columns.",
+        "feature_names_in_ : ndarray (a,)": "Their names, where X had names that are text.",
+        "encoder_ : Encoder": "Levels and cuts of each column.",
+    }
     _warns = False  # whether predictions warn of values that training never saw; models of studies do not
 
     def to_recipe(self, **changes: Any) -> Recipe:
@@ -423,6 +429,12 @@ class RunClassifier(RecipeClassifier):
 
     verbose: bool | None = False
 
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "n_iter_ : int": "Steps taken.",
+        "trace_ : Trace": "One `Step` per iteration; `trace_.frame()` is a DataFrame.",
+        "outcome_ : Outcome": "Why the fit ended: a code and a sentence.",
+        "choice_ : Choice": "The solver that ran, and why: `choice_.solver`, `choice_.reason`.",
+    }
     # What would help where a fit did not reach its end.
     _advice: ClassVar[dict[str, str]] = {
         STEP_LIMIT: "raise max_iter, or alpha, which makes the optimum easier to reach",

@@ -51,6 +51,10 @@ class TableClassifier(RecipeClassifier):
 
     random_state: Any = None
 
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "model_ : scikit-learn's classifier": "The forest, the trees or the machine, of numbers and codes.",
+    }
+
     def _learn(
         self, encode: Callable[[Recipe], Prepared], recipe: Recipe, stop: StopToken = NEVER,
         progress: FitProgress | None = None,

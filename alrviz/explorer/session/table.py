@@ -20,7 +20,7 @@ from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
-from alrviz.explorer.session.apply_kinds import TARGETS, chosen, read_upload, said, split_as
+from alrviz.explorer.session.apply_kinds import TARGETS, read_upload, stated_kinds, with_kinds, with_split
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS, State, first_demo
@@ -185,7 +185,9 @@ class SessionTable(param.Parameterized):
 
         def work(stop: StopToken) -> "Dataset":
             dataset = load_demo(name, rows=rows, seed=seed)
-            return split_as(chosen(dataset.table, changed, stop, said(dataset)) if changed else dataset, split)
+            return with_split(
+                with_kinds(dataset.table, changed, stop, stated_kinds(dataset)) if changed else dataset, split
+            )
 
         source = Source(demo=(name, rows), kinds=changed, split=split)
         self._load(work, f"making {name}", lambda dataset: self._arrived(dataset, source))
@@ -197,9 +199,9 @@ class SessionTable(param.Parameterized):
         if not kinds and not split:
             self._arrived(dataset, source)
             return
-        made = said(dataset)
+        made = stated_kinds(dataset)
         self._load(
-            lambda stop: split_as(chosen(dataset.table, kinds, stop, made, dataset), split, dataset),
+            lambda stop: with_split(with_kinds(dataset.table, kinds, stop, made, dataset), split, dataset),
             "changing the kinds of columns",
             lambda result: self._arrived(result, source),
         )
@@ -254,7 +256,7 @@ class SessionTable(param.Parameterized):
             link = link_of(upload, table)
             try:
                 with TABLES:
-                    return table, link, split_as(chosen(table, changed, stop), split)
+                    return table, link, with_split(with_kinds(table, changed, stop), split)
             except TableError as error:  # the table is fine, but which column is the class has to be said
                 return table, link, error
 
@@ -334,7 +336,7 @@ class SessionTable(param.Parameterized):
         before = self.source.kinds
         kept = {k: kind for k, kind in before.items() if not (targets and kind in TARGETS)}
         changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
-        made = said(self.dataset) if self.pending is None and self.dataset is not None else {}
+        made = stated_kinds(self.dataset) if self.pending is None and self.dataset is not None else {}
         made = {name: kind for name, kind in made.items() if position[name] not in before}
         slug = self.source.split if split is None else split
         source = replace(self.source, kinds=changed, split=slug)
@@ -343,7 +345,7 @@ class SessionTable(param.Parameterized):
         served = self.served if self.served is not None and self.served.table is table else None
 
         def work(stop: StopToken) -> "Dataset":
-            return split_as(chosen(table, changed, stop, made, shown), slug, served)
+            return with_split(with_kinds(table, changed, stop, made, shown), slug, served)
 
         what = "changing the kinds of columns" if split is None else "splitting the rows"
         self._load(work, what, lambda dataset: self._arrived(dataset, source))

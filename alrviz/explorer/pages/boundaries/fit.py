@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from panel.viewable import Viewable
 
+from alrviz.explorer.page import Tab
 from alrviz.explorer.recipes.recipe_fields import MODEL, Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -224,7 +225,7 @@ class ModelDrawer:
         self.show()
 
 
-class MapTab:
+class MapTab(Tab):
     """What the tabs of the page share: a model, the classifier beside it, and the model's settings and files.
 
     Args:
