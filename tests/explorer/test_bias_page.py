@@ -58,8 +58,8 @@ def run(page):
 
 def test_every_recipe_is_priced_before_anything_runs(opened):
     page = opened("?page=bias&data=monks-1&of=anje~lr_o3~tan~rf~svm~elr")
-    assert [one.name for one in page.tab.known.priced] == ["anje", "lr", "tan", "rf", "svm", "elr"]
-    assert all(one.price.bytes > 0 and one.seconds > 0 for one in page.tab.known.priced)
+    assert [one.name for one in page.tab.known.fits] == ["anje", "lr", "tan", "rf", "svm", "elr"]
+    assert all(one.cost.bytes > 0 and one.cost.seconds > 0 for one in page.tab.known.fits)
     assert page.tab.prices.object.count("about") == 6
     assert "at least" in page.tab.time.object
     assert "Press Run: 6 recipes, 10 fits each" in page.tab.study_view.sentence.object
@@ -69,7 +69,7 @@ def test_every_recipe_is_priced_before_anything_runs(opened):
 def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monkeypatch):
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 200_000)
     page = opened("?page=bias&data=monks-1&of=anje_o1~lr_o5")
-    assert [bool(one.refused) for one in page.tab.known.priced] == [False, True]
+    assert [bool(one.refused) for one in page.tab.known.fits] == [False, True]
     assert "left out" in page.tab.prices.object
     assert "1 left out" in page.tab.time.object
     assert [recipe.label for recipe in page.tab.known.study.recipes] == ["nb"]

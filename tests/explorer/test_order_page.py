@@ -11,10 +11,11 @@ from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.managed_jobs import ManagedStudy
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
-from alrviz.explorer.widgets.study_costs import Costs, costs_html
+from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.pictures.formatting import count_text, seconds_text
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_order import OrderVerdict
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
@@ -49,8 +50,8 @@ def run(page):
 
 
 def test_every_order_is_priced_and_the_study_is_told(page):
-    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3", "Auto"]
-    assert page.known.study._prices == {k: one.seconds for k, one in enumerate(page.known.priced)}
+    assert [one.name for one in page.known.fits] == ["n = 1", "n = 2", "n = 3", "Auto"]
+    assert page.known.study._expected_seconds == {k: one.cost.seconds for k, one in enumerate(page.known.fits)}
     assert "Press Run: 4 orders" in page.study_view.sentence.object
 
 
@@ -58,7 +59,7 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
     whole = page.known
     page.choose("references", "none")
     until(page, lambda: page.known is not None)
-    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3"]
+    assert [one.name for one in page.known.fits] == ["n = 1", "n = 2", "n = 3"]
     assert {page.known.study.about(task.racer)["order"] for task in page.known.study.tasks} == {0, 1, 2, 3}
     assert page.known.seconds < whole.seconds
     assert page.session.link.endswith("&refs=none")
@@ -69,7 +70,7 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page):
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
     until(narrow, lambda: narrow.known is not None)
-    shown = [one for one in narrow.known.priced if one.refused]
+    shown = [one for one in narrow.known.fits if one.refused]
     assert shown, "an order above the number of columns"
     assert "left out" in narrow.prices.object
     assert "the table has only 2 used columns" in narrow.prices.object
@@ -316,5 +317,5 @@ def test_a_finished_study_computes_again_what_failed():
 
 
 def test_price_of_what_is_refused_is_escaped():
-    text = costs_html(Costs((RecipePrice("n = 1", OrderSpec.first[0], None, "<b>too large</b>"),), (), 0.0))
+    text = costs_html(PlannedStudy((RecipeEstimate("n = 1", OrderSpec.first[0], refused="<b>too large</b>"),), Cost()))
     assert "&lt;b&gt;too large" in text

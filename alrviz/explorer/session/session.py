@@ -228,7 +228,7 @@ class Session(TableLoading):
     def adopt(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
         """Give a race to the registry under this owner and return it as it is to be shown.
 
-        The result has the race's interface; where a cap is reached, `start` queues. `bytes` is what it is priced at.
+        The result has the race's interface; where a cap is reached, `start` queues. `bytes` is the estimate.
         Raises `CapReached`. The race shown before is stopped unless it was to go on.
         """
         before = self.entry

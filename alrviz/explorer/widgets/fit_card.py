@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.widgets.price_line import PriceLine
+from alrviz.explorer.widgets.cost_line import CostLine
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.race.fit_player import FitPlayer
 
@@ -37,7 +37,7 @@ class FitCard:
     ):
         self.session = session
         self.player = FitPlayer(self._new, draw, session.wake, film, drawn)
-        self.pricing = PriceLine(
+        self.pricing = CostLine(
             tasks, self._priced, self.player.give_up, lambda: "the fit starts then" if self.player.player.waits else ""
         )
         self.dataset: Dataset | None = None

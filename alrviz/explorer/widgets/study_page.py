@@ -1,7 +1,8 @@
 """The page of a study, made of its description: menus, what it costs, the study, its link, "copy as Python".
 
-What is set is a study (`StudySpec`), whether it runs or not: it is priced, the tasks of it that are kept are shown,
-and Run goes on with the rest. While a study of other settings still runs it stays in the picture, marked as outdated.
+What is set is a study (`StudySpec`), whether it runs or not: its cost is estimated, the tasks of it that are kept are
+shown, and Run goes on with the rest. While a study of other settings still runs it stays in the picture, marked as
+outdated.
 A page derives from `StudyPage` and adds its picture and what is peculiar to it; several may be the tabs of one page.
 """
 
@@ -27,7 +28,7 @@ from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
 from alrviz.explorer.widgets.evaluation_part import EvaluationPart, judged_folds
 from alrviz.explorer.widgets.menus import data_menu, rows_menu, select, show_data, show_rows
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
-from alrviz.explorer.widgets.study_costs import costs_html, costs_line
+from alrviz.explorer.widgets.study_estimate import costs_html, costs_line
 from alrviz.explorer.widgets.study_spec import StudySpec
 from alrviz.explorer.widgets.tabbed_page import TabbedPage
 from alrviz.explorer.widgets.table_settings import cuts_menu, cuts_of, show_cuts, show_split, split_menu, with_cuts
@@ -131,7 +132,7 @@ class StudyPage:
     view_of: ClassVar[Callable[..., StudyView]]
     looks: ClassVar[Mapping[str, Any]] = {}  # parameters of the view
     about: ClassVar[str]  # what one looks at
-    high: ClassVar[str] = "0px"  # at least, of the card: what stands below must not jump when the price is known
+    high: ClassVar[str] = "0px"  # at least, of the card: what stands below must not jump when the cost is known
     keys: ClassVar[tuple[str, ...]] = ()  # the view's parameters that have a property of a link each
     viewed: ClassVar[tuple[str, ...]] = ()  # and those that share one
     dragged: ClassVar[str] = ""  # and one that a hand moves: it is put into the link when that rests
@@ -180,7 +181,7 @@ class StudyPage:
     def build(self) -> None:
         """Make what is shown: `first`, the row of menus, and `below`, the rest."""
         session = self.session
-        self.time, self.note, self.prices = html(), html(), html((8, 0, 0, 0))
+        self.time, self.note, self.cost_table = html(), html(), html((8, 0, 0, 0))
         self.time.param.update(sizing_mode=None, align="center", margin=(0, 4))
         self.note.visible = False
         python = text_button("Python", "code", PYTHON, self._show_script)
@@ -212,9 +213,9 @@ class StudyPage:
         self.first = self.make_first(self.menus.parts if above else [*self.menus.parts, told])
         self.card = pn.Column(view, styles=CARD | {"min-height": self.high}, sizing_mode="stretch_width", margin=0)
         if hasattr(view, "aside"):
-            view.aside[:] = [self.prices]
+            view.aside[:] = [self.cost_table]
         else:
-            folded = [Collapsible("What it costs", self.prices)]
+            folded = [Collapsible("What it costs", self.cost_table)]
         if self.menus.folded:
             folded.append(Collapsible("More settings", pn.Row(*self.menus.folded, margin=(10, 0))))
         self.evaluation = EvaluationPart(session, self.tasks)
@@ -294,12 +295,12 @@ class StudyPage:
         """Return what is raced when the answer is used."""
         return ()
 
-    def price_line(self, known: Any) -> str:
+    def cost_line(self, known: Any) -> str:
         """Return about how long all takes, for the page's first rows."""
         return costs_line(known)
 
-    def prices_html(self, known: Any) -> str:
-        """Return the table of prices."""
+    def cost_html(self, known: Any) -> str:
+        """Return the table of costs."""
         return costs_html(known)
 
     def prints(self, known: Any) -> str:
@@ -345,7 +346,7 @@ class StudyPage:
     def seek_on(self, dataset: "Dataset | None") -> None:
         """Learn what is known of what is set on the session's table."""
         if dataset is None:
-            say(self.prices, WAITING)
+            say(self.cost_table, WAITING)
             self._not_coming()
             self.study_view.tell(WAITING)
         else:
@@ -417,7 +418,7 @@ class StudyPage:
                 view.forget_press()
             elif view.waits:
                 view.press_again()
-            elif self._opening and view.study.phase == "waiting" and known.seconds <= self.at_once:
+            elif self._opening and view.study.phase == "waiting" and known.cost.seconds <= self.at_once:
                 view.press_run()
         self._opening = False
         self._learn()
@@ -467,9 +468,9 @@ class StudyPage:
             return
         study = None if self.study_view.outdated else self.study_view.study
         timed = study is not None and study.progress.seconds_left is not None
-        line = self.price_line(known)  # it keeps its room: a row that wraps differently moves the picture
+        line = self.cost_line(known)  # it keeps its room: a row that wraps differently moves the picture
         say(self.time, f"<span style='visibility:hidden'>{line}</span>" if timed else line)
-        say(self.prices, self.prices_html(known))
+        say(self.cost_table, self.cost_html(known))
 
     def result(self) -> Any:
         """Return the study of what is set, when it is done."""
@@ -493,7 +494,7 @@ class StudyPage:
             return None
         try:
             self.tasks.withdraw("study")
-            study = session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
+            study = session.adopt_study(known.study, bytes=known.spread.bytes, threads=known.n_jobs)
             study.entry.keep = self.keep.value
             return study
         except AlrvizError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
-from alrviz.fitting.pricing.price import Price
+from alrviz.fitting.cost.estimate import Estimate
 from alrviz.fitting.recipe import Recipe, recipe_list
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.runs.worker import Driven, Worker
@@ -53,15 +53,15 @@ class Race(Driven):
         *,
         n_jobs: int | None = None,
         max_memory: int | None = None,
-        prices: Sequence[Price] = (),
+        estimates: Sequence[Estimate] = (),
     ):
         self.dataset = dataset
         self.recipes = tuple(recipes)
         self.stopped_at: int | None = None
-        known: Sequence[Price | None] = prices or [None] * len(self.recipes)
+        known: Sequence[Estimate | None] = estimates or [None] * len(self.recipes)
         self.runs = tuple(
-            Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, price=price)
-            for recipe, price in zip(self.recipes, known, strict=True)
+            Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, estimate=estimate)
+            for recipe, estimate in zip(self.recipes, known, strict=True)
         )
         self._worker = Worker(self._round, "alrviz-race")
 
@@ -127,7 +127,7 @@ def race(
     *,
     n_jobs: int | None = None,
     max_memory: int | None = None,
-    prices: Sequence[Price] = (),
+    estimates: Sequence[Estimate] = (),
 ) -> Race:
     """Return a race of `recipes` on `dataset`; nothing is started.
 
@@ -138,7 +138,7 @@ def race(
         recipes: one for each racer, or one alone.
         n_jobs: threads for the passes; None for all.
         max_memory: bytes each fit may take; None for half of what is free when it starts.
-        prices: of the racers on so many threads, where they were priced beforehand; () to price them at the start.
+        estimates: of the racers on so many threads, where these were made beforehand; () to make them at the start.
 
     Raises:
         RecipeError: without any recipe; of families that are not fitted in passes, where the table is read in batches.
@@ -152,4 +152,4 @@ def race(
     """
     if not isinstance(dataset, Stream):
         require_dataset(dataset)
-    return Race(dataset, recipe_list(recipes), n_jobs=n_jobs, max_memory=max_memory, prices=prices)
+    return Race(dataset, recipe_list(recipes), n_jobs=n_jobs, max_memory=max_memory, estimates=estimates)

@@ -33,7 +33,7 @@ class RecordedRun:
     separation: dict[str, float]
     activity: str = ""
     phase: str = "ended"
-    price: None = None
+    estimate: None = None
     model: None = None
     holdout: None = None
 

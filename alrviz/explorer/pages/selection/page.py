@@ -10,13 +10,14 @@ from alrviz.explorer.pages.selection.streamed import StreamedSelection
 from alrviz.explorer.shell.glossary import explain, term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import script
-from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
+from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html, estimate_recipes, time_line
 from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_tuples import KEEPS, choose_tuples
 from alrviz.views.core.panes import say
 from alrviz.views.studies.selection import SelectionView
@@ -120,27 +121,27 @@ print(study.verdict().sentence)
         """Return the orders that are compared."""
         return range(1, self.recipe.params["order"] + 1)
 
-    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
+    def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
-        orders = [order for order, one in zip(self.orders(), priced, strict=True) if not one.refused]
-        return {"orders": orders} | super().arguments(priced)
+        orders = [order for order, one in zip(self.orders(), fits, strict=True) if not one.refused]
+        return {"orders": orders} | super().arguments(fits)
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price a fit of each order that keeps all tuples."""
+    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+        """Estimate a fit of each order that keeps all tuples."""
         columns = dataset.X.shape[1]
         recipes = [self.recipe.replace(order=order, keep=1.0) for order in self.orders()]
         high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
-        priced = [*price_recipes(dataset, recipes[:columns], self.holdout, stop)]
-        priced += [RecipePrice("", recipe, None, high) for recipe in recipes[columns:]]
-        return tuple(replace(one, name=f"n = {n}") for n, one in zip(self.orders(), priced, strict=True))
+        fits = [*estimate_recipes(dataset, recipes[:columns], self.holdout, stop)]
+        fits += [RecipeEstimate("", recipe, refused=high) for recipe in recipes[columns:]]
+        return tuple(replace(one, name=f"n = {n}") for n, one in zip(self.orders(), fits, strict=True))
 
-    def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
+    def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipe, where it has an order."""
-        return () if all(one.refused for one in priced) else self.recipes
+        return () if all(one.refused for one in fits) else self.recipes
 
-    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long it takes: a fit goes by the tuples it keeps."""
-        return super().seconds(dataset, there) * sum(KEEPS)
+    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+        """Return the cost of the study: a fit goes by the tuples it keeps."""
+        return sum(KEEPS) * super().cost(dataset, fits)
 
 
 class SelectionPage(StudyPage):
@@ -160,7 +161,7 @@ class SelectionPage(StudyPage):
         self.card[:] = [self.streamed.above, self.study_view, self.streamed.below]
 
     def seek_on(self, dataset: "Dataset | None") -> None:
-        """Price the run, where all rows are gone over, else the study of what is in memory."""
+        """Estimate the run, where all rows are gone over, else the study of what is in memory."""
         whole = isinstance(self.session.raced, Stream)
         for name in ("folds", "split"):  # of a study's folds, and of rows that are held out together
             self.menus[name].visible &= not whole
@@ -168,7 +169,7 @@ class SelectionPage(StudyPage):
             self.tasks.withdraw("study")
             self._sought, self.note.visible = None, False
             say(self.time, "")
-            say(self.prices, PASSES)
+            say(self.cost_table, PASSES)
         self._want()
         if not whole:
             super().seek_on(dataset)
@@ -198,11 +199,11 @@ class SelectionPage(StudyPage):
         else:
             super()._show_script()
 
-    def price_line(self, known: Costs) -> str:
+    def cost_line(self, known: PlannedStudy) -> str:
         """Return the time alone: the menus leave no more room."""
         return time_line(known)
 
-    def prices_html(self, known: Costs) -> str:
+    def cost_html(self, known: PlannedStudy) -> str:
         """Return what each order costs."""
         return costs_html(known, f"{term_html('order')}, all tuples", "", "n")
 
