@@ -76,12 +76,6 @@ class AutoClassifier(LinearClassifier):
         if self.outcome_.code != STEP_LIMIT or self._recipe.params["max_iter"] == self.max_iter:
             super()._tell()
 
-    def explain(self, X: Any, centered: bool = True) -> "pd.DataFrame":
-        """Return what each tuple of columns adds to each class score of each row, as other classifiers do; centered,
-        strongest first.
-        """
-        return super().explain(X, centered)
-
     @property
     def order_(self) -> int:
         """The order that was chosen."""

@@ -9,10 +9,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.estimators.checks import check_table, threads
-from alrviz.estimators.frames import cell_frame, contribution_frame, shares_of_columns, tuple_means, tuple_variances
+from alrviz.estimators.frames import (
+    cell_frame,
+    effect_frame,
+    require_contributions,
+    shares_of_columns,
+    tuple_names,
+    tuple_variances,
+)
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
+from alrviz.models.effects import Effects, purify_by_counts
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import weights_by_cell
 from alrviz.passes.rows import Floats
@@ -34,24 +42,33 @@ class CellClassifier(RunClassifier):
 
     _has_weights: ClassVar[bool] = True
 
-    def explain(self, X: Any, centered: bool = False) -> "pd.DataFrame":
-        """Return what each tuple of columns adds to each class score of each row.
+    def explain(self, X: Any) -> "pd.DataFrame":
+        """Return the pure effect of each tuple of columns on each class score of each row.
 
-        One line per row and tuple, first the intercepts ("class weights"); a column per class. The sums
-        over a row's lines are its scores; of two classes the second's less the first's is `decision_function`.
-        `centered`: of each tuple less its mean over the training rows, which is in the class weights then, so that a
-        column that is the same in every row says nothing; the strongest lines of a row first. It takes N x tuples x C
-        numbers: meant for some rows, refused with a `MemoryLimitError` for too many.
-        `alrviz.interactions(...).row(x)` gives the same sum in another account, where no line says what another does:
-        its intercept is not the class weights, and a column has another number there.
+        One line per row and tuple, first the "intercept", then the strongest; a column per class. No line says what
+        another does: an effect has a mean of 0 over the training rows that agree in all but one of its columns, as in
+        `alrviz.interactions(...).row(x)`. The sums over a row's lines are its scores less their mean over the classes;
+        of two classes the second's less the first's is `decision_function`. It takes N x tuples x C numbers: meant for
+        some rows, refused with a `MemoryLimitError` for too many.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
-        rows = getattr(table, "index", None)
-        codes = self.encoder_.transform(table)
-        of = self.tables_
-        means = tuple_means(of.space, of.seen, of.counts, self.phi_, of.class_counts.sum()) if centered else None
-        return contribution_frame(self._model, codes, self.encoder_, rows, self.max_memory, means)
+        codes, pure = self.encoder_.transform(table), self._pure_effects()
+        require_contributions(codes.shape[1], 1 + pure.n_tuples, len(self.classes_), self.max_memory, copies=4)
+        names = tuple_names(pure.space.members, [column.name for column in self.encoder_.columns_])
+        effects = pure.of_rows(codes)
+        return effect_frame(pure.intercept, effects, names, self.encoder_, getattr(table, "index", None))
+
+    def _pure_effects(self) -> Effects:
+        """Pure effects under the training rows, kept beside the model that they are of; not pickled."""
+        known: tuple[LinearModel, Effects] | None = self.__dict__.get("_pure")
+        if known is None or known[0] is not self._model:
+            known = self._model, purify_by_counts(self._model, self.tables_, threads(self.n_jobs))
+            self.__dict__["_pure"] = known
+        return known[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_pure"}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell seen in training, indexed by its columns and their levels.

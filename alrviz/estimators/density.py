@@ -11,14 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_table
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.frames import normalised
+from alrviz.estimators.frames import effect_frame, normalised
 from alrviz.estimators.recipes import RunClassifier
 from alrviz.fitting.families.density import feature_columns
 from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.passes.rows import Floats
 
-INTERCEPT = "intercept"
 PLACES = 101  # of a numeric column, in frames
 
 
@@ -66,27 +65,20 @@ class DLRClassifier(RunClassifier):
     _family: ClassVar[str] = "dlr"
 
     def explain(self, X: Any) -> "pd.DataFrame":
-        """Return what each column adds to the score of each row: w_d phi_d(x).
+        """Return the pure effect of each column on each class score of each row: w_d phi_d(x) less its mean over the
+        training rows.
 
-        One line per row and column, first the intercept; a column per class, of two classes the second's alone, whose
-        sum over a row's lines is `decision_function`. Columns without a feature add 0.
+        One line per row and column, first the "intercept", then the strongest; a column per class. The sums over a
+        row's lines are its scores less their mean over the classes; of two classes the second's less the first's is
+        `decision_function`. Columns without a feature add 0. `alrviz.interactions(...).row(x)` has the same numbers.
         """
         check_is_fitted(self)
-        parts, rows = self._parts(X)
-        values = np.zeros((self.n_features_in_ + 1, parts.shape[1], parts.shape[2]))
-        values[0] = self.intercept_
-        values[1 + self._columns] = parts
-        names = [INTERCEPT, *(column.name for column in self.encoder_.columns_)]
-        index = pd.MultiIndex.from_product([rows, names], names=["row", "column"])
-        shown = self.classes_[1:] if parts.shape[2] == 1 else self.classes_
-        flat = values.transpose(1, 0, 2).reshape(-1, parts.shape[2])
-        return pd.DataFrame(flat, index, pd.Index(shown, name="class"))
-
-    def _parts(self, X: Any) -> "tuple[Floats, Any]":
-        """w_d phi_d (D, N, K) of a table's rows, and their labels."""
         table = check_table(self, X, reset=False)
-        parts = self._model.contributions(*self._encode(self.encoder_.transform(table), table))
-        return parts, getattr(table, "index", range(parts.shape[1]))
+        intercept, parts = self._model.pure_effects(*self._encode(self.encoder_.transform(table), table))
+        effects = np.zeros((len(parts), self.n_features_in_, len(self.classes_)))
+        effects[:, self._columns] = parts
+        names = [column.name for column in self.encoder_.columns_]
+        return effect_frame(intercept, effects, names, self.encoder_, getattr(table, "index", None))
 
     def to_frame(self) -> "pd.DataFrame":
         """Return each column's feature as a table: phi, and what it adds to the scores.
@@ -113,7 +105,7 @@ class DLRClassifier(RunClassifier):
 
     @property
     def feature_importances_(self) -> Floats:
-        """(a,) share of each column in the variance of w_d phi_d over the training rows; the shares sum to 1."""
+        """(a,) share of each column in the variance of what it adds over the training rows; the shares sum to 1."""
         check_is_fitted(self)
         found = np.zeros(self.n_features_in_)
         found[self._columns] = self._model.variances()

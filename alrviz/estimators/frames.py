@@ -1,5 +1,7 @@
 """A model as frames to read: what tuples add to scores, and what is known of each cell. Pure functions."""
 
+from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,68 +13,87 @@ from alrviz.errors import MemoryLimitError
 from alrviz.memory import free_memory
 from alrviz.models.averages import AverageModel
 from alrviz.models.cell_space import Space
-from alrviz.models.linear import LinearModel
 from alrviz.models.networks import NetworkModel
 from alrviz.passes.rows import Floats
 
-CLASS_WEIGHTS = "class weights"
+INTERCEPT = "intercept"
 _JOIN = " & "
 
 
-def contribution_frame(
-    model: LinearModel | NetworkModel | AverageModel,
-    codes: NDArray[np.unsignedinteger],
-    encoder: Encoder,
-    rows: Any,
-    max_memory: int | None,
-    means: Floats | None = None,
-) -> pd.DataFrame:
-    """Return contributions to the scores, a line per (row, tuple), a column per class; rows None: numbered.
+def join_of(columns: Sequence[str]) -> str:
+    """Return what stands between columns in the name of a tuple: in no column's name, so that no two are alike.
 
-    `means` (T, C) of what tuples add are taken away from their lines and added to the intercepts; the lines of a row
-    are then in order, strongest first.
-    Of an `AverageModel` the lines are its networks' own scores, and there are no intercepts.
-
-    Raises:
-        MemoryLimitError: if they would take more than `max_memory` (None: half of what is free).
+    >>> join_of(["odor", "habitat"]), join_of(["R & D", "sales"])
+    (' & ', ' && ')
     """
-    space: Space = model.parents.space if isinstance(model, AverageModel) else model.space
-    tuples = _tuple_names(space, encoder)
-    if not isinstance(model, AverageModel):
-        tuples = [CLASS_WEIGHTS, *tuples]
-    n, parts, classes = codes.shape[1], len(tuples), model.n_classes
-    needed = (2 if means is None else 4) * 8 * n * parts * classes  # in order takes a copy and what it goes by
+    marks = ("&" * n for n in count(1))
+    return next(f" {mark} " for mark in marks if not any(mark in name for name in columns))
+
+
+def tuple_names(members: Iterable[Iterable[int]], columns: Sequence[str]) -> list[str]:
+    """Return the name of each tuple of column numbers, "odor & habitat"."""
+    join = join_of(columns)
+    return [join.join(columns[j] for j in own) for own in members]
+
+
+def require_contributions(rows: int, lines: int, classes: int, max_memory: int | None, copies: int = 2) -> None:
+    """Raise `MemoryLimitError` where a line for each row and tuple would take more than `max_memory` (None: half of
+    what is free).
+    """
+    needed = copies * 8 * rows * lines * classes
     allowed = free_memory() // 2 if max_memory is None else max_memory
     if needed > allowed:
         raise MemoryLimitError(
-            f"{n:,} rows have {n * parts * classes:,} contributions, about {needed / 2**20:,.0f} MiB, and "
-            f"{allowed / 2**20:,.0f} MiB may be used; explain at most {max(1, n * allowed // needed):,} rows at once",
+            f"{rows:,} rows have {rows * lines * classes:,} contributions, about {needed / 2**20:,.0f} MiB, and "
+            f"{allowed / 2**20:,.0f} MiB may be used; explain at most {max(1, rows * allowed // needed):,} rows at "
+            "once",
             needed,
             allowed,
         )
+
+
+def network_frame(
+    model: NetworkModel | AverageModel, codes: NDArray[np.unsignedinteger], encoder: Encoder, rows: Any,
+    max_memory: int | None,
+) -> pd.DataFrame:  # fmt: skip
+    """Return what each column of a network, given its parents, adds to the scores, first the intercepts; of an
+    `AverageModel` each network's own scores. `rows` labels the rows; None numbers them.
+    """
+    space: Space = model.parents.space if isinstance(model, AverageModel) else model.space
+    names = [] if isinstance(model, AverageModel) else [INTERCEPT]
+    names += tuple_names(space.members, [column.name for column in encoder.columns_])
+    require_contributions(codes.shape[1], len(names), model.n_classes, max_memory)
     if isinstance(model, AverageModel):
         values = model.networks(codes)
     else:
-        values = np.empty((n, parts, classes))
+        values = np.empty((codes.shape[1], len(names), model.n_classes))
         values[:, 0] = model.bias
         values[:, 1:] = model.contributions(codes)
-    index = pd.MultiIndex.from_product([range(n) if rows is None else rows, tuples], names=["row", "tuple"])
-    if means is not None:
-        values[:, 0] += means.sum(axis=0)
-        values[:, 1:] -= means
-        moves = np.abs(values - values.mean(axis=2, keepdims=True)).max(axis=2)
-        moves[:, 0] = np.inf  # the intercepts stay first
-        order = np.argsort(-moves, axis=1, kind="stable") + parts * np.arange(n)[:, None]
-        values, index = values.reshape(-1, classes)[order.ravel()], index[order.ravel()]
-    return pd.DataFrame(values.reshape(-1, classes), index, _class_index(encoder))
+    index = pd.MultiIndex.from_product([_labels(rows, len(values)), names], names=["row", "tuple"])
+    return pd.DataFrame(values.reshape(-1, model.n_classes), index, _class_index(encoder))
+
+
+def effect_frame(intercept: Floats, effects: Floats, names: Sequence[str], encoder: Encoder, rows: Any) -> pd.DataFrame:
+    """Return pure effects (N, T, C) of rows as lines, the strongest of each row first, after the intercept (C,)."""
+    n, tuples, classes = effects.shape
+    values = np.concatenate([np.broadcast_to(intercept, (n, 1, classes)), effects], axis=1)
+    index = pd.MultiIndex.from_product([_labels(rows, n), [INTERCEPT, *names]], names=["row", "tuple"])
+    strength = np.abs(values).max(axis=2)
+    strength[:, 0] = np.inf
+    order = (np.argsort(-strength, axis=1, kind="stable") + (tuples + 1) * np.arange(n)[:, None]).ravel()
+    return pd.DataFrame(values.reshape(-1, classes)[order], index[order], _class_index(encoder))
+
+
+def _labels(rows: Any, n: int) -> Any:
+    return range(n) if rows is None else rows
 
 
 def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantities: dict[str, Floats]) -> pd.DataFrame:
     """Return a line per seen cell, indexed by (columns, levels), of quantities (S, C) by name and class."""
     of, codes = space.tuple_of(seen), space.codes_of(seen)
     labels = [np.array(column.labels, dtype=object) for column in encoder.columns_]
-    where = np.array(_tuple_names(space, encoder), dtype=object)
-    columns_of = [_distinct(columns) for columns in space.tuples]
+    where = np.array(tuple_names(space.members, [column.name for column in encoder.columns_]), dtype=object)
+    columns_of = space.members
     levels = [
         _JOIN.join(labels[j][code] for j, code in zip(columns_of[t], row, strict=False))
         for t, row in zip(of, codes, strict=True)
@@ -80,13 +101,6 @@ def cell_frame(space: Space, seen: NDArray[np.int64], encoder: Encoder, quantiti
     index = pd.MultiIndex.from_arrays([where[of], levels], names=["columns", "levels"])
     columns = pd.MultiIndex.from_product([list(quantities), _class_index(encoder)], names=["quantity", "class"])
     return pd.DataFrame(np.concatenate(list(quantities.values()), axis=1), index, columns)
-
-
-def tuple_means(space: Space, seen: NDArray[np.int64], counts: Floats, phi: Floats, total: float) -> Floats:
-    """Return (T, C) the mean over `total` training rows of what each tuple adds to the scores."""
-    found = np.zeros((space.n_tuples, phi.shape[1]))
-    np.add.at(found, space.tuple_of(seen), counts.sum(axis=1)[:, None] * phi / total)
-    return found
 
 
 def tuple_variances(space: Space, seen: NDArray[np.int64], counts: Floats, phi: Floats, total: float) -> Floats:
@@ -106,9 +120,8 @@ def tuple_variances(space: Space, seen: NDArray[np.int64], counts: Floats, phi: 
 def shares_of_columns(space: Space, variances: Floats) -> Floats:
     """Return (a,) numbers that sum to 1: each tuple's variance, shared by its columns alike."""
     found = np.zeros(len(space.levels))
-    for columns, variance in zip(space.tuples, variances, strict=True):
-        own = _distinct(columns)
-        found[own] += variance / len(own)
+    for columns, variance in zip(space.members, variances, strict=True):
+        found[columns] += variance / len(columns)
     return normalised(found)
 
 
@@ -116,16 +129,6 @@ def normalised(variances: Floats) -> Floats:
     """Return numbers that sum to 1; all 0 where nothing varies."""
     total = variances.sum()
     return variances / total if total > 0 else variances
-
-
-def _tuple_names(space: Space, encoder: Encoder) -> list[str]:
-    names = [column.name for column in encoder.columns_]
-    return [_JOIN.join(names[j] for j in _distinct(columns)) for columns in space.tuples]
-
-
-def _distinct(columns: NDArray[np.int32]) -> list[int]:
-    """A tuple's columns: one of fewer than the largest repeats its last."""
-    return list(dict.fromkeys(columns.tolist()))
 
 
 def _class_index(encoder: Encoder) -> pd.Index:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from alrviz.data.encode import Encoder
 from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.docstrings import documented
-from alrviz.estimators.frames import cell_frame, contribution_frame, normalised, tuple_variances
+from alrviz.estimators.frames import cell_frame, network_frame, normalised, tuple_variances
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
@@ -63,14 +63,14 @@ class NetworkReading(RecipeClassifier):
     def explain(self, X: Any) -> "pd.DataFrame":
         """Return what each column, given its parents, adds to each class score of each row.
 
-        One line per row and tuple (the parents and the column, which comes last), first the intercepts ("class
-        weights"); a column per class. The sums over a row's lines are its scores. Meant for some rows, refused with a
-        `MemoryLimitError` for too many.
+        One line per row and tuple (the parents and the column, which comes last), first the "intercept"; a column per
+        class. The sums over a row's lines are its scores. Meant for some rows, refused with a `MemoryLimitError` for
+        too many.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
         codes = self.encoder_.transform(table)
-        return contribution_frame(self._network, codes, self.encoder_, getattr(table, "index", None), self.max_memory)
+        return network_frame(self._network, codes, self.encoder_, getattr(table, "index", None), self.max_memory)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell seen in training, indexed by its columns (the child last) and their levels.
@@ -209,13 +209,13 @@ class AnDEClassifier(CountedClassifier):
 
         One line per row and tuple of parents, a column per class; -inf where no training row has the parents' cell.
         A row's scores are the log of the mean of the exponentials of its other lines (naive Bayes where there are
-        none). n = 0 is one network: its lines are what each column adds, first the intercepts. Meant for some rows,
+        none). n = 0 is one network: its lines are what each column adds, first the "intercept". Meant for some rows,
         refused with a `MemoryLimitError` for too many.
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
         codes, rows = self.encoder_.transform(table), getattr(table, "index", None)
-        return contribution_frame(self._model, codes, self.encoder_, rows, self.max_memory)
+        return network_frame(self._model, codes, self.encoder_, rows, self.max_memory)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell of n + 1 columns seen in training, indexed by its columns and their levels.

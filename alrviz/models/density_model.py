@@ -4,6 +4,7 @@ C = 2: score of the second class minus that of the first  z = w_0 + sum_d w_d ph
 C > 2: z_k = w_k0 + sum_d w_kd phi_kd(x)                          p(k|x) = softmax(z)(k)          [DLR] (6), (30)
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -53,16 +54,39 @@ class DensityModel:
         phi = self.phi(numbers, codes).phi
         return (self.w[:-1, :, None] * phi).transpose(0, 2, 1)
 
+    def pure_effects(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> tuple[Floats, Floats]:
+        """Return the intercept (C,) and what each feature adds to rows less its mean over the training rows, (N, D, C).
+
+        Their means over the classes are 0; their sums over the features are the scores, up to a number a row.
+        """
+        means = self._means()
+        parts = (self.contributions(numbers, codes) - means[:, None, :]).transpose(1, 0, 2)
+        return _centred(self.w[-1] + means.sum(axis=0)), _centred(parts)
+
     def variances(self) -> Floats:
-        """Return (D,) the variance over the training rows of what each feature adds, summed over the K values."""
-        votes, found = self.features, []
+        """Return (D,) the variance over the training rows of what each feature adds, summed over the classes; what it
+        adds to all of them alike moves no probability and does not count.
+        """
+        return np.array([_variance(_centred(values.T).T, weights) for values, weights in self._over_rows()])
+
+    def _means(self) -> Floats:
+        """(D, K) the mean over the training rows of what each feature adds."""
+        votes = self.features
+        a_num, a_cat = (int(places.max(initial=-1)) + 1 for places in (votes.numeric, votes.categorical))
+        gap = self.contributions(np.full((a_num, 1), np.nan), np.zeros((a_cat, 1), np.uint32))[:, 0]
+        total = votes.class_counts.sum()
+        sums = np.array([values @ weights for values, weights in self._over_rows()])
         for d, column in enumerate(votes.columns):
-            phi = votes.curve(d, column.values, self.log_h[d]).phi
-            found.append(_variance(self.w[d][:, None] * phi, column.weights))
-        for d, counts in enumerate(votes.counts, start=len(found)):
-            phi = votes.levels(d - len(votes.columns))
-            found.append(_variance(self.w[d][:, None] * phi, counts.sum(axis=1)))
-        return np.array(found)
+            sums[d] += gap[d] * max(0.0, total - column.weights.sum())
+        return sums / total
+
+    def _over_rows(self) -> Iterator[tuple[Floats, Floats]]:
+        """Of each feature what it adds (K, M) at its numbers or levels, and the weight of the training rows there."""
+        votes = self.features
+        for d, column in enumerate(votes.columns):
+            yield self.w[d][:, None] * votes.curve(d, column.values, self.log_h[d]).phi, column.weights
+        for d, counts in enumerate(votes.counts, start=len(votes.columns)):
+            yield self.w[d][:, None] * votes.levels(d - len(votes.columns)), counts.sum(axis=1)
 
     def phi(self, numbers: Floats, codes: NDArray[np.unsignedinteger]) -> VoteFeatures:
         """Return the features of other rows, numbers (a_num, N) and codes (a_cat, N)."""
@@ -92,5 +116,11 @@ def _variance(values: Floats, weights: Floats) -> float:
 
 
 def _two(z: Floats) -> Floats:
-    """The scores of both classes, where one number says it."""
-    return np.concatenate([np.zeros_like(z), z], axis=1) if z.shape[1] == 1 else z
+    """The scores (..., C) of both classes, where one number says it."""
+    return np.concatenate([np.zeros_like(z), z], axis=-1) if z.shape[-1] == 1 else z
+
+
+def _centred(z: Floats) -> Floats:
+    """Scores (..., C) of all classes less their mean over the classes."""
+    z = _two(z)
+    return z - z.mean(axis=-1, keepdims=True)

@@ -31,6 +31,7 @@ from alrviz.models.linear import LinearModel
 from alrviz.models.plan import plan_cover
 from alrviz.models.set_cover import cover_rows
 from alrviz.models.slices import Slices, with_parts
+from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import as_compiled
 from alrviz.passes.threads import resolve_jobs, share
@@ -192,17 +193,38 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
     live = np.flatnonzero(encoded.weights > 0)
     codes = as_compiled(encoded.codes)
     seen = index_cells(space, [(np.array([t]), live) for t in range(space.n_tuples)], codes, jobs, stop).seen
-    numbers = {tuple(columns): t for t, columns in enumerate(space.members)}
-    own = np.array([numbers[tuple(columns)] for columns in model.space.members], np.int64)
-    there = _renumbered(model, space, own)
+    there = _renumbered(model, space)
     index = CellIndex.of_seen(space, np.union1d(seen, there))
-    raw, defaults = _as_tables(model, space, own, index, there)
     rows = _weights(index, codes[:, live], encoded.weights[live], stop)
+    return _purified(model, index, there, rows, encoded.total, jobs, stop)
+
+
+def purify_by_counts(model: LinearModel, tables: Tables, n_jobs: int | None = None, stop: StopToken = NEVER) -> Effects:
+    """Return the pure effects of a model under its training rows, of which only the counts of its cells are left.
+
+    They are those of `purify` on these rows. They differ only where missing values are skipped or single cells were
+    chosen: a row then counts for the tuples in which it has one of the model's cells.
+    """
+    space = with_parts(model.space)
+    there = _renumbered(model, space)
+    cells, rows = _with_parts_counted(space, there, tables.counts.sum(axis=1), stop)
+    index = CellIndex.of_seen(space, cells)
+    return _purified(model, index, there, rows, float(tables.class_counts.sum()), resolve_jobs(n_jobs), stop)
+
+
+def _purified(
+    model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np.int64], rows: Floats, total: float, jobs: int,
+    stop: StopToken,
+) -> Effects:  # fmt: skip
+    """The effects of a model whose own cells are `there`, under rows (S,) that weigh so much in each cell."""
+    space = index.space
+    raw, defaults = _as_tables(model, index, there)
+    weights = rows / total
     slices = Slices.of(index)
-    part, room, at, mass = slices.part, slices.room, slices.at, slices.mass(rows, encoded.total) / encoded.total
+    part, room, at, mass = slices.part, slices.room, slices.at, slices.sums(weights)
     f, moves, left = raw.copy(), np.zeros((len(mass), model.n_classes)), np.zeros(space.n_tuples)
     sizes = (space.strides > 0).sum(axis=1)
-    weights, intercept = rows / encoded.total, model.bias - model.bias.mean()
+    intercept = model.bias - model.bias.mean()
     for n in range(int(sizes.max(initial=0)), 0, -1):
         level = np.flatnonzero(sizes == n)
 
@@ -223,20 +245,58 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
     return Effects(space, index, raw, f, rows, intercept, left, at_own, defaults, moves, room, part)
 
 
-def _renumbered(model: LinearModel, space: AnySpace, own: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The cells that the model has a phi of, in its order, numbered in `space`; own (T,): the tuples there."""
-    of = model.space.tuple_of(model.seen)
+def _numbers_of(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
+    """(T_m,) the number in `space` of each tuple of the model."""
+    numbers = {tuple(columns): t for t, columns in enumerate(space.members)}
+    return np.array([numbers[tuple(columns)] for columns in model.space.members], np.int64)
+
+
+def _with_parts_counted(
+    space: AnySpace, cells: NDArray[np.int64], rows: Floats, stop: StopToken
+) -> tuple[NDArray[np.int64], Floats]:
+    """Add to cells (S,), and to the weight of the rows in each, those of all parts of their tuples; ascending.
+
+    The rows of a part that has no count are those of one larger tuple, of several the one that has most.
+    """
+    members = space.members
+    sizes = np.array([len(columns) for columns in members], np.int64)
+    numbers = {tuple(columns): t for t, columns in enumerate(members)}
+    for n in range(int(sizes.max(initial=0)), 1, -1):
+        stop.check()
+        of = space.tuple_of(cells)
+        large = np.flatnonzero(sizes[of] == n)
+        of, codes = of[large], space.codes_of(cells[large])[:, :n]
+        found = [(cells[:0], rows[:0])]
+        for j in range(n if len(large) else 0):
+            part = np.array([numbers.get((*own[:j], *own[j + 1 :]), 0) for own in members])[of]
+            number = space.first[part] + (np.delete(codes, j, axis=1) * space.strides[part, : n - 1]).sum(axis=1)
+            order = np.lexsort((number, of))
+            of_sorted, number = of[order], number[order]
+            begin = np.flatnonzero(np.append(True, (np.diff(number) != 0) | (np.diff(of_sorted) != 0)))
+            found.append((number[begin], np.add.reduceat(rows[large[order]], begin)))
+        parts, sums = (np.concatenate(of_all) for of_all in zip(*found, strict=True))
+        fresh = ~np.isin(parts, cells)
+        added, place = np.unique(parts[fresh], return_inverse=True)
+        weights = np.zeros(len(added))
+        np.maximum.at(weights, place.ravel(), sums[fresh])
+        cells, rows = np.append(cells, added), np.append(rows, weights)
+    order = np.argsort(cells)
+    return cells[order], rows[order]
+
+
+def _renumbered(model: LinearModel, space: AnySpace) -> NDArray[np.int64]:
+    """The cells that the model has a phi of, in its order, as `space` numbers them."""
+    own, of = _numbers_of(model, space), model.space.tuple_of(model.seen)
     width = min(model.space.tuples.shape[1], space.strides.shape[1])
     codes = model.space.codes_of(model.seen)[:, :width]
     return space.first[own[of]] + (codes * space.strides[own[of], :width]).sum(axis=1)
 
 
-def _as_tables(
-    model: LinearModel, space: AnySpace, own: NDArray[np.int64], index: CellIndex[AnySpace], there: NDArray[np.int64]
-) -> tuple[Floats, Floats]:
+def _as_tables(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """What the model adds, freed of what all classes share: in each cell of `index`, (S, C), and in those of tuple t
     that are not there, (2T, C), the second half where a column has no level.
     """
+    space, own = index.space, _numbers_of(model, index.space)
     classes, count = model.n_classes, space.n_tuples
     defaults = np.zeros((2 * count, classes))
     apart = cell_table(2 * len(own), len(own), classes, model.unseen)

@@ -32,13 +32,11 @@ class Slices:
 
     Attributes:
         part, room, at: int64, as above.
-        cell: (M,) the cell that each slice is, -1 for all rows.
     """
 
     part: NDArray[np.int64]
     room: NDArray[np.int64]
     at: NDArray[np.int64]
-    cell: NDArray[np.int64]
 
     @classmethod
     def of(cls, index: CellIndex[AnySpace]) -> "Slices":
@@ -55,9 +53,6 @@ class Slices:
         held[sizes == 1, 0] = 1
         ends = np.cumsum(held.ravel()).reshape(held.shape)
         room = np.concatenate([(ends - held)[:, :1], ends], axis=1)
-        first = np.where(part >= 0, index.begin[part], -1).ravel()
-        cell = np.repeat(first - room[:, :-1].ravel(), held.ravel()) + np.arange(int(held.sum()))
-        cell[room[sizes == 1, 0]] = -1
         of, codes = space.tuple_of(index.seen), space.codes_of(index.seen)
         at = np.full((len(of), wide), -1, np.int64)
         at[sizes[of] == 1, 0] = room[of[sizes[of] == 1], 0]
@@ -70,14 +65,10 @@ class Slices:
                 place = np.minimum(np.searchsorted(index.seen, number), len(index.seen) - 1)
                 known = index.seen[place] == number
                 at[cells, j] = np.where(known, room[of[cells], j] + place - index.begin[below], -1)
-        return cls(part, room, at, cell)
-
-    def mass(self, values: Floats, total: float) -> Floats:
-        """Return the values (S,) of cells by slice, (M,): `total` is that of all rows."""
-        return np.where(self.cell >= 0, values[self.cell], total)
+        return cls(part, room, at)
 
     def sums(self, values: Floats) -> Floats:
         """Return the sums (M,) of the values (S,) of the cells in each slice."""
-        known = self.at >= 0
-        found = np.bincount(self.at[known], np.broadcast_to(values[:, None], self.at.shape)[known], len(self.cell))
+        known, slices = self.at >= 0, int(self.room.max(initial=0))
+        found = np.bincount(self.at[known], np.broadcast_to(values[:, None], self.at.shape)[known], slices)
         return found.astype(np.float64, copy=False)

@@ -15,6 +15,7 @@ from alrviz.estimators import (
     NaiveBayesClassifier,
     WANBIACClassifier,
 )
+from alrviz.models.linear import LinearModel
 from tests.estimators.tables import drawn, mixed
 
 TIGHT = {"tol": 1e-15, "max_iter": 5000}
@@ -58,12 +59,11 @@ def test_lr_of_order_1_is_logistic_regression_on_the_one_hot(classes, scale):
 def test_a_large_alpha_gives_the_centers_model(dataset, order, penalty):
     X, y = dataset.X, dataset.y
     anje = AnJEClassifier(order=order).fit(X, y)
-    ones = anje.explain(X)
-    ones[ones.index.get_level_values("tuple") != "class weights"] /= anje.cells_.gamma
+    ones = LinearModel(anje.cells_, anje.tables_.seen, anje.log_theta_, anje.intercept_)
     expected = {
         0: np.full((len(y), len(anje.classes_)), 1 / len(anje.classes_)),
         "anje": anje.predict_proba(X),
-        1: softmax(ones.groupby("row").sum().to_numpy(), axis=1),
+        1: softmax(ones.scores(anje.encoder_.transform(X)), axis=1),
     }
     # phi = w log theta: on w alone the same alpha holds phi less firmly
     alpha = (1e6 if penalty == "phi" else 1e7) * len(y)
@@ -160,8 +160,10 @@ def test_unseen_cells():
         np.testing.assert_allclose(
             model.predict_proba(strange)[0], softmax(model.intercept_), rtol=1e-12, err_msg="neutral: 0 for every class"
         )
-        known = model.explain(half).drop(index=[(0, f"c0 & c{j}") for j in (1, 2, 3)])
-        np.testing.assert_allclose(model.predict_proba(half)[0], softmax(known.sum().to_numpy()), rtol=1e-12)
+        pairs = [(a, b) for a in ("c1", "c2", "c3") for b in ("c1", "c2", "c3") if a < b]
+        known = [(" & ".join(pair), " & ".join(half[list(pair)].iloc[0])) for pair in pairs]
+        scores = model.intercept_ + model.to_frame()["phi"].loc[known].sum().to_numpy()
+        np.testing.assert_allclose(model.predict_proba(half)[0], softmax(scores), rtol=1e-12)
     nb = NaiveBayesClassifier(unseen="m-estimate").fit(X, y)
     n_y = np.unique(y, return_counts=True)[1]
     scores = np.log((n_y + 1 / 3) / 151) + 4 * np.log((1 / 3) / (n_y + 1))
@@ -173,10 +175,11 @@ def test_unseen_cells():
 def test_skipped_missing_values_add_nothing():
     X, y = mixed()
     model = NaiveBayesClassifier(missing="skip").fit(X, y)
-    row = X[X["text"].isna() & X["number"].notna()][:1]
-    parts = model.explain(row)
-    assert (parts.xs("text", level="tuple") == 0).all(axis=None)
-    assert (parts.xs("size", level="tuple") != 0).any(axis=None)
+    parts = model.explain(X[X["text"].isna() & X["number"].notna()][:1])
+    cells = model.to_frame().loc["text"]
+    shares = cells["count"].sum(axis=1) / cells["count"].sum(axis=1).sum()
+    mean = cells["phi"].sub(cells["phi"].mean(axis=1), axis=0).mul(shares, axis=0).sum()
+    np.testing.assert_allclose(parts.xs("text", level="tuple").iloc[0], -mean, atol=1e-12)  # 0, less the mean
     present = X["text"].notna() & (y == "yes")
     frame = model.to_frame().loc["text"]
     assert frame["count", "yes"].sum() == present.sum()

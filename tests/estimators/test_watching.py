@@ -171,7 +171,7 @@ def test_importances_are_shares_of_the_variance_of_what_columns_add():
     X["noise"] = np.random.default_rng(3).choice(["a", "b"], len(X))
     X["same"] = "always"
     model = LRClassifier(order=1, alpha=1.0).fit(X, y)
-    parts = model.explain(X).drop("class weights", level="tuple")
+    parts = model.explain(X).drop("intercept", level="tuple")
     centred = parts.sub(parts.mean(axis=1), axis=0)
     by_hand = centred.groupby("tuple", sort=False).var(ddof=0).sum(axis=1).reindex(X.columns)
     np.testing.assert_allclose(model.feature_importances_, by_hand / by_hand.sum(), rtol=1e-9, atol=1e-12)
@@ -187,14 +187,14 @@ def test_importances_of_networks_and_densities_are_those_of_what_they_explain():
     X, y = drawn(columns=3)
     X["number"] = np.random.default_rng(1).normal(size=len(X)) + (y == "k1")
     counted = KDBClassifier(k=1).fit(X, y)
-    parts = counted.explain(X).drop("class weights", level="tuple")
+    parts = counted.explain(X).drop("intercept", level="tuple")
     variances = parts.sub(parts.mean(axis=1), axis=0).groupby("tuple").var(ddof=0).sum(axis=1)
     children = {name: name.split(" & ")[-1] for name in variances.index}
     by_hand = variances.rename(children).reindex(X.columns)
     np.testing.assert_allclose(counted.feature_importances_, by_hand / by_hand.sum(), rtol=1e-9)
     dense = DLRClassifier().fit(X, y)
-    parts = dense.explain(X).drop("intercept", level="column")
-    by_hand = parts.groupby("column", sort=False).var(ddof=0).sum(axis=1).reindex(X.columns)
+    parts = dense.explain(X).drop("intercept", level="tuple")
+    by_hand = parts.groupby("tuple").var(ddof=0).sum(axis=1).reindex(X.columns)
     np.testing.assert_allclose(dense.feature_importances_, by_hand / by_hand.sum(), rtol=1e-3)
 
 

@@ -61,7 +61,7 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
     until(page, lambda: page.known is not None)
     assert [one.name for one in page.known.fits] == ["n = 1", "n = 2", "n = 3"]
     assert {page.known.study.about(task.racer)["order"] for task in page.known.study.tasks} == {0, 1, 2, 3}
-    assert page.known.seconds < whole.seconds
+    assert page.known.cost.seconds < whole.cost.seconds
     assert page.session.link.endswith("&refs=none")
     page.choose("references", "all")
     assert "refs" not in page.session.link

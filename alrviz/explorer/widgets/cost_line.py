@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from alrviz.fitting.prepare import Prepared
     from alrviz.studies.race.race_like import RaceLike, RunLike
 
-_SAID = "as the recipe says"
 _SMALL = 64_000_000  # bytes below which a fit of unknown seconds may start by itself: dlr on 300,000 rows
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
 VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`python -m benchmarks stream`)
@@ -95,7 +94,7 @@ class CostLine:
     def solvers(self) -> list[str]:
         """Of every racer, which solver will run and why, where that is more than its recipe says."""
         choices = [one.estimate.choice if one.estimate else None for one in self.found]
-        return ["" if choice is None or choice.reason.endswith(_SAID) else choice.reason for choice in choices]
+        return ["" if choice is None or choice.as_asked else choice.reason for choice in choices]
 
     def ask(self, dataset: "Dataset | Stream", recipes: tuple[Recipe, ...]) -> bool:
         """Ask what the racers cost on this table; returns whether that was not asked already.

@@ -27,6 +27,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import CodedTable
 from alrviz.data.target import class_codes
 from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.estimators.frames import join_of, tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
@@ -40,7 +41,7 @@ from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
 from alrviz.studies.effects.lacking import MOST, associations, lacking
-from alrviz.studies.effects.row_explanation import JOIN, RowExplanation, join_of, tuple_names
+from alrviz.studies.effects.row_explanation import JOIN, RowExplanation
 from alrviz.studies.effects.words import lacking_sentence, verdict
 from alrviz.studies.statistics.measures import MEASURES, measures, row_losses
 

@@ -16,8 +16,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import entr
 
+from alrviz.estimators.frames import join_of
 from alrviz.studies.effects.interactions import Interactions
-from alrviz.studies.effects.row_explanation import join_of
 
 MOST = 60  # columns that are compared with each other
 ROWS_A_LEVEL = (

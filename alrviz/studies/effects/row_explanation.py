@@ -1,8 +1,6 @@
 """Why a row is predicted so: its log-odds of one class against another, tuple by tuple; and with other levels."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -10,26 +8,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.errors import RecipeError, nearest
+from alrviz.estimators.frames import tuple_names
 from alrviz.models.effects import Effects
 from alrviz.models.linear import log_softmax
 
 JOIN = " & "  # between the levels of a cell
-
-
-def join_of(columns: Sequence[str]) -> str:
-    """Return what stands between columns in the name of a tuple: in no column's name, so that no two are alike.
-
-    >>> join_of(["odor", "habitat"]), join_of(["R & D", "sales"])
-    (' & ', ' && ')
-    """
-    marks = ("&" * n for n in count(1))
-    return next(f" {mark} " for mark in marks if not any(mark in name for name in columns))
-
-
-def tuple_names(members: Iterable[Iterable[int]], columns: Sequence[str]) -> list[str]:
-    """Return what each tuple of column numbers is called, "odor & habitat"."""
-    join = join_of(columns)
-    return [join.join(columns[j] for j in own) for own in members]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,8 +21,7 @@ class RowExplanation:
 
         log p(of | x) / p(against | x) = intercept + sum of `frame["log_odds"]`
 
-    A classifier's `explain` gives the same sum in another account: there a pair's line also holds what its two columns
-    say alone, and "class weights" are the model's own intercept; here each says what its parts do not.
+    These are the pure effects that a classifier's `explain` returns, of one class less another.
 
     Attributes:
         of, against: the two classes.
