@@ -124,9 +124,9 @@ def test_explore_reads_as_it_is_told(tmp_path):
     assert dataset.frame["column 2"].isna().sum() == 8
     assert dataset.frame["column 3"].max() == 1.3
     session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False), served=dataset)
-    session.apply(State())
+    session.link.open(State())
     made = {"alrviz": alrviz}
-    session.served_from = str(file)
+    session.table.served_from = str(file)
     exec(dataset_code(session), made)
     assert made["dataset"].hash == dataset.hash
     with pytest.raises(SystemExit):

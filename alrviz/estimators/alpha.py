@@ -5,7 +5,7 @@
 
 It ends early once WORSE values in a row have not lowered that mean. Columns are cut inside each fold. There are three
 folds; of a table of more than MANY rows only the first is judged, whose rows are enough unless nearly all are of one
-class (`judging_folds`).
+class (`n_validation_folds`).
 """
 
 from typing import Any
@@ -15,9 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.encode import class_codes
+from alrviz.data.splits import FOLDS, Splits, validation_folds
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting.folds import FOLDS, judging_folds, split_folds
 from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -60,12 +60,11 @@ def choose_alpha(
             'objective="nll" or "mse", or a number for alpha'
         )
     classes, code = class_codes(y, len(y))  # labels are objects: each is looked at once, codes from then on
-    judging = judging_folds(np.bincount(code, minlength=len(classes)))
-    made = [
-        _prepared(recipe, X, classes, code, weights, train, test, categorical_features, n_jobs)
-        for train, test in split_folds(code, FOLDS, recipe.seed, splitting)[:judging]
+    class_rows = np.bincount(code, minlength=len(classes))
+    folds = [
+        _prepared(recipe, X, classes[code], weights, fold, categorical_features, n_jobs)
+        for fold in validation_folds(code, class_rows, recipe.seed, splitting)
     ]
-    folds = [fold for fold in made if fold is not None]
     if not folds:
         raise RecipeError(f'alpha="cv" cannot hold out rows of {len(y)}, whose classes are too small; give a number')
     each = None if max_memory is None else max_memory // len(folds)
@@ -110,21 +109,15 @@ def _fitted(
 def _prepared(
     recipe: Recipe,
     X: Any,
-    classes: NDArray[Any],
-    code: NDArray[np.intp],
+    y: NDArray[Any],
     weights: NDArray[np.float64],
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
+    fold: Splits,
     categorical_features: Any,
     n_jobs: int | None,
-) -> Prepared | None:
-    """The rows of a fold, encoded; those of a class that its training rows do not have say nothing about alpha."""
-    learned = np.bincount(code[train], minlength=len(classes)) > 0
-    test = test[learned[code[test]]]
-    if not len(test) or learned.sum() < 2:
-        return None
+) -> Prepared:
+    """The rows of a fold, encoded."""
     learn, judge = (
-        (X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows], classes[code[rows]], weights[rows])
-        for rows in (train, test)
+        (X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows], y[rows], weights[rows])
+        for rows in (fold.train, fold.validation)
     )
     return encode_rows(recipe, *learn, held=judge, categorical_features=categorical_features, n_jobs=n_jobs)

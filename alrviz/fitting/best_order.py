@@ -1,6 +1,6 @@
 """order="auto": the order whose fits lose least on rows held out, each at the penalties that it would be fitted with.
 
-Orders 1, 2, ... are tried in turn on the same folds of the training rows (see fitting/folds.py), each with its own cuts
+Orders 1, 2, ... are tried in turn on the same folds of the training rows (see data/splits.py), each with its own cuts
 (`Recipe.most_levels`); with alpha="auto" each at its best alphas (fitting/solvers/alpha_tuned.py). An order is taken
 where its log loss is lower than that of the one before by more than a standard error of the rows' differences, and ends
 the search where not. With discretize="auto" the first order is tried with smooth levels and with MDL's cuts, smooth
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
+from alrviz.data.splits import n_validation_folds
 from alrviz.errors import MemoryLimitError
 from alrviz.fitting.cost.estimate import estimate, require_memory
 from alrviz.fitting.cost.table_shape import PLANNED, TableShape
@@ -25,7 +26,6 @@ from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds, by_
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_words, most_kept
-from alrviz.fitting.folds import judging_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.alpha_tuned import AlphaTrial
@@ -131,7 +131,7 @@ def best_order(
     if given != AUTO:
         why = "the order is as given"
     alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.alpha)}) were" if tunes else " was"
-    folds = "a third of the rows" if (count := judging_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
+    folds = "a third of the rows" if (count := n_validation_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
     losses = ", ".join(f"{_few(trial.loss)} at {one.params['order']}" for one, _, trial in found)
     sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}{cuts}"
     return BestOrder(of, rows, sentence)
@@ -198,7 +198,7 @@ def affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: Sto
         work = known.cost.seconds
         times = BY_ROWS if recipe.params.get("alpha") == AUTO and by_rows(recipe, encoded) else 1
     budget = times * min(max(ROW_WORK * encoded.n_rows, LEAST_WORK), MOST_WORK)
-    share = budget / (work * judging_folds(encoded.class_rows))
+    share = budget / (work * n_validation_folds(encoded.class_rows))
     keep = int(share * n_tuples)
     if order != 2 or share >= 1.0 or keep < n_columns or not isinstance(recipe.definition, HierarchicalFamily):
         return recipe, share

@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
+from alrviz.data.splits import split_folds
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.estimators import ALRClassifier, LRClassifier
 from alrviz.estimators import alpha as alpha_module
@@ -13,7 +14,6 @@ from alrviz.estimators.alpha import FOLDS, GRID, choose_alpha
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.cost import table_shape
 from alrviz.fitting.cost.cost import Cost
-from alrviz.fitting.folds import stratified_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -24,7 +24,8 @@ from alrviz.studies.core.cost import choosing_cost
 def by_hand(data, recipe, alpha):
     """The mean held-out log loss of one alpha, every fit from its own start and to its end."""
     losses = []
-    for train, test in stratified_folds(data.y, FOLDS, recipe.seed):
+    for fold in split_folds(data.y, FOLDS, recipe.seed):
+        train, test = fold.train, fold.test
         model = make_estimator(recipe.replace(alpha=alpha)).fit(data.X.iloc[train], data.y[train])
         log_p = model.predict_log_proba(data.X.iloc[test])
         losses.append(-log_p[np.arange(len(test)), np.searchsorted(model.classes_, data.y[test])].mean())
@@ -87,8 +88,8 @@ def test_a_class_of_one_row_does_not_stop_it():
 
 
 def test_one_fold_of_many_rows_judges_unless_nearly_all_are_of_one_class(monkeypatch):
-    monkeypatch.setattr("alrviz.fitting.folds.MANY", 400)
-    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 300)
+    monkeypatch.setattr("alrviz.data.splits.SINGLE_FOLD_ROWS", 400)
+    monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 300)
     made, prepared = [], alpha_module._prepared
     monkeypatch.setattr(alpha_module, "_prepared", lambda *all_: made.append(prepared(*all_)) or made[-1])
     X = load_demo("led", 600).X

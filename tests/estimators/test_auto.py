@@ -11,11 +11,11 @@ from sklearn.base import clone
 import alrviz
 from alrviz import AutoClassifier
 from alrviz.data.encode import Encoder
+from alrviz.data.splits import FOLDS, split_folds
 from alrviz.errors import ReadingWarning, TableError
 from alrviz.fitting import best_order
 from alrviz.fitting.cost.estimate import estimate
 from alrviz.fitting.cost.table_shape import TableShape
-from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared
 from benchmarks.quality import rare_class
 from tests.fitting.test_alpha_tuned import hard_tables, log_losses, planted
@@ -182,7 +182,8 @@ def test_it_is_never_worse_than_the_class_shares_beyond_a_standard_error(name):
         X, y, folds = {table: rest for table, *rest in unlike_tables()}[name]
     else:
         data = rare_class()
-        X, y, folds = data.X, data.y, split_folds(data.y, 5, 0)
+        X, y = data.X, data.y
+        folds = [(fold.train, fold.test) for fold in split_folds(y, 5, 0)]
     classes, codes = np.unique(y, return_inverse=True)
     own, center = [], []
     for train, test in folds:

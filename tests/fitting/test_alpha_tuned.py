@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.data.splits import FOLDS
 from alrviz.errors import RecipeError
 from alrviz.estimators.make import make_estimator
-from alrviz.fitting.folds import FOLDS
 from alrviz.fitting.solvers import alpha_tuned
 
 
@@ -108,8 +108,8 @@ def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
 
 def test_it_ends_where_it_is_stopped_and_takes_one_fold_of_many_rows(monkeypatch):
     X, y = planted(500)
-    monkeypatch.setattr("alrviz.fitting.folds.MANY", 400)
-    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 400)
+    monkeypatch.setattr("alrviz.data.splits.SINGLE_FOLD_ROWS", 400)
+    monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
     run, _, folds = tuning(alrviz.Dataset.from_arrays(X, y), family="hlr", order=2)
     assert len(folds) == 1 < FOLDS
     rare = alrviz.Dataset.from_arrays(X, np.arange(500) % 20 == 0)  # a third of it has 8 rows of a class to judge by
@@ -122,8 +122,9 @@ def test_it_ends_where_it_is_stopped_and_takes_one_fold_of_many_rows(monkeypatch
 def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monkeypatch):
     X, y = planted(500)
     data = alrviz.Dataset.from_arrays(X, y)
-    for name, value in {"families.alpha_folds.MOST_SHARED": 0, "folds.MANY": 400, "folds.COARSE": 400}.items():
-        monkeypatch.setattr(f"alrviz.fitting.{name}", value)  # passes over cells, and one fold
+    monkeypatch.setattr("alrviz.fitting.families.alpha_folds.MOST_SHARED", 0)  # passes over cells
+    for name in ("SINGLE_FOLD_ROWS", "INFORMATIVE_ROWS"):
+        monkeypatch.setattr(f"alrviz.data.splits.{name}", 400)  # one fold
     monkeypatch.setattr(alpha_tuned, "CLOSE", 1e-14)
     monkeypatch.setattr(alpha_tuned, "STEPS", 500)
     _, solver, _ = tuning(data, family="hlr", order=2)
@@ -142,7 +143,7 @@ def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
     X, y = planted(500)
     data = alrviz.Dataset.from_arrays(X, y)
     whole = tuning(data, family="hlr", order=2)[1]
-    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 400)
+    monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
     _, solver, folds = tuning(data, family="hlr", order=2)
     rows = [len(trial.rows) for trial in solver.trials()]
     few = len(folds[0].weights)

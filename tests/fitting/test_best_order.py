@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.data.splits import FOLDS, split_folds
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting import best_keep as module
 from alrviz.fitting import best_order
 from alrviz.fitting.families import alpha_folds
-from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
 from alrviz.fitting.runs.run import Run
@@ -34,7 +34,8 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
     encoded, losses = run.encoded, []
     for order in range(1, highest + 1):
         nll = 0.0
-        for train, test in split_folds(encoded.y, FOLDS, 0):
+        for fold in split_folds(encoded.y, FOLDS, 0):
+            train, test = fold.train, fold.test
             fold = Run.of(encoded.take(train), alrviz.Recipe(family, order=order), encoded.take(test))
             *_, last = fold.steps()
             nll += last.extra["heldout_log_loss"] * len(test)
@@ -111,7 +112,8 @@ def test_cuts_of_a_fold_are_learned_without_the_rows_that_judge_it(discretize):
     y = np.where(X["a"] + 0.5 * X["b"] + 0.8 * rng.normal(size=300) > 0, "p", "q")
     run = settled(alrviz.Dataset.from_arrays(X, y), "lr", alpha=1.0, discretize=discretize, order="auto", holdout=0.0)
     losses, uncut = np.empty(300), []
-    for train, test in split_folds(y, 3, run.recipe.seed):
+    for fold in split_folds(y, 3, run.recipe.seed):
+        train, test = fold.train, fold.test
         model = alrviz.LRClassifier(order=1, alpha=1.0, discretize=discretize).fit(X.iloc[train], y[train])
         uncut.append(tuple(column.name for column in model.encoder_.columns_ if column.n_levels in (1, 64)))
         chance = model.predict_proba(X.iloc[test])
@@ -140,14 +142,15 @@ def test_a_run_and_a_classifier_choose_the_same(params):
 
 
 def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(monkeypatch):
-    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 400)
+    monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
     run = settled(alrviz.Dataset.from_arrays(*coarse_table(600)), "hlr", order="auto", alpha="auto", holdout=0.0)
     losses_told = (
         r"3 folds: .*, ([\d.]+) at 3; at 4, ([\d.]+) of the first fold alone, whose rows lose ([\d.]+) at 3, it"
     )
     every, other, own = map(float, re.search(losses_told, run.notes[0]).groups())
     alpha, losses = run.recipe.params["alpha"], []
-    for train, test in split_folds(run.encoded.y, FOLDS, 0):
+    for fold in split_folds(run.encoded.y, FOLDS, 0):
+        train, test = fold.train, fold.test
         fold = Run.of(run.encoded.take(train), alrviz.Recipe("hlr", order=3, alpha=alpha), run.encoded.take(test))
         *_, last = fold.steps()
         losses.append(last.extra["heldout_log_loss"])

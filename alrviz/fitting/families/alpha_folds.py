@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alrviz.data.encoded import Encoded
+from alrviz.data.splits import n_validation_folds, one_fold_suffices, validation_folds
 from alrviz.errors import RecipeError
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.cost.estimate import Estimate, estimate, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import BuiltFit, FitRequest
-from alrviz.fitting.folds import FOLDS, judging_folds, one_tells, split_folds
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
@@ -59,7 +59,7 @@ def with_folds(fit: Estimate, recipe: "Recipe", shape: TableShape) -> Estimate:
     encoded = shape.encoded
     if recipe.params.get("alpha") != AUTO or fit.refused:
         return fit
-    folds = judging_folds(encoded.class_rows)
+    folds = n_validation_folds(encoded.class_rows)
     each = fit.cost.bytes
     if by_rows(recipe, encoded):  # a third of the rows beside the others, and the others beside themselves
         each = 4 * encoded.n_rows**2 * (_n_alphas(recipe) + 1)
@@ -100,7 +100,7 @@ def best_on_folds(
     unit, coarse = _way(request)
     search = AlphaTuned(
         Tron(), _n_alphas(request.recipe), lambda: _to_tune(request, False), BEFORE, request.stop,
-        unit=unit, coarse=coarse, goal=goal, close=judging_folds(request.prepared.encoded.class_rows) == 1,
+        unit=unit, coarse=coarse, goal=goal, close=n_validation_folds(request.prepared.encoded.class_rows) == 1,
     )  # fmt: skip
     trials = search.trials()
     while True:
@@ -129,7 +129,7 @@ def _way(request: FitRequest) -> tuple[float, bool]:
     and whether one fold finds the way of the search: a third of few rows judges too little to go by.
     """
     encoded = request.prepared.encoded
-    return max(1.0, float(encoded.weights.mean())), one_tells(encoded.class_rows)
+    return max(1.0, float(encoded.weights.mean())), one_fold_suffices(encoded.class_rows)
 
 
 def _n_alphas(recipe: "Recipe") -> int:
@@ -210,13 +210,11 @@ def _splits(request: FitRequest) -> Iterator[tuple[Encoded, Encoded]]:
     """The rows of each fold to learn from and to judge by, those that can."""
     encoded = request.prepared.encoded
     try:
-        splits = split_folds(encoded.y, FOLDS, request.recipe.seed, request.prepared.splitting)
+        folds = validation_folds(encoded.y, encoded.class_rows, request.recipe.seed, request.prepared.splitting)
     except RecipeError:  # fewer rows, groups or times than folds
         return
-    for train, test in splits[: judging_folds(encoded.class_rows)]:
-        test = test[np.isin(encoded.y[test], encoded.y[train])]  # others say nothing about alpha
-        if len(test) and len(np.unique(encoded.y[train])) > 1:
-            yield request.prepared.fold(train, test, request.stop)
+    for fold in folds:
+        yield request.prepared.fold(fold, request.stop)
 
 
 def _folds(request: FitRequest, merge: bool) -> Iterator[BuiltFit]:

@@ -15,7 +15,7 @@ from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.stop import StopToken
-from alrviz.studies.core.fold_cache import FoldCache, cached_fold, test_rows, warm
+from alrviz.studies.core.fold_cache import FoldCache, cached_fold, warm
 from alrviz.studies.core.study_task import Result, Row, StudyTask
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.statistics.align_probabilities import over_all_classes
@@ -51,12 +51,12 @@ class AlphaPathFit:
     """
 
     def __init__(self, made: FoldCache, table: SentTable):
-        X, self.y = test_rows(table, made)
+        X, self.y = table.X.iloc[made.splits.test], table.y[made.splits.test]
         assert made.prepared.encoder is not None
         self.prepared = made.prepared
         self.codes = made.prepared.encoder.transform(X)
         self._known = np.searchsorted(table.classes, made.prepared.encoder.classes_)
-        self._classes, self._n_train = len(table.classes), len(made.train)
+        self._classes, self._n_train = len(table.classes), len(made.splits.train)
 
     def fit(self, recipe: Recipe, start: LinearModel | None, max_memory: int | None, stop: StopToken) -> AlphaPoint:
         """Fit a recipe from a model of the same rows and order, or from its own start where cells may be others."""

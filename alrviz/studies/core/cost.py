@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from alrviz.data.encode import lost_text
 from alrviz.data.encoded import SMOOTH_WAYS
+from alrviz.data.splits import FOLDS, n_validation_folds
 from alrviz.errors import AlrvizError, MemoryLimitError, for_page
 from alrviz.fitting.best_order import affordable
 from alrviz.fitting.cost.cost import Cost, calibrate
 from alrviz.fitting.cost.estimate import Estimate, estimate, known_order, with_likely_order
 from alrviz.fitting.cost.table_shape import PLANNED, TableShape
 from alrviz.fitting.families.family import SECONDS
-from alrviz.fitting.folds import FOLDS, judging_folds
 from alrviz.fitting.prepare import Prepared, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cell_space import telling
@@ -138,7 +138,7 @@ def choosing_cost(iteration: Cost, recipe: Recipe, counts: NDArray[Any], tuples:
     """Return the cost of choosing alpha by folds, before or within a fit of an order; 0 seconds where it is given."""
     if (alpha := str(recipe.params.get("alpha"))) not in _SHORT:
         return Cost()
-    folds, share = judging_folds(counts), 1 - 1 / FOLDS
+    folds, share = n_validation_folds(counts), 1 - 1 / FOLDS
     smooth = _SMOOTH if recipe.cuts in SMOOTH_WAYS else 1.0
     trial = Cost(seconds=_WARM) + (_SHORT[alpha] * smooth * share) * iteration
     return folds * (Cost(seconds=share * _COUNTED * float(counts.sum()) * tuples) + _ALPHAS * trial)
@@ -162,7 +162,7 @@ def choosing_order_cost(prepared: Prepared, likely: Recipe, max_memory: int | No
         iteration, tuples = _iteration(known, encoded.n_classes, prepared.n_jobs), comb(several, order)
         one = choosing_cost(iteration, recipe, encoded.class_rows, tuples)
         if not one.seconds:  # alpha is given: a fit for each fold
-            one = judging_folds(encoded.class_rows) * fit_cost(iteration, recipe, encoded.class_rows, tuples)
+            one = n_validation_folds(encoded.class_rows) * fit_cost(iteration, recipe, encoded.class_rows, tuples)
         total += one
     return Cost(seconds=total.seconds, passes=total.passes)  # of models that are tried, not of the one that is kept
 

@@ -7,12 +7,12 @@ from collections import OrderedDict
 from math import comb, log
 from typing import TYPE_CHECKING
 
+from alrviz.data.splits import holdout_spec
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.linear import LinearModel
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.alpha_path_task import AlphaPathFit
 from alrviz.studies.core.fold_cache import FoldCache, warm
-from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study_task import Row, plain
 from alrviz.studies.core.table_transfer import SentTable
 
@@ -42,7 +42,7 @@ class LiveAlphaPath:
 
     def __init__(self, dataset: "Dataset", holdout: float = 0.3, seed: int = 0, max_memory: int | None = None):
         self._table = SentTable.of(dataset)
-        self._split = Split(0, 0, 0, seed, holdout)
+        self._split = holdout_spec(holdout, seed)
         self._max_memory = max_memory
         self._along: AlphaPathFit | None = None
         self._made_of: Recipe | None = None
