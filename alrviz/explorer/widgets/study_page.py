@@ -355,7 +355,7 @@ class StudyPage(Page):
     def estimate(self, dataset: "Dataset | None") -> None:
         """Estimate the study of the current settings on the session's table."""
         if dataset is None:
-            say(self.layout.prices, WAITING)
+            say(self.layout.cost_table, WAITING)
             self.runner.reset(WAITING)
         else:
             settings = (dataset.hash, self.spec, self.session.seed)
