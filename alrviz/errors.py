@@ -28,7 +28,14 @@ def for_page(told: object) -> str:
 
 
 class AlrvizError(Exception):
-    """Base of every error raised on purpose."""
+    """Base of every error raised on purpose; `code` names its cause where callers tell causes apart, else ""."""
+
+    def __init__(self, *args: object, code: str = ""):
+        super().__init__(*args)
+        self.code = code
+
+
+MEASURED_TARGET = "measured target"  # code of a `TableError`: a numeric target of too many values to be classes
 
 
 class TableError(AlrvizError, ValueError):

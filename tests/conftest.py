@@ -34,41 +34,19 @@ BROWSER_ARGS = [
     "--no-first-run",
     "--disable-quic",
 ]
-BROWSERS = "tests/browser"
-LONGEST = (BROWSERS, "tests/test_jupyterlab.py")  # of what one worker does in turn
-NICE = 5  # of workers without a browser
 READY = 120.0  # seconds until a server answers; panel's own import is most of it
 
 # No deadline and no complaint about slow first examples: they compile kernels. In CI the examples are always the same.
+# Change what a property is about, and run its tests with `--hypothesis-profile=thorough`.
 settings.register_profile(
-    "alrviz", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
+    "alrviz",
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
 )
+settings.register_profile("thorough", settings.get_profile("alrviz"), max_examples=500, derandomize=False)
 settings.load_profile("alrviz")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give a file to one worker, and all browsers to one: two at a time would only wait for each other.
-
-    What takes longest in turn begins first, and the other workers leave browsers the machine.
-    """
-    from xdist.scheduler import LoadFileScheduling
-
-    class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return BROWSERS if nodeid.startswith(BROWSERS) else super()._split_scope(nodeid)
-
-    return Scheduling(config, log)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in LONGEST])
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    others = "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.startswith(BROWSERS)
-    if others and hasattr(os, "nice") and os.nice(0) < NICE:
-        os.nice(NICE)
 
 
 @pytest.fixture(autouse=True, scope="session")

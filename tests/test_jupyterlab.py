@@ -23,6 +23,7 @@ from PIL import Image
 from tests.conftest import ROOT, end_process, free_port, wait_until
 
 pytest.importorskip("jupyterlab", reason="jupyterlab is in the test extra")
+pytestmark = pytest.mark.jupyterlab
 
 RUNS = int(os.environ.get("ALRVIZ_LAB_RUNS", "1"))
 FOLDER = os.environ.get("ALRVIZ_SHOTS", "")

@@ -18,7 +18,7 @@ LAST = {"race": "within 1 %", "density": "Step 11: NLL per row", "order": "n = 2
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "docs" / "notebooks").glob("*.ipynb"))
 
 
-JUPYTERLAB = pytest.mark.slow(reason="JupyterLab runs it from the first cell to the last, in test_jupyterlab")
+IN_JUPYTERLAB = pytest.mark.slow(reason="test_jupyterlab runs all its cells")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -35,8 +35,9 @@ def test_a_notebook_is_stored_with_the_picture_of_its_end(path):
     assert Image.open(io.BytesIO(base64.b64decode(view["image/png"]))).size[0] > 1000
 
 
+@pytest.mark.jupyterlab
 @pytest.mark.parametrize(
-    "path", [pytest.param(path, id=path.stem, marks=[JUPYTERLAB] * (path.stem == "order")) for path in NOTEBOOKS]
+    "path", [pytest.param(path, id=path.stem, marks=[IN_JUPYTERLAB] * (path.stem == "order")) for path in NOTEBOOKS]
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")  # zmq's and asyncio's own changes
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:zmq")

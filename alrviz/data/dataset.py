@@ -15,7 +15,7 @@ import pandas as pd
 
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.interpret import NO_NUMBER, Values, among_numbers, of_type, said_numbers, text_of
-from alrviz.data.kinds import IS_ID, KINDS, as_levels, date_parts, guess_kind
+from alrviz.data.kinds import KINDS, KindCode, as_levels, date_parts, guess_kind
 from alrviz.data.leaks import find_leaks, leaks_note
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.missing import sentinel_notes, sentinels
@@ -30,7 +30,7 @@ from alrviz.data.splitting import (
     split_again,
     split_by,
 )
-from alrviz.data.target import TargetChoice, check_labels, class_labels, target_choices
+from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
 from alrviz.errors import Sentence, TableError, for_page, nearest
 from alrviz.stop import NEVER, StopToken
 
@@ -41,7 +41,7 @@ MOST_OFFERED = 3  # other columns named beside a guess
 
 @dataclass(frozen=True)
 class Column:
-    """One column as shown: kind, whether it was guessed and why, distinct values and rows without one."""
+    """One column as shown: kind, whether it was guessed and why (`code`), distinct values and rows without one."""
 
     name: str
     kind: str
@@ -49,6 +49,7 @@ class Column:
     why: str
     levels: int
     missing: int
+    code: KindCode = KindCode.OTHER
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +122,10 @@ class Table:
         """The columns that may be the class, the likeliest first, each with why."""
         return target_choices(self.values)
 
-    def default_target(self) -> tuple[str, str]:
-        """Return the column guessed to be the class, and why."""
-        return self.target_choices[0].name, self.target_choices[0].why
+    @property
+    def default_target(self) -> TargetChoice:
+        """The column guessed to be the class, and why."""
+        return self.target_choices[0]
 
     def other_targets(self, name: str) -> str:
         """Return what else may be the class, for a sentence; empty where there is nothing."""
@@ -145,8 +147,9 @@ class Table:
         """
         notes, guessed = list(self.notes), target is None
         if target is None:
-            target, why = self.default_target()
-            others = "" if why == "by its name" else self.other_targets(target)
+            choice = self.default_target
+            target, why = choice.name, choice.why
+            others = "" if choice.reason is TargetReason.NAME else self.other_targets(target)
             notes.append(f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else ""))
         position = self._position(target)
         try:
@@ -156,7 +159,7 @@ class Table:
             if not others:
                 raise
             such = f"; such as {others}"
-            raise TableError(Sentence(f"{error}{such}", for_page(error) + such)) from error
+            raise TableError(Sentence(f"{error}{such}", for_page(error) + such), code=error.code) from error
         keep = classes.notna().to_numpy()
         dropped = int(len(keep) - keep.sum())
         if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
@@ -177,7 +180,7 @@ class Table:
         classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
         notes += check_labels(target, classes, self.limits)
         values = self.values if not dropped else tuple(_rows(column, keep) for column in self.values)
-        return _build(self, target, classes, values, dict(kinds or {}), bool(quartiles), notes, stop)
+        return _build(self, target, classes, values, dict(kinds or {}), bool(quartiles), notes, stop, guessed)
 
     def _position(self, name: str) -> int:
         if name not in self.names:
@@ -399,6 +402,7 @@ def _build(
     quartiles: bool,
     notes: list[str],
     stop: StopToken,
+    guessed: bool,
 ) -> Dataset:
     _check_kinds(kinds, target, table)
     columns, series = [], {}
@@ -406,7 +410,7 @@ def _build(
     for column in values:
         stop.check()
         if column.name == target:
-            shown = Column(target, "target", False, "the class to predict", len(classes.cat.categories), 0)
+            shown = Column(target, "target", guessed, "the class to predict", len(classes.cat.categories), 0)
             parsed = column.series
         else:
             shown, parsed, reading = _feature_column(column, kinds.get(column.name), table)
@@ -462,8 +466,8 @@ def _feature_column(column: Values, said: str | None, table: Table) -> tuple[Col
     series, reading = column.series, column.reading or of_type(column, ("",))
     n_levels, missing = series.nunique(), int(series.isna().sum())
     if said is None:
-        kind, why = guess_kind(column, n_levels=n_levels, n_present=len(series) - missing, limits=table.limits)
-        return Column(column.name, kind, True, why, n_levels, missing), series, reading
+        guess = guess_kind(column, n_levels=n_levels, n_present=len(series) - missing, limits=table.limits)
+        return Column(column.name, guess.kind, True, guess.why, n_levels, missing, guess.code), series, reading
     if said in ("categorical", "ordinal"):
         check_levels(column.name, n_levels, table.limits)
     if said != "ignore" and pd.api.types.is_datetime64_any_dtype(series.dtype):
@@ -495,12 +499,12 @@ def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
 def column_notes(columns: Sequence[Column]) -> list[str]:
     """Return what was guessed or left out, a sentence a group of columns."""
     guessed = [column for column in columns if column.guessed]
-    names, dated = {column.name for column in columns}, [c.name for c in guessed if c.why.startswith("dates;")]
+    names, dated = {column.name for column in columns}, _of_code(guessed, KindCode.DATES)
     groups = (
-        ("guessed to be ids and ignored", [c.name for c in guessed if c.why.startswith("an id?")]),
-        ("of different numbers of as many digits, as ids are", [c.name for c in guessed if c.why.endswith(IS_ID)]),
-        ("without a value and ignored", [c.name for c in guessed if c.why == "it has no values"]),
-        ("ignored for too many levels", [c.name for c in guessed if c.why.endswith("allowed here")]),
+        ("guessed to be ids and ignored", _of_code(guessed, KindCode.ID, KindCode.TEXT_ID)),
+        ("of different numbers of as many digits, as ids are", _of_code(guessed, KindCode.MAYBE_ID)),
+        ("without a value and ignored", _of_code(guessed, KindCode.EMPTY)),
+        ("ignored for too many levels", _of_code(guessed, KindCode.MANY_LEVELS)),
         ("of dates and split into year, month, weekday", [name for name in dated if f"{name} hour" not in names]),
         ("of dates and split into year, month, weekday, hour", [name for name in dated if f"{name} hour" in names]),
         ("with one value only", [c.name for c in columns if _is_constant(c)]),
@@ -510,6 +514,10 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         for what, found in groups
         if found
     ] + [_numbers_note(column) for column in guessed if NO_NUMBER in column.why]
+
+
+def _of_code(columns: Sequence[Column], *codes: KindCode) -> list[str]:
+    return [column.name for column in columns if column.code in codes]
 
 
 def _numbers_note(column: Column) -> str:

@@ -20,6 +20,8 @@ each): of 381 columns of two to four whole numbers 351 are codes, of 713 of five
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -42,7 +44,6 @@ NAMES = re.compile(
     r"(^|[\W_])((sur|last|first|full|middle)?[\W_]?name|title|address|street|email|e-mail|phone|url|link|comments?|notes?|"
     r"description|text|remarks?|ticket|iban|name)($|[\W_])|^(nachname|vorname|adresse|strasse|telefon|bemerkung)$"
 )
-IS_ID = "an id?"  # how a reason ends of numbers that may be one, and are used
 ID_DIGITS = 6  # of numbers that are not named like an id
 MOST_LEVELS = 50  # of texts or numbers that may still be kinds of something
 RANGE = re.compile(
@@ -77,65 +78,87 @@ SCALES = (
 )
 
 
-def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits = NO_LIMITS) -> tuple[str, str]:
-    """Return the guessed kind of a column and the reason as a short sentence.
+class KindCode(Enum):
+    """What a guess of a column's kind rests on, where others than its reader have to know."""
+
+    OTHER = ""
+    EMPTY = "empty"
+    DATES = "dates"
+    ID = "id"
+    TEXT_ID = "id or free text"
+    MAYBE_ID = "numbers that may be an id, and are used"
+    MANY_LEVELS = "too many levels"
+
+
+class KindGuess(NamedTuple):
+    """A guessed kind, the reason as a short sentence, and as a code."""
+
+    kind: str
+    why: str
+    code: KindCode = KindCode.OTHER
+
+
+def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits = NO_LIMITS) -> KindGuess:
+    """Return the guessed kind of a column and why.
 
     `n_levels` counts its distinct values, `n_present` the rows that have one.
     """
     if n_present == 0:
-        return "ignore", "it has no values"
+        return KindGuess("ignore", "it has no values", KindCode.EMPTY)
     if pd.api.types.is_datetime64_any_dtype(values.series.dtype):
-        return "ignore", "dates; what stands for them (year, month ...) is in columns of their own"
+        why = "dates; what stands for them (year, month ...) is in columns of their own"
+        return KindGuess("ignore", why, KindCode.DATES)
     if values.declared is not None:
-        kind, why = values.declared, values.hint or "its type says so"
+        guess = KindGuess(values.declared, values.hint or "its type says so")
     elif isinstance(values.series.dtype, pd.CategoricalDtype):
-        kind, why = _guess_text(values, n_levels, n_present)
+        guess = _guess_text(values, n_levels, n_present)
     else:
-        kind, why = _guess_number(values, n_levels, n_present)
-    if kind in ("categorical", "ordinal") and limits.levels is not None and n_levels > limits.levels:
-        return "ignore", f"{n_levels:,} levels, more than the {limits.levels:,} allowed here"
-    if n_levels == 1 and kind != "ignore":
+        guess = _guess_number(values, n_levels, n_present)
+    if guess.kind in ("categorical", "ordinal") and limits.levels is not None and n_levels > limits.levels:
+        why = f"{n_levels:,} levels, more than the {limits.levels:,} allowed here"
+        return KindGuess("ignore", why, KindCode.MANY_LEVELS)
+    if n_levels == 1 and guess.kind != "ignore":
         if n_present == len(values.series):
-            return kind, why + "; always the same, so it tells nothing"
-        return "categorical", "one value or none: what it tells is where it is missing"
-    return kind, why
+            return guess._replace(why=guess.why + "; always the same, so it tells nothing")
+        return KindGuess("categorical", "one value or none: what it tells is where it is missing")
+    return guess
 
 
-def _guess_text(values: Values, n_levels: int, n_present: int) -> tuple[str, str]:
+def _guess_text(values: Values, n_levels: int, n_present: int) -> KindGuess:
     hint = f"; {values.hint}" if values.hint else ""
     many = n_levels > MOST_LEVELS and (n_levels > n_present / 5 or NAMES.search(values.name.lower()))
     if (n_levels > n_present / 2 and n_levels > MOST_CODES) or many:
-        return "ignore", f"an id? {n_levels:,} different texts on {n_present:,} rows{hint}"
+        why = f"an id? {n_levels:,} different texts on {n_present:,} rows{hint}"
+        return KindGuess("ignore", why, KindCode.TEXT_ID)
     levels = list(values.series.cat.categories)
     if sort_levels(levels) is not None:
-        return "ordinal", "its levels have an order"
-    return "categorical", f"text{hint}"
+        return KindGuess("ordinal", "its levels have an order")
+    return KindGuess("categorical", f"text{hint}")
 
 
-def _guess_number(values: Values, n_levels: int, n_present: int) -> tuple[str, str]:
+def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
     numbers = values.series.to_numpy(dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
     whole = bool((numbers == np.floor(numbers)).all())
     if values.name.startswith("__index_level_"):
-        return "ignore", "an id? the index of a data frame"
+        return KindGuess("ignore", "an id? the index of a data frame", KindCode.ID)
     if whole and n_levels > max(MOST_LEVELS, n_present / 20) and _is_key(values.name):
-        return "ignore", f"an id? named like one, {n_levels:,} different numbers"
+        return KindGuess("ignore", f"an id? named like one, {n_levels:,} different numbers", KindCode.ID)
     if whole and n_levels == n_present and n_present > MOST_CODES:
         named = ID_NAME.search(values.name.lower()) or re.search(r"[a-z](Id|ID)$", values.name)
         if numbers.max() - numbers.min() == n_present - 1 and (named or np.all(np.abs(np.diff(numbers)) == 1)):
-            return "ignore", "an id? it counts the rows"
+            return KindGuess("ignore", "an id? it counts the rows", KindCode.ID)
         if named:
-            return "ignore", "an id? whole numbers, all different, and named like one"
+            return KindGuess("ignore", "an id? whole numbers, all different, and named like one", KindCode.ID)
     if whole and n_levels <= MOST_CODES:
-        return (
-            "categorical",
-            f"only {n_levels} whole numbers, so taken as codes" if n_levels > 1 else "one whole number",
-        )
+        why = f"only {n_levels} whole numbers, so taken as codes" if n_levels > 1 else "one whole number"
+        return KindGuess("categorical", why)
     if whole and n_levels <= n_present / 2 and CODE_NAME.search(values.name.lower()):
-        return "categorical", "whole numbers named like codes"
+        return KindGuess("categorical", "whole numbers named like codes")
     if whole and n_levels == n_present and n_present > MOST_LEVELS and (digits := _digits(numbers)) >= ID_DIGITS:
-        return "numeric", f"whole numbers, all different, of {digits} digits each: {IS_ID}"
-    return "numeric", "whole numbers" if whole else "numbers"
+        why = f"whole numbers, all different, of {digits} digits each: an id?"
+        return KindGuess("numeric", why, KindCode.MAYBE_ID)
+    return KindGuess("numeric", "whole numbers" if whole else "numbers")
 
 
 def _digits(numbers: np.ndarray) -> int:

@@ -7,6 +7,7 @@ dates, what was made of them, ids, measured numbers, or a column without a value
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +20,7 @@ from alrviz.data.kinds import as_levels
 from alrviz.data.limits import Limits, check_classes
 from alrviz.data.numbers import listed, short
 from alrviz.data.reading import number_text
-from alrviz.errors import Sentence, TableError
+from alrviz.errors import MEASURED_TARGET, Sentence, TableError
 
 MOST_NUMERIC_CLASSES = 20  # a target of more different numbers is a measurement until its reader says otherwise
 TARGET_NAMES = ("class", "target", "label", "y", "outcome")
@@ -58,12 +59,26 @@ def label_text(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label == label // 1 else str(label)
 
 
+class TargetReason(Enum):
+    """Why a column may be the class, as a sentence says it."""
+
+    NAME = "by its name"
+    LAST = "the last column"
+    FEW_VALUES = "{n_values} classes"
+
+
 @dataclass(frozen=True)
 class TargetChoice:
-    """A column that may be the class, and why."""
+    """A column that may be the class, why, and its number of distinct values (0: not counted)."""
 
     name: str
-    why: str
+    reason: TargetReason
+    n_values: int = 0
+
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        return self.reason.value.format(n_values=self.n_values)
 
 
 def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
@@ -73,28 +88,28 @@ def target_choices(values: Sequence[Values]) -> list[TargetChoice]:
     """
     own = [column for column in values if not column.made and not column.name.startswith("__index_level_")]
     usable = [column for column in own if _may_be_class(column)]
-    found: dict[str, str] = {}
+    found: dict[str, TargetReason] = {}
     lowered = {column.name.lower(): column for column in reversed(own) if not _is_date(column)}
     for name in TARGET_NAMES:
         if name in lowered:
-            found.setdefault(lowered[name].name, "by its name")
+            found.setdefault(lowered[name].name, TargetReason.NAME)
     for pattern in (ENDS, WORDS):
         for column in reversed(usable):
             if pattern.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column.name).lower()):
-                found.setdefault(column.name, "by its name")
+                found.setdefault(column.name, TargetReason.NAME)
     last = next((column for column in reversed(own) if not _is_date(column) and _has_values(column)), None)
     if last is not None and (last in usable or (not found and last.series.dtype.kind in "if")):
-        found.setdefault(last.name, "the last column")
+        found.setdefault(last.name, TargetReason.LAST)
     for name in USUAL:
         for column in usable:
             if column.name.lower() == name:
-                found.setdefault(column.name, "by its name")
+                found.setdefault(column.name, TargetReason.NAME)
     counts = {column.name: int(column.series.nunique()) for column in usable}
     for column in sorted(usable, key=lambda one: (one is not own[0], one.series.dtype.kind in "if", counts[one.name])):
-        found.setdefault(column.name, f"{counts[column.name]} classes")
+        found.setdefault(column.name, TargetReason.FEW_VALUES)
     if not found and own:
-        found[(last or own[-1]).name] = "the last column"
-    return [TargetChoice(name, why) for name, why in found.items()]
+        found[(last or own[-1]).name] = TargetReason.LAST
+    return [TargetChoice(name, reason, counts.get(name, 0)) for name, reason in found.items()]
 
 
 def _is_date(column: Values) -> bool:
@@ -140,7 +155,8 @@ def class_labels(column: Values, quartiles: bool | None) -> tuple[pd.Series, lis
                 text + "pass quartiles=True to cut it into four classes (quartiles=False makes each number a class), "
                 "or choose another target",
                 text + "cut into quartiles it has four classes, or choose another column as the class",
-            )
+            ),
+            code=MEASURED_TARGET,
         )
     return as_levels(series, ordered=False), []
 

@@ -1,7 +1,10 @@
 """Every page visited twice in one tab: the document holds the page shown alone, and it comes back as it was left."""
 
+import pytest
+
 from tests.browser.steps import Explorer
 
+pytestmark = pytest.mark.browser
 PAGES = (
     "Boundaries", "Generative to discriminative", "Lessons", "Which order?", "Bias and variance", "Compare",
     "Interactions", "Data", "Selection", "Convergence",

@@ -3,8 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import alrviz
 from tests.conftest import wait_until
+
+pytestmark = pytest.mark.browser
 
 
 def test_a_saved_view_is_drawn_without_a_network(new_page: Any, tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_levels_hash_by_what_they_say_not_by_their_codes():
 def test_a_table_can_be_read_before_its_target_is_known():
     table = read_columns(frame()[["class", "colour", "size"]])
     assert table.names == ("class", "colour", "size")
-    assert table.default_target() == ("class", "by its name")
+    assert (table.default_target.name, table.default_target.why) == ("class", "by its name")
     with pytest.raises(TableError):
         table.dataset("size")
     assert table.dataset("colour", kinds={"size": "ignore"}).kinds == {"class": "categorical", "size": "ignore"}

@@ -30,7 +30,6 @@ def messy_frame(rng: np.random.Generator, n: int) -> pd.DataFrame:
 
 
 @pytest.mark.filterwarnings("ignore:column 'mixed' holds text")  # where rows of weight 0 alone hold its texts
-@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 60),
@@ -60,7 +59,7 @@ def test_order_of_rows_and_columns_is_nothing_and_a_weight_of_two_is_the_row_twi
         assert set(row) | {column.n_levels} == set(range(column.n_levels + 1)) or column.labels == ("(no value seen)",)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), discretize=st.sampled_from(["mdl", "mdl-smooth", "uniform", None]))
 def test_json_and_pickle_keep_everything(seed, discretize):
     rng = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from alrviz.data.kinds import as_levels, sort_levels
+from alrviz.data.kinds import KindCode, as_levels, sort_levels
 from alrviz.data.read import read_table
 
 CLASSES = ["x", "y"] * 300
@@ -71,6 +71,8 @@ def test_guesses_and_their_reasons(values, name, kind, why):
     column = guess(values, name)
     assert (column.kind, column.guessed) == (kind, True)
     assert column.why.startswith(why)
+    assert (column.code in (KindCode.ID, KindCode.TEXT_ID)) == why.startswith("an id?")
+    assert (column.code is KindCode.MAYBE_ID) == why.endswith("an id?")
 
 
 def test_a_few_words_among_numbers_are_mentioned():

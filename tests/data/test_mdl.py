@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -105,7 +105,6 @@ def test_nothing_to_cut(x, y):
     assert cuts.dtype == np.float64
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_a_weight_of_two_is_the_row_twice_and_order_is_nothing(data):
     n = data.draw(st.integers(1, 60))
@@ -176,7 +175,6 @@ def test_equal_widths_without_empty_intervals():
     assert np.isfinite(uniform_cuts(np.array([-1.7e308, 0.0, 1.7e308]), 4)).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     x=hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e6, 1e6)),
     n_bins=st.integers(2, 12),

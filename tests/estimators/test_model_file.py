@@ -239,7 +239,7 @@ def test_votes_on_grids_and_far_from_them_are_scored_alike(n_classes, tmp_path):
 
 
 @pytest.mark.parametrize("model", [NaiveBayesClassifier(), KDBClassifier(k=2), AnDEClassifier(), DLRClassifier()])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 2**20), n_classes=st.integers(2, 4), rows=st.integers(12, 60), gaps=st.sampled_from([0.0, 0.3])
 )

@@ -37,11 +37,10 @@ from tests.estimators.test_model_file import MODELS, hostile, quietly_fitted, st
 
 SHORT = {"max_iter": 8, "tol": 0.0}
 MORE = {
-    "alr-3": ALRClassifier(order=3, **SHORT),
     "halr-2": HALRClassifier(order=2, **SHORT),
     "salr-2": SelectiveALRClassifier(order=2, **SHORT),
     "hsalr-3": HierarchicalSelectiveALRClassifier(order=3, **SHORT),
-    "auto": AutoClassifier(),
+    "auto": AutoClassifier(order=1),
 }
 REFUSED = ("ande", "dlr", "elr-tan-summed")
 TABLES_OF_SCORES = {name: model for name, model in (MODELS | MORE).items() if not name.startswith(REFUSED)}

@@ -71,7 +71,7 @@ def test_of_damaged_points_the_page_opens_and_says_so(damaged):
     state = read_link(query)
     assert state == State(page="boundaries")
     if damaged:
-        assert f"points={damaged[:10]}" in checked(query, state, {})[1]
+        assert f"points={damaged[:10]}" in checked(query, state, {})[1][0]
     session = session_of(query)
     assert session.asked[0] == "four-gaussians"
     session.cancel()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from alrviz.errors import RecipeError
 from alrviz.explorer.recipes.recipe_url import LETTERS, read_recipes, write_recipes
 from alrviz.explorer.server.tables import FileLink, safe_name
-from alrviz.explorer.session.link_errors import checked
+from alrviz.explorer.session.link_errors import checked, link_sentence
 from alrviz.explorer.session.state import MOST_SETS, State, read_link, write_link
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
@@ -207,7 +207,8 @@ def test_what_of_a_link_is_none_of_the_choices_is_said_with_the_nearest_and_left
     choices |= {"peer": ("tan", "random-forest"), "measure": ("gap", "nll")}
 
     def said(query):
-        return checked(query, read_link(query), choices)
+        state, troubles = checked(query, read_link(query), choices)
+        return state, link_sentence(troubles)
 
     assert said("?page=boundaries&data=iris&peer=tan&seed=3&axes=0-1&racers=lr_o2~alr") == (
         read_link("?page=boundaries&data=iris&peer=tan&seed=3&axes=0-1&racers=lr_o2~alr"),

@@ -27,6 +27,7 @@ from tests.data.stream.test_stream import messy, written
 
 distributed = pytest.importorskip("distributed", reason="the extra [dask] is not installed")
 dask = pytest.importorskip("dask")
+pytestmark = pytest.mark.dask
 
 
 @pytest.fixture(scope="module")

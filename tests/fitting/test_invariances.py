@@ -40,7 +40,7 @@ tables = st.builds(
     weights=st.sampled_from([None, "whole", "fractions"]),
     gaps=st.sampled_from([0.0, 0.2]),
 )
-few = settings(max_examples=40)
+few = settings(max_examples=15)
 
 
 def same_fit(one, other, family, params, tolerance=1e-6):

@@ -362,6 +362,7 @@ def test_results_know_whether_they_failed():
 # -- a cluster --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dask
 def test_a_cluster_of_two_workers_gives_the_same_frame_by_one_client(monkeypatch):
     distributed = pytest.importorskip("distributed", reason="the extra [dask] is not installed")
     clients = []

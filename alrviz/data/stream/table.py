@@ -32,7 +32,7 @@ from alrviz.data.stream.coding import Coding, Progress, code_table
 from alrviz.data.stream.source import Column as StreamColumn
 from alrviz.data.stream.source import Source, open_source
 from alrviz.data.text import TextColumn
-from alrviz.errors import RecipeError, TableError, nearest
+from alrviz.errors import MEASURED_TARGET, RecipeError, TableError, nearest
 from alrviz.home import home, restrict_home
 from alrviz.stop import NEVER, StopToken
 
@@ -286,7 +286,7 @@ def open_table(
     try:
         sample = table.dataset(target, kinds=kinds, stop=stop)
     except TableError as error:
-        if "quartiles" not in str(error):
+        if error.code != MEASURED_TARGET:
             raise
         raise TableError(
             f"{str(error).partition(';')[0]}; a class of few values was expected: choose another target, or cut this "

@@ -30,12 +30,13 @@ FIELDS = {
     "ask": ("id", "kind", "text", "options", "unit", "low", "high", "answer", "explain"),
     "answer": ("measure", "of"),
 }
+_OPEN_QUOTE = "; a quote is not closed"
 _HINTS = {  # what to write, by words of the parser's message
     "mapping values": "; a text with a colon or a # in it stands in quotes, or below a |",
     "\\t": "; lines are indented by spaces, not by a tab",
     "<block end>": "; the fields of one step, or of one question, begin equally far from the left",
-    "end of stream": "; a quote is not closed",
-    "could not find expected ':'": "; a quote is not closed, or a name has no colon behind it",
+    "end of stream": _OPEN_QUOTE,
+    "could not find expected ':'": f"{_OPEN_QUOTE}, or a name has no colon behind it",
 }
 _NEEDED = ("id", "title", "steps")  # of a lesson
 FIRST = State().page  # where a step says none
@@ -131,10 +132,9 @@ class _Reader:
 
     def _check(self, given: Mapping[str, str], node: yaml.Node, field: str, page: str) -> None:
         query = "?" + urlencode(given, quote_via=quote)
-        _, told = checked(query, read_link(query), self._choices(page))
-        if told:
-            said = told.removeprefix("Part of this link could not be used: ").removesuffix(" The rest is shown.")
-            self._fail(node, field, said.rstrip("."))
+        _, troubles = checked(query, read_link(query), self._choices(page))
+        if troubles:
+            self._fail(node, field, "; ".join(troubles))
 
     def _hidden(self, fields: Mapping[str, yaml.Node], field: str) -> tuple[str, ...]:
         found = {}
@@ -273,7 +273,7 @@ class _Reader:
             mark = error.problem_mark or error.context_mark
             where = f", line {mark.line + 1}" if mark else ""
             hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
-            if "quote is not closed" in hint and error.context_mark:  # which the parser sees lines below
+            if hint.startswith(_OPEN_QUOTE) and error.context_mark:  # which the parser sees lines below
                 hint += f": look at line {error.context_mark.line + 1}"
             raise AlrvizError(f"{self._name}{where}: this is no YAML: {error.problem}{hint}") from error
         except yaml.YAMLError as error:

@@ -54,7 +54,7 @@ def chosen(
     if target is None and before is not None:
         target, quartiles = before.target, before.quartiles or None
     others = {**made, **{name: kind for name, kind in named.items() if kind not in TARGETS}}
-    others.pop(target if target is not None else table.default_target()[0], None)
+    others.pop(target if target is not None else table.default_target.name, None)
     return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)
 
 

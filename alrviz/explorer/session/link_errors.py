@@ -17,8 +17,8 @@ MOST = 4  # troubles that are told: a link of another program has any number
 LISTED = 8
 
 
-def checked(query: str, state: State, choices: Choices) -> tuple[State, str]:
-    """Return the state without what is none of the choices, and a sentence about it; "" where all is well.
+def checked(query: str, state: State, choices: Choices) -> tuple[State, list[str]]:
+    """Return the state without the values that are no choices, and a clause about each such value.
 
     Args:
         query: of the link.
@@ -29,7 +29,7 @@ def checked(query: str, state: State, choices: Choices) -> tuple[State, str]:
     try:
         given = parse_qsl(query[:LONGEST].lstrip("?"), max_num_fields=50, errors="replace")
     except ValueError:
-        return state, "This link has more parts than any of the explorer's; the first screen is shown."
+        return state, ["it has more properties than any link of the explorer"]
     for key, text in dict(given).items():
         if key not in PROPERTIES:
             near = get_close_matches(key, PROPERTIES, n=1, cutoff=0.75)
@@ -49,7 +49,7 @@ def checked(query: str, state: State, choices: Choices) -> tuple[State, str]:
                 state = state.replace(**{name: getattr(State(), name)})
         else:
             troubles += _unread(key, text, about["read"](text))
-    return state, _sentence(troubles)
+    return state, troubles
 
 
 def _unread(key: str, text: str, value: object) -> Iterable[str]:
@@ -79,7 +79,8 @@ def _short(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _sentence(troubles: list[str]) -> str:
+def link_sentence(troubles: list[str]) -> str:
+    """Return what a page says of a link with troubles; "" without any."""
     if not troubles:
         return ""
     rest = f"; and {len(troubles) - MOST} more" if len(troubles) > MOST else ""

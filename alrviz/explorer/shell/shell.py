@@ -22,7 +22,7 @@ from alrviz.explorer.lesson import Lesson, Question, Said
 from alrviz.explorer.lessons import library
 from alrviz.explorer.page import Page
 from alrviz.explorer.server import process_tuning, visitor_ids
-from alrviz.explorer.session.link_errors import Choices, checked
+from alrviz.explorer.session.link_errors import Choices, checked, link_sentence
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import HELD, State, read_link
 from alrviz.explorer.shell import theme
@@ -337,8 +337,8 @@ def opened(search: str, page_classes: Sequence[Any], lesson: Lesson | None = Non
         if state == State(lesson=state.lesson, step=state.step):
             search = lesson.steps[step - 1].link
         state = read_link(search).replace(lesson=lesson.id, step=step)
-    state, told = checked(search, state, {**choices(state.page), "lesson": library.names()})
-    return state, broken or told, lesson
+    state, troubles = checked(search, state, {**choices(state.page), "lesson": library.names()})
+    return state, broken or link_sentence(troubles), lesson
 
 
 def choices_of(page_classes: Sequence[Any]) -> Callable[[str], Choices]:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from alrviz.fitting.pricing.price import Price
     from alrviz.studies.race.race_like import RaceLike, RunLike
 
-_SAID = "as the recipe says"
 _SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
 VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`python -m benchmarks stream`)
@@ -92,8 +91,8 @@ class PriceLine:
     @property
     def solvers(self) -> list[str]:
         """Of every racer, which solver will run and why, where that is more than its recipe says."""
-        reasons = [price.choice.reason if price.choice is not None else "" for _, price in self.found]
-        return ["" if reason.endswith(_SAID) else reason for reason in reasons]
+        choices = [price.choice for _, price in self.found]
+        return ["" if choice is None or choice.as_asked else choice.reason for choice in choices]
 
     def ask(self, dataset: "Dataset | Stream", recipes: tuple[Recipe, ...]) -> bool:
         """Price the racers on this table; returns whether that was not asked already.

@@ -289,10 +289,12 @@ class Fitted(CellFamily):
     def learned_by(self, params: Mapping[str, Any]) -> str:
         """By the loss that is minimised."""
         loss = "logistic regression" if params["objective"] == "nll" else f"minimising the {params['objective']} loss"
+        return f"{loss}, regularised" if self.is_regularised(params) else f"{loss}, without regularisation"
+
+    def is_regularised(self, params: Mapping[str, Any]) -> bool:
+        """Of any order; alpha = inf leaves an order out."""
         alpha = params["alpha"]
-        numbers = alpha if isinstance(alpha, tuple) else (alpha,)  # inf leaves an order out
-        plain = all(number in (0, math.inf) for number in numbers)
-        return f"{loss}, without regularisation" if plain else f"{loss}, regularised"
+        return any(number not in (0, math.inf) for number in (alpha if isinstance(alpha, tuple) else (alpha,)))
 
     def solver(self, params: Mapping[str, Any]) -> str:
         """As choice.py tells."""

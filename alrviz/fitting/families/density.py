@@ -83,8 +83,12 @@ class DLR(Family):
 
     def learned_by(self, params: Mapping[str, Any]) -> str:
         """Densities first, then their weights."""
-        fit = "regularised" if params["alpha"] else "without regularisation"
+        fit = "regularised" if self.is_regularised(params) else "without regularisation"
         return f"logistic regression on the log ratios of the classes' densities, {fit}"
+
+    def is_regularised(self, params: Mapping[str, Any]) -> bool:
+        """Of the densities' weights."""
+        return bool(params["alpha"])
 
     def solver(self, params: Mapping[str, Any]) -> str:
         """The weights have one solver."""

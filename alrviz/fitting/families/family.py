@@ -170,6 +170,10 @@ class Family:
         """Return how its model is found, as a report says it: "logistic regression"; "" where nothing is to be said."""
         return ""
 
+    def is_regularised(self, params: Mapping[str, Any]) -> bool:
+        """Return whether a penalty acts on what is fitted."""
+        return False
+
     def solver(self, params: Mapping[str, Any]) -> str:
         """Return the solver that will run, "auto" resolved; "none" where nothing is fitted."""
         return "none"

@@ -347,7 +347,7 @@ def price_stream(streamed: "Streamed", allowed: int, solver: str, sample: int) -
             f"{allowed / 2**20:,.0f} MiB may be used: choose {lighter}a lower order, fewer columns or levels, or allow "
             "more"
         )
-    choice = SolverChoice(solver, 0, f"{solver}, as the recipe says", 0)
+    choice = SolverChoice(solver, 0, f"{solver}, as the recipe says", 0, as_asked=True)
     return Price((cells + 1) * classes, cells, int(needed), None, allowed, refused, choice if steps else None)
 
 

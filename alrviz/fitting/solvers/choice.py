@@ -27,12 +27,16 @@ _WHY: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """A solver ("none" where nothing is fitted), its number of corrections (0 without any), why, vectors it keeps."""
+    """A solver ("none" where nothing is fitted), its number of corrections (0 without any), why, vectors it keeps.
+
+    `as_asked`: both are what the recipe names.
+    """
 
     solver: str
     memory: int
     reason: str
     vectors: int
+    as_asked: bool = False
 
 
 def choose(params: Mapping[str, Any], room: float) -> SolverChoice:
@@ -43,19 +47,21 @@ def choose(params: Mapping[str, Any], room: float) -> SolverChoice:
     auto, wanted = params.get("solver") == "auto", params.get("memory", 0)
     why = _WHY[solver] if auto else f"{solver}, as the recipe says"
     if solver == "lbfgsb":
-        return SolverChoice(solver, wanted, why, 2 * wanted + _VECTORS[solver])
+        return SolverChoice(solver, wanted, why, 2 * wanted + _VECTORS[solver], not auto)
     if solver == "tron":
         memory = next((m for m in range(wanted, 0, -1) if _of_tron(m) <= room), 0)
         if memory >= min(LEAST, wanted) or not auto:
-            return SolverChoice(solver, memory, _short(solver, memory, wanted, why), _of_tron(memory))
+            reason = _short(solver, memory, wanted, why)
+            return SolverChoice(solver, memory, reason, _of_tron(memory), not auto and memory == wanted)
         solver, why = "lbfgs", "lbfgs instead of tron: max_memory leaves no room for its inner loop"
     if solver != "lbfgs":
-        return SolverChoice(solver, 0, why, _VECTORS.get(solver, 0))
+        return SolverChoice(solver, 0, why, _VECTORS.get(solver, 0), not auto)
     # What runs is not decided by max_iter, though a short fit fills less: its steps are the first of a long one.
     memory = int(max(0, min(wanted, room)))  # a correction is two vectors of float32
     if memory < min(LEAST, wanted):
         return _without_memory(params, room)
-    return SolverChoice(solver, memory, _short(solver, memory, wanted, why), min(memory, params["max_iter"]))
+    reason, vectors = _short(solver, memory, wanted, why), min(memory, params["max_iter"])
+    return SolverChoice(solver, memory, reason, vectors, not auto and memory == wanted)
 
 
 def _of_tron(memory: int) -> int:

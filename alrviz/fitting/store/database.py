@@ -190,21 +190,23 @@ class Database:
         except sqlite3.Error as error:
             raise self._error(error) from error
         except UnicodeDecodeError as error:  # SQLite's message about a file whose own statements are damaged
-            raise self._error(sqlite3.DatabaseError("malformed")) from error
+            raise self._error(error, sqlite3.SQLITE_CORRUPT) from error
 
-    def _error(self, error: Exception) -> StoreError:
+    def _error(self, error: Exception, code: int = 0) -> StoreError:
+        """Return the error as one of the store; `code` is SQLite's, where the error itself has none."""
         text, path = str(error), str(self.path)
-        if "locked" in text or "busy" in text:
+        code = getattr(error, "sqlite_errorcode", code) & 0xFF  # without what extends it
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return _store_error(
                 f"{path!r} is locked by another process; close it, or set {HOME} to another folder",
                 "another process has locked the run store",
             )
-        if "not a database" in text or "malformed" in text:
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return _store_error(
                 f"{path!r} is no run store, or is damaged ({text}); move it away, or set {HOME} to another folder",
                 "the run store is damaged",
             )
-        if "disk is full" in text or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        if code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
             return _store_error(
                 f"{path!r} could not grow: the disk is full; free some room, or set {HOME} to another folder",
                 "the disk is full",

@@ -14,8 +14,7 @@ import numpy as np
 from alrviz import __version__
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder, numbers_text
-from alrviz.data.leaks import BEFOREHAND
-from alrviz.data.splits import ROW_WORDS
+from alrviz.data.kinds import KindCode
 from alrviz.errors import TableError, nearest
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import count_text
@@ -132,7 +131,7 @@ def checked_card(card: Mapping[str, str] | None) -> dict[str, str]:
 
 def _summary(facts: ReportFacts) -> str:
     found, of, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
-    tested = found.what == ROW_WORDS["test"]
+    tested = bool(facts.holdout)
     tried = "test rows, which it had never seen" if tested else found.what
     lines = [
         f"The model predicts <b>{safe(data.target, 60)}</b> ({_classes_in_words(data)}) from {data.X.shape[1]} columns "
@@ -143,7 +142,7 @@ def _summary(facts: ReportFacts) -> str:
         f"&ldquo;{safe(found.classes[int(found.shares.argmax())], 60)}&rdquo;, the most frequent class, is wrong for "
         f"{percent(of.shares_error)}.{reference_in_words(facts)}",
         missed(found),
-        *(f"<b>Beware</b>: {safe(note, 600)}" for note in data.notes if note.endswith(BEFOREHAND)),
+        *(f"<b>Beware</b>: {safe(note, 600)}" for note in filter(None, [data.leaks_note])),
         never_predicted(found),
         no_better(found),
         f"{calibration_sentence(found)} {worst_calibrated(facts)}",
@@ -229,7 +228,7 @@ def _sentence(note: str) -> str:
 
 def _dates(data: Dataset) -> list[str]:
     """What to beware of where rows have dates and are drawn at random."""
-    dates = [column.name for column in data.columns if column.kind == "ignore" and column.why.startswith("dates;")]
+    dates = [column.name for column in data.columns if column.code is KindCode.DATES]
     if not dates or data.splitting.call:
         return []
     return [
@@ -274,7 +273,7 @@ def _looks(order: int) -> str:
 def _learned_by(facts: ReportFacts, recipe: Recipe) -> str:
     """How points were found, and what the word means that a stranger may not know."""
     said = recipe.definition.learned_by(recipe.params)
-    if not said.endswith(", regularised"):
+    if not recipe.definition.is_regularised(recipe.params):
         return said
     encoder = getattr(facts.model, "encoder_", None)
     smooth = isinstance(encoder, Encoder) and any(column.smooth for column in encoder.columns_)

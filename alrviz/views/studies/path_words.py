@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from alrviz.fitting.solvers.step import FAILED, STEP_LIMIT
 from alrviz.pictures.formatting import seconds_text
 from alrviz.studies.protocols.alpha_path_verdict import WORDS, alpha_text, generative_name, path_names, paths_of
 from alrviz.views.core.style import html_table, safe
@@ -19,7 +20,7 @@ def sentence_html(study: "Study", said: str) -> str:
     paths, failed = paths_of(study), ""
     frame = study.frame()
     if "sentence" in frame and study.progress.failed:
-        lost = frame[frame.outcome == "failed"]
+        lost = frame[frame.outcome == FAILED]
         failed = f" <span class='bad'>Failed: {safe(lost.sentence.iloc[0], 200)}.</span>"
     if study.phase == "waiting" and not study.progress.done:
         many = f"{len(paths)} paths" if len(paths) > 1 else "one path"
@@ -78,7 +79,7 @@ def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
         elif recipe.solver == "none":
             name, alpha = generative_name(recipe), "&ndash;"
         else:
-            stopped = " (at its step limit)" if outcome.get(racer) == "step limit" else ""
+            stopped = " (at its step limit)" if outcome.get(racer) == STEP_LIMIT else ""
             name, alpha = f"{recipe.family}, unregularised{stopped}", "0"
         values = [number(float(line.get(key, float("nan")))) for key in _COLUMNS]
         body.append([safe(name), alpha, *values])

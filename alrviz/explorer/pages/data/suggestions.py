@@ -8,7 +8,8 @@ import pandas as pd
 import panel as pn
 from panel.viewable import Viewable
 
-from alrviz.data.kinds import IS_ID
+from alrviz.data.kinds import KindCode
+from alrviz.data.target import TargetReason
 from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.views.core.style import safe
 
@@ -36,10 +37,8 @@ def suggestions(
     if quartiles_of:
         text = f"<b>{safe(quartiles_of, 60)}</b> is a measured number. It can be the class if it is cut into four."
         rows.append(_row(text, "Cut into quartiles", ask, quartiles_of, "quartiles"))
-    if (
-        any(note.startswith("the target is") for note in dataset.notes)
-        and dataset.table.default_target()[1] != "by its name"
-    ):
+    guessed = any(column.guessed for column in dataset.columns if column.kind == "target")
+    if guessed and dataset.table.default_target.reason is not TargetReason.NAME:
         others = [choice.name for choice in dataset.table.target_choices if choice.name != dataset.target][
             :MOST_TARGETS
         ]
@@ -53,12 +52,12 @@ def suggestions(
         text = f"{safe(token)} in <b>{safe(', '.join(names), 60)}</b> may stand for a missing value."
         rows.append(_buttons(text, [("Read it as missing", _rereading(reread, dataset.options, token))]))
     for column in dataset.columns:
-        if column.guessed and column.kind == "ignore" and column.why.startswith("an id?"):
+        if column.guessed and column.code in (KindCode.ID, KindCode.TEXT_ID):
             kind = "numeric" if is_number(dataset, column.name) else "categorical"
-            what = "an id or free text" if "texts" in column.why else "an id"
+            what = "an id or free text" if column.code is KindCode.TEXT_ID else "an id"
             text = f"<b>{safe(column.name, 60)}</b> looks like {what} and is ignored."
             rows.append(_row(text, "Use it", ask, column.name, kind))
-        elif column.guessed and column.kind == "numeric" and column.why.endswith(IS_ID):
+        elif column.guessed and column.code is KindCode.MAYBE_ID:
             text = f"<b>{safe(column.name, 60)}</b> has different numbers of as many digits, as an id has."
             rows.append(_row(text, "Ignore it", ask, column.name, "ignore"))
     for name in leaks:
@@ -76,8 +75,8 @@ def is_number(dataset: "Dataset", name: str) -> bool:
 
 
 def _why(dataset: "Dataset") -> str:
-    why = dataset.table.default_target()[1]
-    return f"as it is {why}" if why.startswith("the") else f"as it has {why}"
+    choice = dataset.table.default_target
+    return f"as it {'is' if choice.reason is TargetReason.LAST else 'has'} {choice.why}"
 
 
 def _asking(ask: Callable[[str, str], None], name: str, kind: str) -> Callable[[], None]:

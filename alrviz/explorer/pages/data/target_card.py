@@ -46,7 +46,7 @@ class TargetCard:
             f"<h1>Which column is the class?</h1><br><p>{safe(table.name, 80)} was read: {table.n_rows:,} rows and "
             f"{len(table.names):,} columns. {why_no_class(table)}</p>"
         )
-        target = table.default_target()[0]
+        target = table.default_target.name
         likely = [choice.name for choice in table.target_choices]
         others = [name for name in table.names if name not in likely]
         self.target.param.update(options=[*likely, *others], value=target)
@@ -68,7 +68,7 @@ class TargetCard:
 
 def why_no_class(table: "Table") -> str:
     """Return why the column that would be taken cannot be the class, for people, as HTML."""
-    name, why = table.default_target()
+    name, why = table.default_target.name, table.default_target.why
     try:
         table.dataset(name)
     except TableError as error:
