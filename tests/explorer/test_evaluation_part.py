@@ -152,4 +152,4 @@ def test_a_report_is_made_when_it_is_asked_for_and_saved_when_it_is_there(race):
     assert not part.report.disabled
     page = base64.b64decode(json.loads(part.report.job)["data"]).decode()
     assert "<h1>Predicting class on three-classes</h1>" in page
-    assert "others, which it had never seen" in page
+    assert "test rows, which it had never seen" in page
