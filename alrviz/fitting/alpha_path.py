@@ -8,7 +8,6 @@ folds; of a table of many rows only the first is judged (`n_validation_folds`).
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from math import log
 from typing import Any
 
@@ -17,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.encode import class_codes
-from alrviz.data.splits import FOLDS, Splits, validation_folds
+from alrviz.data.splits import FOLDS, validation_folds
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.alpha_folds import AUTO
@@ -36,7 +35,7 @@ MAX_MODELS, MAX_MODEL_BYTES = 6, 100_000_000  # models that later fits may start
 
 
 class AlphaPath:
-    """Fits of a recipe at any alpha to the same rows.
+    """Fits of a recipe at any alpha to the same rows; a `Fold` whose loss is the mean of its validation rows.
 
     Args:
         prepared: the training rows, and those that judge.
@@ -44,8 +43,10 @@ class AlphaPath:
         max_memory: bytes a fit may take; None for half of what is free.
     """
 
+    weights: Floats = np.ones(1)  # a fold counts once, whatever its number of rows
+
     def __init__(self, prepared: Prepared, recipe: Recipe, max_memory: int | None = None):
-        self.prepared, self.recipe, self._max_memory = prepared, recipe, max_memory
+        self._prepared, self._recipe, self._max_memory = prepared, recipe, max_memory
         self._models: OrderedDict[float, Any] = OrderedDict()
 
     def fit(self, alpha: float, stop: StopToken = NEVER) -> Run:
@@ -55,10 +56,10 @@ class AlphaPath:
             AlrvizError: where there is no such fit.
             Stopped: once `stop` is pulled.
         """
-        nearest, recipe = min(self._models, key=lambda other: abs(log(other / alpha)), default=None), self.recipe
+        nearest, recipe = min(self._models, key=lambda other: abs(log(other / alpha)), default=None), self._recipe
         other_cells = recipe.definition.cells_depend_on_alpha(recipe.params) or recipe.params.get("order") == AUTO
         start = None if nearest is None or other_cells else self._models[nearest]
-        run = Run.on(self.prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start)
+        run = Run.on(self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start)
         for _ in run.steps():
             stop.check()
         if ended_well(run):
@@ -69,27 +70,10 @@ class AlphaPath:
                 self._models.popitem(last=False)
         return run
 
-    def forget(self, alpha: float) -> None:
-        """Start no later fit from the one at this alpha."""
-        self._models.pop(alpha, None)
-
-
-def ended_well(run: Run) -> bool:
-    """Return whether a run has ended with a model: it neither diverged nor failed."""
-    return run.outcome is not None and run.outcome.code not in (DIVERGED, FAILED)
-
-
-@dataclass(eq=False)
-class PathFold:
-    """A fold of alpha="cv": the mean log loss of its validation rows, which counts once, whatever their number."""
-
-    path: AlphaPath
-    weights: Floats = field(default_factory=lambda: np.ones(1))
-
     def tried(self, value: Floats, sloped: bool, stop: StopToken, close: bool = False) -> tuple[Floats, Floats, float]:
         """As `Fold` says, without slopes."""
         try:
-            run = self.path.fit(float(value[0]), stop)
+            run = self.fit(float(value[0]), stop)
         except MemoryLimitError as error:
             message = f'alpha="cv" has up to {FOLDS} folds in memory, each within its share: {error}'
             raise MemoryLimitError(message, error.needed, error.allowed) from error
@@ -98,7 +82,12 @@ class PathFold:
 
     def forget(self, value: Floats) -> None:
         """As `Fold` says."""
-        self.path.forget(float(value[0]))
+        self._models.pop(float(value[0]), None)
+
+
+def ended_well(run: Run) -> bool:
+    """Return whether a run has ended with a model: it neither diverged nor failed."""
+    return run.outcome is not None and run.outcome.code not in (DIVERGED, FAILED)
 
 
 def cross_validate_alpha(
@@ -138,26 +127,17 @@ def cross_validate_alpha(
         raise RecipeError(f'alpha="cv" cannot hold out rows of {len(y)}, whose classes are too small; give a number')
     each = None if max_memory is None else max_memory // len(splits)
     quick = recipe.replace(alpha=GRID.values[0], tol=max(_TOL, recipe.params["tol"]), max_iter=_STEPS)
-    rows = (X, classes[code], weights)
-    folds = [
-        PathFold(AlphaPath(_encoded(recipe, rows, fold, categorical_features, n_jobs), quick, each)) for fold in splits
-    ]
+    labels, folds = classes[code], []
+    for split in splits:
+        train, validation = (
+            (X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows], labels[rows], weights[rows])
+            for rows in (split.train, split.validation)
+        )
+        encoded = encode_rows(recipe, *train, held=validation, categorical_features=categorical_features, n_jobs=n_jobs)
+        folds.append(AlphaPath(encoded, quick, each))
     tried: list[Candidate] = []
     best = choose_alpha(folds, GRID, stop, tried.append)
     if best is None:
         raise RecipeError('alpha="cv" found no alpha whose fits end well; give a number, or another solver or tol')
     frame = pd.DataFrame({"alpha": [one.values[0] for one in tried], "log_loss": [one.loss for one in tried]})
     return best.values[0], frame
-
-
-def _encoded(
-    recipe: Recipe, table: tuple[Any, NDArray[Any], NDArray[np.float64]], fold: Splits, categorical_features: Any,
-    n_jobs: int | None,
-) -> Prepared:  # fmt: skip
-    """The training rows of a fold, encoded, and its validation rows to judge by."""
-    X, y, weights = table
-    train, validation = (
-        (X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows], y[rows], weights[rows])
-        for rows in (fold.train, fold.validation)
-    )
-    return encode_rows(recipe, *train, held=validation, categorical_features=categorical_features, n_jobs=n_jobs)

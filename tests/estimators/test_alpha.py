@@ -145,6 +145,11 @@ def test_a_fit_that_does_not_end_well_is_skipped_and_starts_none(code, monkeypat
         cross_validate_alpha(*ask)
 
 
+def test_with_an_order_to_be_chosen_no_fit_starts_from_another_of_other_cells():
+    data = load_demo("xor", 200)
+    assert LRClassifier(order="auto", alpha="cv").fit(data.X, data.y).cells_.order == 2
+
+
 def test_folds_share_the_memory_they_take_together(monkeypatch):
     data, limits = load_demo("led", 200), []
     real = Run.on

@@ -113,37 +113,6 @@ class Candidate:
 Search = Generator[Candidate, None, Candidate | None]
 
 
-class Strategy(Protocol):
-    """Which settings are tried, and which is taken."""
-
-    def search(self, folds: Iterable[Fold], stop: StopToken = NEVER) -> Search:
-        """Yield candidates as they are tried, and return the best; None without folds or a fit that ended well."""
-
-
-def choose_alpha(
-    folds: Iterable[Fold],
-    strategy: Strategy,
-    stop: StopToken = NEVER,
-    hear: Callable[[Candidate], object] = lambda candidate: None,
-) -> Candidate | None:
-    """Return the best setting on the validation rows of `folds`, found as `strategy` says; None where there is none.
-
-    Args:
-        folds: objectives on training rows, with the validation rows that judge them.
-        strategy: `GridSearch` or `Descent`.
-        stop: ends it.
-        hear: called with each candidate as it is tried.
-    """
-    search = strategy.search(folds, stop)
-    while True:
-        try:
-            candidate = next(search)
-        except StopIteration as end:
-            best: Candidate | None = end.value
-            return best
-        hear(candidate)
-
-
 def judge(
     folds: Sequence[Fold], value: Floats, stop: StopToken = NEVER, *, sloped: bool = False, close: bool = False,
     log_values: Floats | None = None,
@@ -183,7 +152,7 @@ class GridSearch:
     one_standard_error: bool = False
 
     def search(self, folds: Iterable[Fold], stop: StopToken = NEVER) -> Search:
-        """As `Strategy` says; values at which a fit failed are no candidates."""
+        """Yield candidates as they are tried, and return the best; values at which a fit failed are none."""
         folds, best, worse = [*folds], None, 0
         tried: list[Candidate] = []
         for each in self.values if folds else ():
@@ -195,9 +164,8 @@ class GridSearch:
                 continue
             yield candidate
             tried.append(candidate)
-            lower = best is None or candidate.loss < best.loss
-            best = candidate if lower or best is None else best
-            worse = worse + 1 if (candidate.is_above(best) if self.one_standard_error else not lower) else 0
+            before, best = best, min(tried, key=lambda one: one.loss)
+            worse = worse + 1 if (candidate.is_above(best) if self.one_standard_error else best is before) else 0
             if worse == self.patience:
                 break
         if best is None or not self.one_standard_error:
@@ -224,7 +192,7 @@ class Descent:
     close: bool = False
 
     def search(self, folds: Iterable[Fold], stop: StopToken = NEVER) -> Search:
-        """As `Strategy` says."""
+        """Yield candidates as they are tried, and return the best; None without folds."""
         made = iter(folds)
         used = [*islice(made, 1 if self.coarse else None)]
         if not used:
@@ -288,6 +256,30 @@ class Descent:
             if fell < GAIN * here.loss:
                 break
         return here
+
+
+def choose_alpha(
+    folds: Iterable[Fold],
+    strategy: GridSearch | Descent,
+    stop: StopToken = NEVER,
+    hear: Callable[[Candidate], object] = lambda candidate: None,
+) -> Candidate | None:
+    """Return the best setting on the validation rows of `folds`, found as `strategy` says; None where there is none.
+
+    Args:
+        folds: objectives on training rows, with the validation rows that judge them.
+        strategy: `GridSearch` or `Descent`.
+        stop: ends it.
+        hear: called with each candidate as it is tried.
+    """
+    search = strategy.search(folds, stop)
+    while True:
+        try:
+            candidate = next(search)
+        except StopIteration as end:
+            best: Candidate | None = end.value
+            return best
+        hear(candidate)
 
 
 def judge_alphas(
