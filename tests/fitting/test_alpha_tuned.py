@@ -157,7 +157,8 @@ def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
     assert {len(trial.rows) for trial in tuning(rare, family="hlr", order=2)[1].trials()} == {500}
     # what does not come below the goal on the first fold is not looked at further
     last = [*solver.trials()][-1]
-    hopeless = replace(solver, goal=replace(last, rows=np.zeros(500)))
+    goal = replace(last, rows=np.zeros(500))
+    hopeless = replace(solver, strategy=replace(solver.strategy, goal=goal))
     assert {len(trial.rows) for trial in hopeless.trials()} == {few}
     # and the center's model, where nothing can be told, is judged by all
     noise = alrviz.Dataset.from_arrays(X, np.random.default_rng(0).permutation(y))

@@ -219,7 +219,7 @@ def test_over_passes_the_same_is_chosen(tmp_path, params):
     for run in found:
         assert len(run.notes) == 1
         if params["keep"] == "auto":  # the steps are not those in memory, to the last bit
-            assert "on 1,800 training rows set apart" in run.notes[0]
+            assert "on 1,800 validation rows" in run.notes[0]
             assert run.recipe.params["keep"] <= 0.1  # one pair tells, and a column a little
             assert [5, 6] in run.model.space.tuples.tolist()
         else:
