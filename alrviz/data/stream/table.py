@@ -281,7 +281,16 @@ def open_table(
         raise TableError("the table has names but no rows; at least one row of values was expected")
     parsed = decide(RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort), stop)
     table = Table.of(
-        source.name, parsed.columns, parsed.options, OWN_LIMITS, parsed.notes, False, (), options, source.head
+        source.name,
+        parsed.columns,
+        parsed.options,
+        OWN_LIMITS,
+        parsed.notes,
+        False,
+        (),
+        options,
+        source.head,
+        source.stated_kinds,
     )
     try:
         sample = table.dataset(target, kinds=kinds, stop=stop)
