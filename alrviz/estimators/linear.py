@@ -1,5 +1,6 @@
 """What classifiers have whose weights are fitted; and two of order 1 that have names of their own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -35,6 +36,17 @@ class LinearClassifier(CellClassifier):
     tol: float = 1e-6
     memory: int = 10
     random_state: Any = None
+
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "alpha_ : float or tuple": (
+            'The penalty of alpha="cv" or "auto"; of "auto" one for each order where it may be.'
+        ),
+        "alphas_ : DataFrame": (
+            "What was tried: alphas, or orders and alphas, their held-out log loss, and the folds that this is of: "
+            "losses of as many folds are of the same rows."
+        ),
+        "chosen_ : str": 'Order and penalties in words: what "auto" or "cv" took and why, or that they were given.',
+    }
 
     def _settled(
         self,
@@ -123,4 +135,3 @@ class NaiveBayesClassifier(CellClassifier):
     order: int = field(default=1, init=False)
 
     _family: ClassVar[str] = "anje"
-    _has_weights: ClassVar[bool] = False

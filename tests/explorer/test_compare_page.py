@@ -261,5 +261,5 @@ def test_fits_that_compare_saved_are_opened_with_the_same_table(page):
 def test_a_file_without_results_is_refused_with_what_was_expected(text, told):
     page = given(text.encode())
     assert told in page.tab.said.object
-    assert not page.tab.layout.card.visible
+    assert not page.tab.card.visible
     page.close()

@@ -239,7 +239,7 @@ def governed(**limits):
     clock = Clock()
     caps = {"runs": 1, "owner_runs": 1, "threads": 8, "memory": 1000, "kept": 3, "idle": 60} | limits
     registry = Registry(ServerLimits(**caps), clock, timer=False)
-    return clock, registry, lambda owner="ann": ManagedStudy(registry, registry.add(StudyJob(FakeStudy()), owner))
+    return clock, registry, lambda owner="ann": ManagedStudy(registry.add(StudyJob(FakeStudy()), owner))
 
 
 def test_unwatched_for_a_minute_it_is_stopped_and_can_go_on():

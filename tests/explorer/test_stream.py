@@ -83,7 +83,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
     until(page, lambda: page.pricing.known)
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and page.race_view.race.ended)
-    race = page.race_view.race.race
+    race = page.race_view.race
     assert race.dataset.n_rows == 3000
     assert {recipe.params["max_iter"] for recipe in race.recipes} == {10}
     assert race.runs[0].trace.rows > 2000
@@ -166,7 +166,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     race_view.press_run()
     until(page, lambda: race_view.race is not None and race_view.race.ended and view.search is not None)
     page.pump()
-    run = race_view.race.race.runs[0]
+    run = race_view.race.runs[0]
     assert run.trace.rows > 2000
     assert run.recipe.params["max_iter"] == 10
     assert [level.chosen for level in view.search.levels] == [level.chosen for level in run.levels]
@@ -184,7 +184,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     again = SelectionPage(session_of(file, link, page.session.registry))
     again.view()
     until(again, lambda: again.streamed.race_view.race is not None and again.study_view.search is not None)
-    assert again.streamed.race_view.race.race is race_view.race.race
+    assert again.streamed.race_view.race is race_view.race
     again.close()
 
     page.session.whole = ""

@@ -143,7 +143,7 @@ def test_after_a_stop_no_row_comes_and_start_goes_on(n_jobs, monkeypatch):
     done = study.progress.done
     assert study.join(10)
     assert study.progress.done == done < len(study.tasks)
-    study._accept(len(study.tasks) - 1, failure("late"), study._stop)  # of a thread that the stop overtook
+    study._accept(len(study.tasks) - 1, failure("late"), study._job.token)  # of a thread that the stop overtook
     assert study.progress.done == done
     cursor, rows = study.since(0)
     assert (cursor, len(rows)) == (done, done)
@@ -289,7 +289,7 @@ def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
     monkeypatch.setattr(study_module, "computed", computed)
     study = small()
     study.start()
-    first = study._thread
+    first = study._job
     assert at_it.wait(30)
     study.stop()
     study.start()

@@ -25,6 +25,8 @@ from alrviz.explorer.lesson import Question, Said, plain_line
 from alrviz.explorer.server.rate_limit import RateLimit
 from alrviz.explorer.server.visitor_ids import new_id
 from alrviz.fitting.store import owner_digest
+from alrviz.job import Job
+from alrviz.stop import StopToken
 
 LETTERS = "BCDFGHJKMNPQRSTVWXZ"  # none that looks like another, and no words: 47 million codes of six
 LENGTH = 6
@@ -301,7 +303,7 @@ class Classes:
     def __init__(self, clock: Callable[[], float] = time.monotonic, timer: bool = False):
         self._clock = clock
         self._timer = timer
-        self._sweeper: threading.Thread | None = None
+        self._sweeper: Job[None] | None = None
         self._held: dict[str, Classroom] = {}  # by secret
         self._tries, self._hall = RateLimit(*CODES, clock), RateLimit(*HALL_CODES, clock)
         self._all = RateLimit(*ALL_CODES, clock)
@@ -326,7 +328,7 @@ class Classes:
                 raise AlrvizError(f"this server has {CLASSES} classes, as many as it takes; try again later")
             self._held[classroom.secret] = classroom
             if self._timer and self._sweeper is None:
-                self._sweeper = threading.Thread(target=self._sweep_on, name="alrviz-classes", daemon=True)
+                self._sweeper = Job(self._sweep_on, "alrviz-classes")
                 self._sweeper.start()
 
     def sweep(self) -> None:
@@ -336,9 +338,9 @@ class Classes:
                 if self._clock() - one.used > AWAY and not one.here.total():
                     self.end(one)
 
-    def _sweep_on(self) -> None:
+    def _sweep_on(self, stop: StopToken) -> None:
         while True:
-            time.sleep(SWEEP)
+            stop.rest(SWEEP)
             with self._lock:
                 self.sweep()
                 if not self._held:

@@ -97,7 +97,7 @@ def choose_tuples(
     if not chosen:
         has = f"the table has {columns} column{'' if columns == 1 else 's'}"
         raise RecipeError(f"orders={list(orders)} does not fit: {has}; expected some of 1, 2, 3 ...")
-    share = replace(recipe.definition.params["keep"], high=1.0, words=())
+    share = replace(recipe.definition.params["keep"], high=1.0, keywords={})
     shares = sorted({float(share.check("keeps", keep)) for keep in keeps})
     if not shares:
         raise RecipeError("keeps names no share; expected one at least, from 0.001 to 1")

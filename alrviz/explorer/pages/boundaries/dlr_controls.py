@@ -10,12 +10,12 @@ from param.parameterized import Event
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, peer_menu
 from alrviz.explorer.recipes.questions import Example
-from alrviz.explorer.recipes.recipe_fields import in_words
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.explorer.widgets.dialogs import text_button
 from alrviz.explorer.widgets.menus import pill, select
+from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.maps.axes import first_axes
 from alrviz.views.core.panes import Updating
@@ -31,7 +31,7 @@ EXAMPLES = (
     Example("DLR fails", "Two moons: a sum of curves cannot bend round both of them", "two-moons", 0),
 )
 FIRST_PEER = "lr"
-BANDWIDTHS = {in_words("bandwidth", way): way for way in ("loo", "silverman", "validation", "paper")}
+BANDWIDTHS = {words: way for way, words in FAMILIES["dlr"].params["bandwidth"].choices.items()}
 
 
 def first_recipe(seed: int) -> Recipe:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from panel.viewable import Viewable
 
+from alrviz.explorer.page import Tab
 from alrviz.explorer.recipes.recipe_fields import MODEL, Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -21,7 +22,7 @@ from alrviz.views.race.fit_player import FitPlayer
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.explorer.session.managed_jobs import ManagedRace
+    from alrviz.studies.race.race import Race
 
 SETTINGS = "Settings: everything else about this model"
 PYTHON = "Python: copy this map as a script whose numbers are the screen's"
@@ -174,7 +175,7 @@ class FitCard:
             else:
                 self.player.mark(self.outdated)
 
-    def _new(self) -> "ManagedRace | None":
+    def _new(self) -> "Race | None":
         """The run that Run starts; None where there is none. Where it is not priced yet, the press is repeated then."""
         dataset, recipe = self.dataset, self.recipe
         self.player.player.for_table = dataset is None
@@ -224,7 +225,7 @@ class ModelDrawer:
         self.show()
 
 
-class MapTab:
+class MapTab(Tab):
     """What the tabs of the page share: a model, the classifier beside it, and the model's settings and files.
 
     Args:

@@ -13,6 +13,7 @@ from panel.viewable import Viewable
 
 from alrviz.explorer.pages.compare.history_tab import HistoryTab
 from alrviz.explorer.pages.compare.results_tab import ResultsTab
+from alrviz.explorer.pages.compare.table_sets import NamedTable, OwnTables, TableSets, open_all, opener
 from alrviz.explorer.recipes.recipe_fields import JUDGED
 from alrviz.explorer.server.tables import FileLink
 from alrviz.explorer.session.session import Session
@@ -23,7 +24,6 @@ from alrviz.explorer.widgets.scripts import TableOrigin, table_code
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, remarks_of
 from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
-from alrviz.explorer.widgets.table_sets import NamedTable, OwnTables, TableSets, open_all, opener
 from alrviz.explorer.widgets.table_settings import with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text

@@ -6,7 +6,7 @@ watched by a `RaceView`, which this page feeds with races and never looks into.
 """
 
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import panel as pn
 from panel.viewable import Viewable
@@ -30,7 +30,7 @@ from alrviz.explorer.recipes.questions import (
     over_passes,
     over_passes_words,
 )
-from alrviz.explorer.server.run_registry import Entry
+from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -46,16 +46,12 @@ from alrviz.explorer.widgets.run_history import reopened
 from alrviz.explorer.widgets.table_settings import EACH, cut_params, cuts_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.measures import AXES, MEASURES
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.studies.race.recorded import read_recorded
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.style import safe
 from alrviz.views.race.race_view import RaceView
-
-if TYPE_CHECKING:
-    from alrviz.explorer.session.managed_jobs import ManagedRace
-
 
 FIRST_MEASURE = "gap"
 HEIGHT = room(322, 300, 26)  # of menus, picture and buttons
@@ -171,7 +167,7 @@ class ConvergencePage(Page):
         ]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 
-    def result(self) -> RaceLike | None:
+    def result(self) -> Race | None:
         """Return the race of what is set, when it has ended and all of it was shown."""
         player = self.race_view.player
         shown = player.shown
@@ -348,7 +344,7 @@ class ConvergencePage(Page):
             if entry is not None:
                 entry.screens.discard(id(self))
 
-    def _seen(self, race: RaceLike, iteration: int) -> None:
+    def _seen(self, race: Race, iteration: int) -> None:
         entry = getattr(race, "entry", None)
         if entry is not None:
             entry.seen_to = max(entry.seen_to, iteration)
@@ -383,7 +379,7 @@ class ConvergencePage(Page):
         else:
             self.race_view.say_status()
 
-    def new_race(self) -> "ManagedRace | None":
+    def new_race(self) -> Race | None:
         """The race that Run starts: these racers on this table, given to the registry; None where there is none.
 
         Where the price is not known yet, the press is repeated when it arrives.
@@ -392,17 +388,13 @@ class ConvergencePage(Page):
         self.race_view.player.for_table = dataset is None
         if dataset is None:
             return None
-        race = self.pricing.start(dataset, self.racers, self._adopt)
+        race = self.pricing.start(dataset, self.racers, session.runs.adopt)
         if race is not None:
+            session.kept = ""
+            race.entry.attended = True  # nobody is told of it before it is on this screen
+            race.entry.screens.add(id(self))
             session.runs.keep_race()
         return race
-
-    def _adopt(self, race: RaceLike, **price: int) -> "ManagedRace":
-        governed = self.session.runs.adopt(race, **price)
-        self.session.kept = ""
-        governed.entry.attended = True  # nobody is told of it before it is on this screen
-        governed.entry.screens.add(id(self))
-        return governed
 
     # ---- the run store -------------------------------------------------------------------------------------------
 
@@ -411,7 +403,7 @@ class ConvergencePage(Page):
         owner = self.session.owner
         self.tasks.start("kept", lambda stop: reopened(owner, id), self._reopened)
 
-    def _reopened(self, race: RaceLike | None) -> None:
+    def _reopened(self, race: Race | None) -> None:
         session, lost = self.session, self.session.runs.lost
         session.runs.lost = ""
         if race is None and lost and not session.kept:  # never this visitor's: their own race of the same settings

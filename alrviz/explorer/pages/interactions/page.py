@@ -15,7 +15,7 @@ from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.server.tables import UploadClaim, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
-from alrviz.explorer.shell.glossary import explain, rich
+from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_costs import price_recipes, time_line
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
@@ -100,8 +100,8 @@ class InteractionsSpec(StudySpec):
     first = (Recipe("hlr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", 104, {name: name for name in FAMILIES}, lambda spec: spec.recipe.family, _family),
-        "order": recipe_menu("order", {f"n = {n}": n for n in ORDERS}, "Order", 96, why=explain("order")),
-        "alpha": recipe_menu("alpha", _alphas, "alpha", 104, why=explain("alpha")),
+        "order": recipe_menu("order", 96, {f"n = {n}": n for n in ORDERS}, "Order"),
+        "alpha": recipe_menu("alpha", 104, _alphas, "alpha"),
         "refits": Menu("Refits", 96, {name: name for name in REFITS}),
     }
     prints = """study.run()

@@ -9,7 +9,7 @@ from panel.viewable import Viewable
 from alrviz import __version__
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.pages.selection.streamed import StreamedSelection
-from alrviz.explorer.shell.glossary import explain, term_html
+from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import script
 from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 FAMILIES = {"hsalr": "hsalr", "salr": "salr"}
 ORDERS = (2, 3, 4)
 SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "gain"}
-GROWTH = {"one part is kept": "weak", "all parts are kept": "strong"}
 
 _ROOM = room(260, 290, 140)  # two lines of menus, two sentences, the row of Run
 
@@ -85,9 +84,9 @@ class SelectionSpec(StudySpec):
     first = (Recipe("hsalr", order=2),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", 104, FAMILIES, lambda spec: spec.recipe.family, _family),
-        "order": recipe_menu("order", _orders, "Up to order", 96, why=explain("order")),
-        "selection": recipe_menu("selection", _scores, "Score", 136),
-        "grow": recipe_menu("grow", GROWTH, "Look at tuples if", 176),
+        "order": recipe_menu("order", 96, _orders, "Up to order"),
+        "selection": recipe_menu("selection", 136, _scores, "Score"),
+        "grow": recipe_menu("grow", 176),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
     }
     prints = """for row in study.rows():

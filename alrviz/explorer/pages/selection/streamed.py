@@ -15,7 +15,7 @@ from alrviz.views.studies.selection import SelectionView
 
 if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
-    from alrviz.explorer.session.managed_jobs import ManagedRace
+    from alrviz.studies.race.race import Race
 
 HEIGHT = "330px"  # of the picture of the passes, whose buttons stand above the tuples
 _PRESS = (
@@ -86,7 +86,7 @@ class StreamedSelection:
             press = _PRESS.format(rows=stream.n_rows, passes=own.params["max_iter"])
             say(view.found, f"<div class='sentence quiet'>{press}</div>")
 
-    def _new(self) -> "ManagedRace | None":
+    def _new(self) -> "Race | None":
         if self._of is None:
             return None
         stream, recipe = self._of
