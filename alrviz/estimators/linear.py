@@ -135,4 +135,3 @@ class NaiveBayesClassifier(CellClassifier):
     order: int = field(default=1, init=False)
 
     _family: ClassVar[str] = "anje"
-    _has_weights: ClassVar[bool] = False
