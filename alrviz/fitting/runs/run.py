@@ -430,9 +430,9 @@ class Run(RunAttributes, Job[Step]):
         self.activity = "estimating"
         known = self.estimate
         if known is None or known.refused or known.cost.bytes > allowed_bytes(self._max_memory):
-            self.estimate = estimate(recipe, TableShape.of(prepared, stop), self._max_memory)
-        require_memory(self.estimate)
-        params = _chosen(recipe, self.estimate)
+            self.estimate = known = estimate(recipe, TableShape.of(prepared, stop), self._max_memory)
+        require_memory(known)
+        params = _chosen(recipe, known)
         of = FitRequest(prepared, recipe, params, self._tell, stop, self._levels.append, self._max_memory)
         made = recipe.definition.make(of)
         w0 = first_weights(made.fit.objective, of, recipe.params["alpha"]) if self._tuned else None
