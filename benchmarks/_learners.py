@@ -60,7 +60,7 @@ def ours(path: str, folder: str, options: argparse.Namespace, solver: str) -> Co
 def theirs(path: str, folder: str, options: argparse.Namespace, _: str) -> Course:
     """Passes of Vowpal Wabbit."""
     coded = opened(path, folder, options.columns)[1]
-    train, held = (Rows(coded.cache.chunks(part), coded.levels, len(coded.classes)) for part in ("train", "held"))
+    train, held = (Rows(coded.cache.chunks(part), coded.levels, len(coded.classes)) for part in ("train", "test"))
     cells = int(np.prod(np.array(list(combinations(coded.levels, options.order))), axis=1).sum())
     held = held._replace(chunks=list(held.chunks))
     return list(vowpal(train, held, options.order, cells, options.limit))
@@ -87,7 +87,7 @@ def scikit_learn(path: str, folder: str, options: argparse.Namespace, _: str) ->
     from sklearn.metrics import log_loss
 
     coded = opened(path, folder, options.columns)[1]
-    held, classes = coded.cache.whole("held"), np.arange(len(coded.classes))
+    held, classes = coded.cache.whole("test"), np.arange(len(coded.classes))
     judged = hashed(held.codes, options.order)
     model = SGDClassifier(loss="log_loss", alpha=1e-7, learning_rate="adaptive", eta0=0.02, random_state=0)
     found: Course = []
@@ -111,7 +111,7 @@ def lightgbm(path: str, folder: str, options: argparse.Namespace, _: str) -> Cou
     from sklearn.metrics import log_loss
 
     coded = opened(path, folder, options.columns)[1]
-    rows, held = Path(folder) / f"lightgbm-{os.getpid()}.csv", coded.cache.whole("held")
+    rows, held = Path(folder) / f"lightgbm-{os.getpid()}.csv", coded.cache.whole("test")
     try:
         with rows.open("wb") as file:
             for codes, y in coded.cache.chunks("train"):

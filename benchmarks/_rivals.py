@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alrviz.data.splits import FOLDS, split_folds
 from alrviz.estimators.peers import make_peer
-from alrviz.fitting.folds import FOLDS, split_folds
 
 RIVAL = "boosting"  # what ratios are over
 
@@ -67,7 +67,7 @@ class Tuned:
     def fit(self, X: pd.DataFrame, y: NDArray[np.integer]) -> "Tuned":
         """Search, then learn."""
         folds = split_folds(y, FOLDS, 0)
-        losses = [sum(self._loss(settings, X, y, *fold) for fold in folds) for settings in self._grid]
+        losses = [sum(self._loss(settings, X, y, fold.train, fold.test) for fold in folds) for settings in self._grid]
         self.settings = self._grid[int(np.argmin(losses))]
         self.model = self._make(**self.settings).fit(X, y)
         return self

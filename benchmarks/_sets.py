@@ -12,8 +12,8 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.data.read import read_table
+from alrviz.data.splits import split_holdout
 from alrviz.errors import AlrvizError
-from alrviz.fitting.prepare import split
 from benchmarks._tools import data_file
 from reproduction.sets import KINDS
 
@@ -105,11 +105,12 @@ def encoder_of(name: str) -> Encoder:
 
 def train_and_held(dataset: Dataset, encoder: Encoder) -> tuple[Encoded, Encoded]:
     """Return 70 % of the rows, stratified, that `encoder` learns from, and the others."""
-    train, held = split(dataset.y, 0.3, 0)
+    splits = split_holdout(dataset.y, 0.3, 0)
+    train, test = splits.train, splits.test
     encoder.fit(dataset.X.iloc[train], dataset.y[train])
     return (
         encoder.encode(dataset.X.iloc[train], dataset.y[train]),
-        encoder.encode(dataset.X.iloc[held], dataset.y[held]),
+        encoder.encode(dataset.X.iloc[test], dataset.y[test]),
     )
 
 

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
+from alrviz.data.splits import split_folds
 from alrviz.errors import AlrvizError, UnseenLevelWarning
 from alrviz.estimators.auto import AutoClassifier
 from alrviz.fitting.families import choices
-from alrviz.fitting.folds import split_folds
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
@@ -67,8 +67,6 @@ class Half:
 
 def halves(dataset: Dataset, order: int, rows: int) -> Iterator[Half]:
     """Yield the two halves of a sample of `dataset`, or four of two shuffles."""
-    from sklearn.model_selection import StratifiedKFold
-
     tuples = comb(dataset.X.shape[1], min(order, dataset.X.shape[1]))
     used = min(dataset.n_rows, 2 * rows, 2 * WORK // (tuples * dataset.n_classes))
     sample = np.random.default_rng(0).permutation(dataset.n_rows)[:used]
@@ -76,7 +74,8 @@ def halves(dataset: Dataset, order: int, rows: int) -> Iterator[Half]:
     sample = sample[np.isin(dataset.y[sample], labels[size > 1])]  # a class of one row cannot be in both halves
     X, y = dataset.X.iloc[sample].reset_index(drop=True), dataset.y[sample]
     for seed in range(2 if used <= TWICE_BELOW else 1):
-        for train, held in StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y):
+        for half in split_folds(y, 2, seed):
+            train, held = half.train, half.test
             encoder = Encoder().fit(X.iloc[train], y[train])
             yield Half(
                 encoder.encode(X.iloc[train], y[train]),
@@ -142,7 +141,8 @@ def measure(dataset: Dataset, recipes: list[Recipe], rows: int) -> pd.DataFrame:
 
 def chosen(dataset: Dataset, order: int, alphas: Sequence[float]) -> Iterator[Row]:
     """Yield a row a fold of what alphas that were chosen lose, and of the least that any of the grid loses."""
-    for fold, rows in enumerate(split_folds(dataset.y, FOLDS, 0)):
+    for fold, splits in enumerate(split_folds(dataset.y, FOLDS, 0)):
+        rows = splits.train, splits.test
         model, loss, searched = tried(dataset, *rows, order=order)
         own: dict[str, Any] = {"order": order, "discretize": model.encoder_.discretize}
         once = tried(dataset, *rows, **own, alpha=model.alpha_)[2]

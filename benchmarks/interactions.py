@@ -21,7 +21,7 @@ import pandas as pd
 import alrviz
 from alrviz.data.dataset import Dataset
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.prepare import split
+from alrviz.data.splits import split_holdout
 from alrviz.models.cell_space import AllOrders, space_of
 from alrviz.models.effects import purify
 from alrviz.models.linear import LinearModel
@@ -225,9 +225,10 @@ def _ebm(options: argparse.Namespace) -> Iterator[Row]:
 
     for name in options.sets or EBM:
         data = load_set(options.data, name)
-        train, held = split(data.y, 0.3, 0)
+        splits = split_holdout(data.y, 0.3, 0)
+        train, held = splits.train, splits.test
         if options.train_rows is not None and options.train_rows < len(train):
-            train = train[split(data.y[train], options.train_rows / len(train), 0)[1]]
+            train = train[split_holdout(data.y[train], options.train_rows / len(train), 0).test]
         for what, model in (
             ("hlr", alrviz.HLRClassifier(order=2, alpha=1.0)), ("auto", alrviz.AutoClassifier()),
             ("ebm", ExplainableBoostingClassifier(random_state=0)),

@@ -24,9 +24,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from alrviz.data.dataset import Dataset
+from alrviz.data.splits import split_holdout
 from alrviz.estimators.cells import ALRClassifier, LRClassifier
 from alrviz.estimators.networks import AnDEClassifier
-from alrviz.fitting.prepare import split
 from alrviz.fitting.warm import warm_covers, warm_networks
 from alrviz.passes.threads import resolve_jobs
 from alrviz.passes.warm import warm_passes
@@ -78,7 +78,8 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
 
 def _on(dataset: Dataset, name: str, options: argparse.Namespace) -> Iterator[Row]:
     warnings.simplefilter("ignore")  # of short fits, and of values that only some rows have
-    train, held = split(dataset.y, 0.3, 0)
+    splits = split_holdout(dataset.y, 0.3, 0)
+    train, held = splits.train, splits.test
     warm_passes(len(dataset.classes))
     table, one = dataset.X.iloc[held], dataset.X.iloc[held[:1]]
     chosen = {key: model for key, model in methods(name).items() if key in (options.methods or methods(name))}

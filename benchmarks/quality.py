@@ -27,10 +27,10 @@ from threadpoolctl import threadpool_limits
 
 from alrviz.data.dataset import Dataset
 from alrviz.data.read import read_table
+from alrviz.data.splits import split_folds
 from alrviz.errors import AlrvizError
 from alrviz.estimators.auto import AutoClassifier
 from alrviz.estimators.make import make_estimator
-from alrviz.fitting.folds import split_folds
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.statistics.measures import measures, row_losses
 from alrviz.studies.statistics.significance import geometric_mean_ratio, mean_ranks
@@ -145,7 +145,8 @@ def judged(folder: Path, name: str, method: str, rows: int, limit: float) -> lis
     drawn = np.sort(np.random.default_rng(0).permutation(dataset.n_rows)[:rows])
     table, y = dataset.X.iloc[drawn], np.unique(dataset.y[drawn], return_inverse=True)[1]
     found: list[Row] = []
-    for fold, (train, test) in enumerate(split_folds(y, FOLDS, 0)):
+    for fold, splits in enumerate(split_folds(y, FOLDS, 0)):
+        train, test = splits.train, splits.test
         X, own = (table, []) if is_ours(method) else as_taken(method, table, train)
         try:
             model = METHODS[method](own)

@@ -76,7 +76,7 @@ def measured(path: str, options: argparse.Namespace) -> dict[str, Any]:
         }
         taken = {name: timed(work, options.repeats, 0).median for name, work in works.items()}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    every, rows = sum(map(cache.n_rows, ("train", "held"))), cache.n_rows("train")
+    every, rows = sum(map(cache.n_rows, ("train", "test"))), cache.n_rows("train")
     return {"rows": rows, "coded": every, "cells": len(streamed.tables.seen), "peak": peak, "encode": encode, **taken}
 
 

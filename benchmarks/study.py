@@ -13,7 +13,7 @@ import pandas as pd
 
 from alrviz.data.dataset import Dataset
 from alrviz.data.read import read_table
-from alrviz.fitting.folds import stratified_folds
+from alrviz.data.splits import split_folds
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols.choose_order import choose_order
 from benchmarks._tools import Row, seconds, show
@@ -44,7 +44,8 @@ def boosting_seconds(dataset: Dataset, folds: int, seed: int) -> tuple[float, fl
     from sklearn.metrics import log_loss
 
     begin, losses = time.perf_counter(), []
-    for train, test in stratified_folds(dataset.y, folds, seed):
+    for fold in split_folds(dataset.y, folds, seed):
+        train, test = fold.train, fold.test
         model = HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=seed)
         model.fit(dataset.X.iloc[train], dataset.y[train])
         p = model.predict_proba(dataset.X.iloc[test])

@@ -10,14 +10,14 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
+from alrviz.data.splits import whole_table
 from alrviz.studies.core.checkpoint import Checkpoint
-from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study_task import Result, StudyTask
 from reproduction.settings import OWNER, Settings
 
 Row = dict[str, Any]
 Progress = Iterator[tuple[str, list[Row]]]
-_WHOLE = Split(0, 0, 1, 0)
+_WHOLE = whole_table()
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,8 @@ def _forests(dataset: Dataset, numeric: list[str]) -> tuple[float, float, float]
     """0-1 loss of alr2, the forest and the forest on cut columns, over the folds that the sets are judged on."""
     wrong = []
     for task in bias_variance(dataset, [RACERS["rf"]], rounds=2, n_jobs=1, keep=False).tasks:
-        train, test = task.split.rows(dataset.y)
+        splits = task.split.splits(dataset.y)
+        train, test = splits.train, splits.test
         X, new, y, truth = dataset.X.iloc[train], dataset.X.iloc[test], dataset.y[train], dataset.y[test]
         cuts = MDLDiscretizer().fit(X[numeric].astype(float), y)
         cut, new_cut = (
@@ -265,7 +266,8 @@ def again(sets: Sequence[Dataset]) -> list[Row]:
     figures, counts = [], []
     for dataset in sets:
         (task, *_) = bias_variance(dataset, [RACERS["rf"]], rounds=1, n_jobs=1, keep=False).tasks
-        train, test = task.split.rows(dataset.y)
+        splits = task.split.splits(dataset.y)
+        train, test = splits.train, splits.test
         X, y, new = dataset.X.iloc[train], dataset.y[train], dataset.X.iloc[test]
         counts.append(len(X))
         training, seconds = {}, {}

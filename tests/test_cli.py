@@ -124,9 +124,9 @@ def test_explore_reads_as_it_is_told(tmp_path):
     assert dataset.frame["column 2"].isna().sum() == 8
     assert dataset.frame["column 3"].max() == 1.3
     session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False), served=dataset)
-    session.apply(State())
+    session.link.open(State())
     made = {"alrviz": alrviz}
-    session.served_from = str(file)
+    session.table.served_from = str(file)
     exec(dataset_code(session), made)
     assert made["dataset"].hash == dataset.hash
     with pytest.raises(SystemExit):
@@ -501,7 +501,7 @@ def test_fit_says_what_was_chosen_and_by_which_rows(tmp_path, capsys):
     assert cli.main([*given, "--passes", "2"]) == 0
     said = capsys.readouterr().out
     assert re.search(r"order=\d was chosen by held-out log loss of 3 folds: .* rows drawn from the table", said)
-    assert re.search(r"keep=[\d.]+ was chosen by log loss on [\d,]+ training rows set apart: ", said)
+    assert re.search(r"keep=[\d.]+ was chosen by log loss on [\d,]+ validation rows: ", said)
     for option in ("--order", "--keep"):
         with pytest.raises(SystemExit):
             cli.main([*given, option, "some"])

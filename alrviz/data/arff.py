@@ -27,7 +27,7 @@ from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
 from alrviz.data.interpret import RawTable, Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
-from alrviz.data.numbers import digits_note, force_numbers, merges, short
+from alrviz.data.numbers import digits_note, force_numbers, listed, merges, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn, text_index
@@ -60,14 +60,15 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     """
     data, encoding, notes = to_utf8(data, options.encoding, stop)
     lines = enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), start=1)
-    attributes = _header(lines, limits)
+    attributes, data_line = _header(lines, limits)
     names, renamed = clean_names([attribute.name for attribute in attributes])
-    rows = _plain_rows(lines, len(attributes), stop)
-    if not rows:
+    rows = _plain_rows(lines, stop)
+    if not any(rows):
         raise TableError("the ARFF file has no rows after @data; at least one was expected")
     missing = tuple(dict.fromkeys(("", *(options.missing if options.missing is not None else ("?",)))))
     plain = replace(options, encoding="utf-8", delimiter=",", header=False, skip_rows=0, skip_footer=0, comment="")
-    raw = read_delimited("\n".join(rows).encode(), plain, limits, stop)
+    text = "\n" * data_line + "\n".join(rows)  # lines keep their numbers
+    raw = read_delimited(text.encode(), plain, limits, stop, width=len(attributes))
     columns = [column for column in raw.columns if isinstance(column, TextColumn)]
     values, doubts = [], []
     for attribute, name, column in zip(attributes, names, columns, strict=True):
@@ -78,10 +79,11 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     filled = replace(
         options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=missing, header=False
     )
-    return RawTable(values, filled, [*notes, *renamed, *doubts], sort="decided")
+    return RawTable(values, filled, [*notes, *renamed, *raw.notes, *doubts], sort="decided")
 
 
-def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> list[Attribute]:
+def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> tuple[list[Attribute], int]:
+    """Return the declared columns, and the number of the line "@data"."""
     attributes: list[Attribute] = []
     for number, raw in lines:
         line = raw.strip()
@@ -92,7 +94,7 @@ def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> list[Attribute]
         elif word == "@data":
             if not attributes:
                 raise TableError(f"line {number:,} starts the data, but no @attribute came before it")
-            return attributes
+            return attributes, number
         elif word and not word.startswith("%") and word != "@relation":
             raise TableError(
                 f"line {number:,} is {short(line)}; @relation, @attribute, @data or a comment was expected"
@@ -131,27 +133,20 @@ def _fields(line: str) -> list[str]:
     return fields[:-1] if len(fields) > 1 and not fields[-1] and not line.rstrip().endswith(",") else fields
 
 
-def _plain_rows(lines: Iterator[tuple[int, str]], width: int, stop: StopToken) -> list[str]:
+def _plain_rows(lines: Iterator[tuple[int, str]], stop: StopToken) -> list[str]:
+    """Return the lines behind "@data" as lines of a CSV file; those of comments are empty."""
     rows = []
     for number, raw in lines:
         if number % 2000 == 0:
             stop.check()
         line = raw.strip()
-        if not line or line[0] == "%":
-            continue
-        if line[0] == "{":
+        if line.startswith("{"):
             raise TableError(
                 f"line {number:,} is a sparse row in braces, which is not read; write the rows out in full"
             )
-        quoted = "'" in line or '"' in line
-        fields = _fields(line) if quoted else []
-        found = len(fields) if quoted else line.count(",") + 1
-        if found != width:
-            raise TableError(
-                f"line {number:,} has {found} {'field' if found == 1 else 'fields'}, {width} were expected, one for "
-                f"each @attribute: {short(line)}"
-            )
-        rows.append(_as_csv(fields) if quoted else line)
+        if line.startswith("%"):
+            line = ""
+        rows.append(_as_csv(_fields(line)) if "'" in line or '"' in line else line)
     return rows
 
 
@@ -169,7 +164,7 @@ def _values(
     if attribute.type == "numeric":
         return Values(column.name, force_numbers(column, ".", ""), "numeric"), ""
     if attribute.type == "nominal":
-        return Values(column.name, _nominal(attribute, column), "categorical"), ""
+        return _nominal(attribute, column)
     said = attribute.dayfirst if dayfirst is None else dayfirst
     dates = parse_dates(column, said) if attribute.type == "date" else None
     if dates is not None:
@@ -177,18 +172,21 @@ def _values(
     return Values(column.name, column.categorical()), ""
 
 
-def _nominal(attribute: Attribute, column: TextColumn) -> pd.Series:
+def _nominal(attribute: Attribute, column: TextColumn) -> tuple[Values, str]:
+    """Return a column of levels in their declared order, those that were not declared last, and a note on these."""
     position = {level.strip(): i for i, level in reversed(list(enumerate(attribute.levels)))}
     levels = column.levels.to_pylist()
-    for index, level in enumerate(levels):
-        if level not in position:
-            raise TableError(
-                f"data row {column.first_row(index):,} has {short(level)} in {attribute.name!r}, which is none of its "
-                f"declared levels{nearest(level, list(position)[:1000])}"
-            )
-    order = sorted(range(len(levels)), key=lambda i: position[levels[i]])
+    undeclared = [level for level in levels if level not in position]
+    order = sorted(range(len(levels)), key=lambda i: position.get(levels[i], len(position)))
     rank = np.full(len(levels) + 1, -1, dtype=np.int32)
     rank[order] = np.arange(len(levels), dtype=np.int32)
     categories = pa.array(levels, type=pa.string()).take(pa.array(order, type=pa.int64())).to_pylist()
     values = pd.Categorical.from_codes(rank[column.codes], categories=text_index(categories))
-    return pd.Series(values, name=column.name)
+    note = ""
+    if undeclared:
+        rows = int(np.isin(column.codes, [levels.index(level) for level in undeclared]).sum())
+        note = (
+            f"{rows:,} {'row holds' if rows == 1 else 'rows hold'} levels of {attribute.name!r} that are not declared: "
+            f"{listed(undeclared)}{nearest(undeclared[0], list(position)[:1000])}"
+        )
+    return Values(column.name, pd.Series(values, name=column.name), "categorical"), note

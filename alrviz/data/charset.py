@@ -3,13 +3,14 @@
 UTF-8 is strict enough that text which decodes as it is it. Of the others charset-normalizer tells Cyrillic, Greek and
 the scripts of East Asia by how often their letters occur. It is asked of lines beyond ASCII alone, and among one code
 page for Western letters: left to itself it takes French in cp1252 for cp1250, and a large German table for cp775. What
-it does not know for sure is cp1252, whose rival Latin-1 differs in control characters only, unless it holds one of the
-five bytes that cp1252 leaves undefined.
+it does not know for sure is of Western or Central Europe: cp1252, unless Mac Roman or cp1250 make better words of it
+(no capital or sign within a word), or Latin-1 where a byte is undefined in all of them.
 """
 
 import codecs
 import re
 from collections.abc import Iterator
+from unicodedata import name
 
 from alrviz.data.source import Buffer
 from alrviz.errors import Sentence, TableError
@@ -21,6 +22,8 @@ SCRIPTS = {
     "gb18030": "Chinese", "big5": "Chinese", "euc_kr": "Korean",
 }  # fmt: skip
 WESTERN = "cp1252"
+EUROPEAN = {WESTERN: "Western European", "mac_roman": "old Macintosh", "cp1250": "Central European"}
+SPACING = set("ºª\u00a0\u00ad\u2018\u2019\u201c\u201d\u2013\u2014\u2026€°£§«»©®™")  # signs that texts do hold
 SURE = 0.1  # of 1: how much letters must be spread as in a language, lest a column of Ä and Ö be Japanese
 SAMPLE = 1 << 15  # bytes of lines beyond ASCII that are asked: 1 to 4 ms
 HEAD = 1 << 18  # bytes asked whether they are text at all
@@ -36,9 +39,11 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
     notes: list[str] = []
     if encoding is None:
         encoding = _detect_encoding(data, stop)
-        if encoding in (WESTERN, "latin-1", *SCRIPTS):
-            script, what = SCRIPTS.get(encoding, "Western European"), "words" if encoding in SCRIPTS else "accents"
-            notes.append(f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {what}")
+        if encoding in ("latin-1", *EUROPEAN, *SCRIPTS):
+            script = SCRIPTS.get(encoding) or EUROPEAN.get(encoding, "Western European")
+            what = "words" if encoding in SCRIPTS else "accents"
+            others = "" if encoding in SCRIPTS else f" (if they look wrong, try {_others(encoding)})"
+            notes.append(f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {what}{others}")
     if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
         data = b"".join(text.encode("utf-8", "replace") for text in _decoded(data, encoding, stop))
     else:
@@ -54,6 +59,10 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
         data = data.replace(b"\0", b"")
         notes.append(f"{nulls:,} NUL {'byte was' if nulls == 1 else 'bytes were'} removed")
     return data, encoding, notes
+
+
+def _others(encoding: str) -> str:
+    return " or ".join(other for other in EUROPEAN if other != encoding)
 
 
 def _count(data: Buffer, byte: bytes, stop: StopToken) -> int:
@@ -96,15 +105,39 @@ def _by_letters(data: Buffer, stop: StopToken) -> str:
             first = max(start + found.start() - SAMPLE, 0)
             break
     lines = re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data[first : first + HEAD])
-    best = from_bytes(b"\n".join(lines)[:SAMPLE], cp_isolation=[WESTERN, *SCRIPTS]).best()
-    if best is not None and best.encoding in SCRIPTS and best.coherence >= SURE:
+    guess = from_bytes(b"\n".join(lines)[:SAMPLE], cp_isolation=[WESTERN, *SCRIPTS]).best()
+    if guess is not None and guess.encoding in SCRIPTS and guess.coherence >= SURE:
         try:
-            for _ in _decoded(data, best.encoding, stop):
+            for _ in _decoded(data, guess.encoding, stop):
                 pass
-            return str(best.encoding)
+            return str(guess.encoding)
         except TableError:
             pass
-    return "latin-1" if any(byte in data for byte in b"\x81\x8d\x8f\x90\x9d") else WESTERN
+    text = b"\n".join(lines)[:SAMPLE]
+    decodable = [encoding for encoding in EUROPEAN if _can_decode(data, encoding, stop)]
+    scores = {encoding: _word_score(text.decode(encoding, "replace")) for encoding in decodable}
+    best = max(scores, key=scores.__getitem__, default="latin-1")
+    return best if scores.get(best, -1) >= 0 else WESTERN if WESTERN in scores else "latin-1"
+
+
+def _can_decode(data: Buffer, encoding: str, stop: StopToken) -> bool:
+    try:
+        for _ in _decoded(data, encoding, stop):
+            pass
+    except TableError:
+        return False
+    return True
+
+
+def _word_score(text: str) -> int:
+    """Return how many characters beyond ASCII stand well in words, less those that do not: a capital within, a sign."""
+    score = 0
+    for before, character, after in zip(" " + text, text, text[1:] + " ", strict=False):
+        if character.isascii() or character in SPACING or not (before.isalpha() or after.isalpha()):
+            continue
+        letter = character in "¿¡" or (name(character, "").startswith("LATIN") and character not in "ﬁﬂ")
+        score += 1 if letter and not (character.isupper() and before.islower()) else -1
+    return score
 
 
 def _decoded(data: Buffer, encoding: str, stop: StopToken) -> Iterator[str]:

@@ -57,7 +57,7 @@ class Table:
     """A table as read: parsed columns of all rows; no target and no kinds yet.
 
     `sheets` are those of its workbook, `asked` the options that somebody said, `head` the cells of its first row of
-    names as they stand.
+    names as they stand, `stated_kinds` the kinds that its file states beside the names.
     """
 
     name: str
@@ -68,6 +68,7 @@ class Table:
     sheets: tuple[str, ...] = ()
     asked: ReadOptions = field(default_factory=ReadOptions)
     head: tuple[str, ...] = ()
+    stated_kinds: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -81,6 +82,7 @@ class Table:
         sheets: tuple[str, ...] = (),
         asked: ReadOptions | None = None,
         head: tuple[str, ...] = (),
+        stated_kinds: Mapping[str, str] | None = None,
     ) -> "Table":
         """Make a table of parsed columns: dates get the columns that stand for them, right behind them.
 
@@ -99,7 +101,9 @@ class Table:
             )
         if len(values[0].series) == 0:
             raise TableError("the table has names but no rows; at least one row of values was expected")
-        table = cls(name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head)
+        table = cls(
+            name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head, stated_kinds or {}
+        )
         return replace(table, notes=(*notes, *sentinel_notes(table.sentinels, options.missing or ())))
 
     @property
@@ -124,8 +128,9 @@ class Table:
 
     @property
     def default_target(self) -> TargetChoice:
-        """The column guessed to be the class, and why."""
-        return self.target_choices[0]
+        """The column stated or guessed to be the class."""
+        stated = next((name for name, kind in self.stated_kinds.items() if kind == "target"), None)
+        return self.target_choices[0] if stated is None else TargetChoice(stated, TargetReason.STATED)
 
     def other_targets(self, name: str) -> str:
         """Return what else may be the class, for a sentence; empty where there is nothing."""
@@ -149,7 +154,7 @@ class Table:
         if target is None:
             choice = self.default_target
             target, why = choice.name, choice.why
-            others = "" if choice.reason is TargetReason.NAME else self.other_targets(target)
+            others = "" if choice.reason in (TargetReason.NAME, TargetReason.STATED) else self.other_targets(target)
             notes.append(f"the target is {target!r} ({why})" + (f"; it may also be {others}" if others else ""))
         position = self._position(target)
         try:
@@ -180,7 +185,8 @@ class Table:
         classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
         notes += check_labels(target, classes, self.limits)
         values = self.values if not dropped else tuple(_rows(column, keep) for column in self.values)
-        return _build(self, target, classes, values, dict(kinds or {}), bool(quartiles), notes, stop, guessed)
+        stated = {name: kind for name, kind in self.stated_kinds.items() if kind != "target"}
+        return _build(self, target, classes, values, {**stated, **(kinds or {})}, bool(quartiles), notes, stop, guessed)
 
     def _position(self, name: str) -> int:
         if name not in self.names:

@@ -10,6 +10,7 @@ each alone or with a time of day behind it (13:45, 1:45:30 PM, T13:45:30.5Z); a 
 times of day alone (13:45) is one of numbers, hours.
 """
 
+import datetime
 import re
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from alrviz.errors import Sentence
 
 LOOKED_AT = 200  # levels asked first, so that a column of words costs nothing
 CERTAIN = 5  # different texts of eight digits that are all days make dates of numbers, whatever the column is called
+BIRTH_NAME = re.compile(r"(^|[\W_])(born|birth\w*|dob|geb\w*)($|[\W_])")
+YEARS_AHEAD = 5  # of a date that was planned
 DATE_NAME = re.compile(r"date|datum|day|(^|[\W_])(dt|dob|yyyymmdd)($|[\W_])")
 
 
@@ -31,13 +34,15 @@ DATE_NAME = re.compile(r"date|datum|day|(^|[\W_])(dt|dob|yyyymmdd)($|[\W_])")
 class Dates:
     """A column of dates: its values, the form they have, whether the day comes first, and what is to be said of it.
 
-    day_first is None where the form has an order of its own, and nobody said another's.
+    day_first is None where the form has an order of its own, and nobody said another's. Two digits below `pivot` are
+    years of this century.
     """
 
     series: pd.Series
     form: str
     day_first: bool | None
     notes: tuple[str, ...]
+    pivot: int = PIVOT
 
 
 def parse_dates(column: TextColumn, said: bool | None, *, otherwise: bool = False) -> Dates | None:
@@ -56,7 +61,11 @@ def parse_dates(column: TextColumn, said: bool | None, *, otherwise: bool = Fals
         return None
     both = "first" in DATE_FORMS[form]
     wanted = otherwise if said is None else said
-    found = {order: dates_of(levels, form, order) for order in ((wanted, not wanted) if both else (wanted,))}
+    years = pc.extract_regex(levels, DATE_FORMS[form]).field("year").drop_null()
+    two_digits = years.filter(pc.equal(pc.utf8_length(years), 2))
+    pivot = choose_pivot(column.name, pc.cast(two_digits, pa.int64()).to_numpy())
+    orders = (wanted, not wanted) if both else (wanted,)
+    found = {order: dates_of(levels, form, order, pivot) for order in orders}
     fitting = [order for order, days in found.items() if not np.isnat(days).any()]
     if not fitting:
         return None
@@ -74,11 +83,22 @@ def parse_dates(column: TextColumn, said: bool | None, *, otherwise: bool = Fals
     elif said is not None and chosen != said:
         strange = levels[int(np.isnat(found[said]).argmax())].as_py()
         notes.append(read + f"{strange!r} is no date {other} first")
-    years = pc.extract_regex(levels, DATE_FORMS[form]).field("year")
-    if pc.any(pc.equal(pc.utf8_length(years), 2)).as_py():
-        notes.append(f"years of two digits in {column.name!r} are read as 19{PIVOT} to 20{PIVOT - 1}")
+    if len(two_digits):
+        notes.append(f"years of two digits in {column.name!r} are read as 19{pivot:02} to 20{pivot - 1:02}")
     values = np.append(found[chosen], np.datetime64("NaT", "us"))
-    return Dates(pd.Series(values[column.codes], name=column.name), form, chosen if both else said, tuple(notes))
+    return Dates(pd.Series(values[column.codes], name=column.name), form, chosen if both else said, tuple(notes), pivot)
+
+
+def choose_pivot(name: str, years: np.ndarray) -> int:
+    """Return the two digits below which a year is of this century.
+
+    Nobody was born in the future; other dates may lie some years ahead. Where all dates of a column are of this century
+    by the usual pivot, as those of contracts may be, it stays.
+    """
+    birth = bool(BIRTH_NAME.search(name.lower()))
+    latest = datetime.date.today().year % 100 + (0 if birth else YEARS_AHEAD)
+    future = (years > latest) & (years < PIVOT)
+    return latest + 1 if future.any() and (birth or not future.all()) else PIVOT
 
 
 def parse_times(column: TextColumn) -> tuple[pd.Series, str] | None:

@@ -9,6 +9,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -23,18 +24,18 @@ from alrviz.data.layout import (
     HEAD_ROWS,
     common_width,
     count_footer,
-    count_names,
     count_titles,
-    joined_names,
+    kinds_by_name,
     left_out,
-    names_less_one,
+    read_names,
 )
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
-from alrviz.data.numbers import short
 from alrviz.data.options import DELIMITERS, ReadOptions
+from alrviz.data.quotes import close_quotes, quotes_note
 from alrviz.data.reading import MOST_TITLES
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn
+from alrviz.data.uneven import UnevenRows
 from alrviz.errors import TableError
 from alrviz.stop import StopToken
 
@@ -53,10 +54,12 @@ def read_delimited(
     stop: StopToken,
     known: KnownNames | None = None,
     expected: Collection[str] = (),
+    width: int | None = None,
 ) -> RawTable:
     """Return the columns, the options with all that was detected filled in, and notes.
 
-    `known` are the names of a table like it that was read before, `expected` names that the caller gave.
+    `known` are the names of a table like it that was read before, `expected` names that the caller gave, `width` the
+    number of columns (default: as most rows have).
 
     Raises:
         TableError: `data` are no table of lines, or more than `limits` allow.
@@ -73,9 +76,14 @@ def read_delimited(
     if not sample.strip():
         raise TableError("the table is empty; a row of names and at least one row of values were expected")
     delimiter = options.delimiter or named or detect_delimiter(sample)
+    data, quoted = close_quotes(data, delimiter, stop)
+    if quoted:
+        notes.append(quotes_note(quoted))
+        end = _edges(data)[1]
+        sample = _sample(data, start, end)
     rows, places = _rows(sample, delimiter)
     check_columns(max(map(len, rows)), limits)
-    width = common_width(rows[:HEAD_ROWS])
+    width, declared = width or common_width(rows[:HEAD_ROWS]), width is not None
     titles = 0 if options.skip_rows is not None else count_titles(rows[:HEAD_ROWS], width)
     if titles:
         notes.append(
@@ -86,56 +94,28 @@ def read_delimited(
     notes += said
     if footer and end - start <= SAMPLE:
         rows = rows[: max(1, len(rows) - footer)]
-    first = tuple(cell.strip() for cell in rows[0])
-    again = known is not None and first == known.head
-    if known is not None and again:
-        width = len(known.names)
-    whole = len(rows[0]) >= width or (len(rows) == 1 and not again)
-    width = len(rows[0]) if whole else width
-    even = [row for row in rows[:HEAD_ROWS] if len(row) == width] if whole else rows[1:HEAD_ROWS]
-    if known is not None and again:
-        header = known.header
-    elif options.header is None:
-        header = count_names(even, expected) if whole else 1
-        if not header:
-            notes.append("the first row looks like those below, so it was read as data, and the columns were numbered")
-    else:
-        header = min(int(options.header), len(rows))
-    if known is not None and again:
-        names = list(known.names)
-    elif header > 1:
-        names, said_names = joined_names(even[:header])
-        notes.append(said_names)
-    else:
-        names = names_less_one(rows[0], rows[1:], width) if header else [""] * width
-        if len(names) != width:
-            raise TableError(
-                f"the first row has {len(rows[0])} names, those below {width} values, at the delimiter {delimiter!r}; "
-                "as many were expected, or another delimiter"
-            )
-    names, renamed = clean_names(names, numbered=not header)
-    before = places[max(header - 1, 0)] if whole else places[1]
-    skip = int(header > 0 and whole)  # the last row of names is parsed: it says how many fields there have to be
-    begin = _line_start(data, start, before)
-    table = _parse(data, (begin, end), delimiter, width, limits, stop, header=bool(skip))
-    columns = []
-    for name, column in zip(names, table, strict=True):
-        stop.check()
-        codes = column.indices.to_numpy(zero_copy_only=False)
-        columns.append(TextColumn.of(name, codes[1:] if skip else codes, column.dictionary))
-    if header:
+    head = read_names(rows[:HEAD_ROWS], width, options.header, expected, known, declared=declared)
+    notes += head.notes
+    names, renamed = clean_names(head.names, numbered=not head.n_rows)
+    begin = _line_start(data, start, places[head.n_rows]) if head.n_rows < len(rows) else end
+    table, said = _parse(data, (begin, end), delimiter, len(names), limits, stop)
+    notes += said
+    columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
+    if head.n_rows:
         columns, said = _without_names(columns, stop)
         notes += said
     in_force = replace(
         options,
         encoding=encoding,
         delimiter=delimiter,
-        header=bool(header) if header < 2 else header,
+        header=bool(head.n_rows) if head.n_rows < 2 else head.n_rows,
         skip_rows=_lines_between(data, 0, _line_start(data, start, places[0])),
         skip_footer=footer if options.skip_footer is None else options.skip_footer,
         comment=comment,
     )
-    return RawTable(columns, in_force, notes + renamed, head=first if header else (), sort="text")
+    return RawTable(
+        columns, in_force, notes + renamed, head=head.first, sort="text", kinds=kinds_by_name(names, head.kinds)
+    )
 
 
 def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Buffer, str, list[str]]:
@@ -309,74 +289,66 @@ def _parse(
     n_columns: int,
     limits: Limits,
     stop: StopToken,
-    *,
-    header: bool,
-) -> list[pa.DictionaryArray]:
+) -> tuple[list[TextColumn], list[str]]:
+    """Return the columns of text between two places, unnamed, and notes on the lines that were mended."""
     content = pa.py_buffer(data).slice(edges[0], edges[1] - edges[0])
     if len(content) <= SAMPLE and not any(end in content.to_pybytes() for end in (b"\n", b"\r")):
         content = pa.py_buffer(content.to_pybytes() + b"\n")  # pyarrow sees no row in a line that does not end
     block = BLOCK
+    uneven = UnevenRows(n_columns, delimiter)
     while True:
         try:
-            return _parse_blocks(content, delimiter, n_columns, block, limits, stop, int(header))
-        except _RaggedRow as ragged:
-            lines_before = data.count(b"\n", 0, edges[0])
-            raise TableError(_ragged(content, ragged.row, delimiter, lines_before, stop)) from ragged.__cause__
+            batches = _parse_blocks(content, delimiter, n_columns, block, limits, stop, uneven)
+            break
         except pa.ArrowInvalid as error:
             # A row longer than a block; also a block that ends inside an endless quote. Larger blocks mend the first.
             if "straddling" not in str(error) or block > len(content):
                 raise TableError(_explain(str(error))) from error
             block *= 8
-
-
-class _RaggedRow(Exception):
-    """A row whose number of fields is not the first row's; its line is looked up where the text is at hand."""
-
-    def __init__(self, row: pa.csv.InvalidRow):
-        super().__init__(row)
-        self.row = row
+            uneven = UnevenRows(n_columns, delimiter)
+    n_rows = sum(batch.num_rows for batch in batches) + len(uneven.rows)
+    lines_before = data.count(b"\n", 0, edges[0])
+    notes = uneven.check(n_rows, lambda row: _line_of(content, row, delimiter, lines_before, stop))
+    columns = []
+    for place in range(n_columns):
+        column = _one([batch.column(place) for batch in batches], stop)
+        codes = column.indices.to_numpy(zero_copy_only=False)
+        columns.append(uneven.insert(place, codes, column.dictionary))
+    return columns, notes
 
 
 def _parse_blocks(
-    content: pa.Buffer, delimiter: str, n_columns: int, block: int, limits: Limits, stop: StopToken, header: int
-) -> list[pa.DictionaryArray]:
-    bad: list[pa.csv.InvalidRow] = []
-
-    def note_bad(row: pa.csv.InvalidRow) -> str:
-        bad.append(row)
-        return "error"
-
+    content: pa.Buffer,
+    delimiter: str,
+    n_columns: int,
+    block: int,
+    limits: Limits,
+    stop: StopToken,
+    uneven: UnevenRows,
+) -> list[pa.RecordBatch]:
     text = pa.dictionary(pa.int32(), pa.string())
-    reader_options = pa.csv.ReadOptions(
-        use_threads=False, block_size=min(block, 2**31 - 1), autogenerate_column_names=True
-    )
-    parse_options = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note_bad)
+    names = [f"f{place}" for place in range(n_columns)]
+    schema = pa.schema([(name, text) for name in names])
+    reader_options = pa.csv.ReadOptions(use_threads=False, block_size=min(block, 2**31 - 1), column_names=names)
+    parse_options = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=uneven.take)
     convert_options = pa.csv.ConvertOptions(
-        column_types={f"f{i}": text for i in range(n_columns)}, strings_can_be_null=False, check_utf8=False
+        column_types=dict.fromkeys(names, text), strings_can_be_null=False, check_utf8=False
     )
-    batches, rows = [], 0
-    try:
-        source = pa.BufferReader(content)
-        with pa.csv.open_csv(
-            source,
-            read_options=reader_options,
-            parse_options=parse_options,
-            convert_options=convert_options,
-        ) as reader:
-            for batch in reader:
-                stop.check()
-                stop.report(PARSED * source.tell() / len(content))
-                rows += batch.num_rows
-                check_rows(rows - header, limits)
-                check_cells(rows, n_columns, limits)
-                batches.append(batch)
-    except pa.ArrowInvalid as error:
-        if bad:
-            raise _RaggedRow(bad[0]) from error
-        raise
-    if batches[0].num_columns != n_columns:
-        raise TableError("the first row cannot be read: its quotes do not match")
-    return [_one([batch.column(i) for batch in batches], stop) for i in range(n_columns)]
+    batches, rows = [pa.RecordBatch.from_pylist([], schema=schema)], 0
+    if not len(content):
+        return batches
+    source = pa.BufferReader(content)
+    with pa.csv.open_csv(
+        source, read_options=reader_options, parse_options=parse_options, convert_options=convert_options
+    ) as reader:
+        for batch in reader:
+            stop.check()
+            stop.report(PARSED * source.tell() / len(content))
+            rows += batch.num_rows
+            check_rows(rows, limits)
+            check_cells(rows, n_columns, limits)
+            batches.append(batch)
+    return batches
 
 
 def _one(chunks: list[pa.DictionaryArray], stop: StopToken) -> pa.DictionaryArray:
@@ -385,33 +357,20 @@ def _one(chunks: list[pa.DictionaryArray], stop: StopToken) -> pa.DictionaryArra
     return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
 
 
-def _ragged(content: pa.Buffer, bad: "pa.csv.InvalidRow", delimiter: str, lines_before: int, stop: StopToken) -> str:
-    where = _line_of(content, bad, delimiter, lines_before, stop)
-    message = (
-        f"{where} has {bad.actual_columns} {'field' if bad.actual_columns == 1 else 'fields'}, {bad.expected_columns} "
-        f"were expected as in the first: {short(bad.text)}"
-    )
-    if "\n" in bad.text and '"' in bad.text:
-        return message + "; a quote that opens in it is never closed"
-    return message + f"; the delimiter read is {delimiter!r}"
-
-
-def _line_of(content: pa.Buffer, bad: "pa.csv.InvalidRow", delimiter: str, lines_before: int, stop: StopToken) -> str:
-    """Return "line 7" of the text for a bad record: pyarrow counts records, blank lines and quoted line ends apart."""
+def _line_of(content: pa.Buffer, record: int, delimiter: str, lines_before: int, stop: StopToken) -> int:
+    """Return the line of the text at which a record starts; pyarrow counts records (from 1), not blank lines."""
     lines = io.TextIOWrapper(pa.BufferReader(content), encoding="utf-8", errors="replace", newline="")
     reader = csv.reader(lines, delimiter=delimiter)
     records, line = 0, 1
-    try:
+    with suppress(csv.Error):
         for row in reader:
             if records % 1000 == 0:
                 stop.check()
             records += bool(row)
-            if records == bad.number and row:
-                return f"line {lines_before + line:,}"
+            if records == record and row:
+                break
             line = reader.line_num + 1
-    except csv.Error:
-        pass
-    return f"row {bad.number:,}" if bad.number is not None else "a row"
+    return lines_before + line
 
 
 def _explain(message: str) -> str:

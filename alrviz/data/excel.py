@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from alrviz.data.column_names import clean_names
 from alrviz.data.interpret import KnownNames, RawTable
-from alrviz.data.layout import HEAD_ROWS, QUANTITY, count_footer, count_names, count_titles, joined_names, left_out
+from alrviz.data.layout import HEAD_ROWS, QUANTITY, count_footer, count_titles, kinds_by_name, left_out, read_names
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
@@ -82,24 +82,16 @@ def read_excel(
     if footer and options.skip_footer is None:
         notes.append(left_out([" ".join(filter(None, row)) for row in tail[-footer:]], "behind the table"))
     rows = head[titles:] if titles < len(head) else sheet.cells(places, titles, titles + HEAD_ROWS)
-    header = count_names(rows, expected) if options.header is None else int(options.header)
-    if options.header is None and not header:
-        notes.append("the first row looks like those below, so it was read as data, and the columns were numbered")
-    first = head_row = rows[0]
-    again = known is not None and tuple(cell.strip() for cell in first) == known.head
-    if known is not None and again:
-        first, header = list(known.names), known.header
-    elif header > 1:
-        first, said = joined_names(rows[:header])
-        notes.append(said)
-    names, renamed = clean_names(first if header else [""] * len(first), numbered=not header)
+    named = read_names(rows, len(places), options.header, expected, known)
+    notes += named.notes
+    names, renamed = clean_names(named.names, numbered=not named.n_rows)
     columns = []
     for name, place in zip(names, places, strict=True):
         stop.check()
-        columns.append(sheet.columns.pop(place).text(name, sheet.rows, titles + header, footer))
+        columns.append(sheet.columns.pop(place).text(name, sheet.rows, titles + named.n_rows, footer))
     in_force = replace(
         options,
-        header=bool(header) if header < 2 else header,
+        header=bool(named.n_rows) if named.n_rows < 2 else named.n_rows,
         skip_rows=titles,
         skip_footer=footer,
         sheet=title,
@@ -109,8 +101,9 @@ def read_excel(
         in_force,
         [*notes, *sheet.remarks(), *renamed],
         tuple(name for name, _ in book.sheets),
-        tuple(cell.strip() for cell in head_row) if header else (),
+        named.first,
         "text",
+        kinds_by_name(names, named.kinds),
     )
 
 

@@ -6,7 +6,7 @@ its own, else time, else levels.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -58,6 +58,7 @@ class RawTable:
         sheets: of a workbook.
         head: the cells of the first row of names as they stand, where there is one.
         sort: "text" of files without types, "typed" where only gaps and dates are looked for, "decided" where nothing.
+        kinds: those that the file states beside its names, "target" among them.
     """
 
     columns: Sequence[TextColumn | Values]
@@ -66,6 +67,7 @@ class RawTable:
     sheets: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
     sort: str = "typed"
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class ParsedTable:
     notes: list[str] = field(default_factory=list)
     sheets: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 def interpret(
@@ -147,7 +150,9 @@ def interpret(
 def of_dates(dates: Dates, missing: tuple[str, ...]) -> Values:
     """Return a column of dates."""
     name = str(dates.series.name)
-    reading = ColumnReading(name, name, "date", missing=missing, form=dates.form, day_first=dates.day_first)
+    reading = ColumnReading(
+        name, name, "date", missing=missing, form=dates.form, day_first=dates.day_first, pivot=dates.pivot
+    )
     return Values(name, dates.series, reading=reading)
 
 
@@ -176,13 +181,20 @@ def without_missing(
 
     The third are the texts that stand for a missing value in each column, also in rows that come later.
     """
-    missing, apart, notes = options.missing, dict[str, tuple[str, ...]](), list[str]()
-    if missing is None:
-        missing, apart, notes = detect_missing(columns, stop)
-    tokens = tuple(dict.fromkeys(("", *missing)))
-    always = () if options.missing is not None else CERTAIN
-    gone = [tuple(dict.fromkeys((*tokens, *apart.get(column.name, ()), *always))) for column in columns]
-    return [column.without(own) for column, own in zip(columns, gone, strict=True)], tokens, gone, notes
+    if options.missing is not None:
+        tokens = tuple(dict.fromkeys(("", *options.missing)))
+        return [column.without(tokens) for column in columns], tokens, [tokens] * len(columns), []
+    found = detect_missing(columns, stop)
+    gone = [
+        tuple(
+            token
+            for token in dict.fromkeys((*found.everywhere, *found.by_column.get(column.name, ()), *CERTAIN))
+            if token not in found.levels.get(column.name, ())
+        )
+        for column in columns
+    ]
+    without = [column.without(tokens) for column, tokens in zip(columns, gone, strict=True)]
+    return without, found.everywhere, gone, found.notes
 
 
 def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:

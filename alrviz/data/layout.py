@@ -10,29 +10,95 @@ Total,,1234,                                     footer: a total, a source, a re
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby, pairwise
+from types import MappingProxyType
+from typing import NamedTuple
 
+from alrviz.data.interpret import KnownNames
 from alrviz.data.numbers import short
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.reading import FOOTER, MOST_TITLES
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
 FEWEST_VALUES = 20  # of a column, until what it lacks means something
+FEWEST_ROWS = 6  # until what differs from the rows in the middle means something
+FEWEST_CELLS = 6  # of a column, until texts that repeat are its levels
+NUMBERS_SHARE = 0.9  # of the cells of a column of numbers
 LONG_NAME = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
 QUANTITY = re.compile(r"^[+\-(]*[$€£]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$)]*$")
 GAPS = {*MISSING, *DOUBTFUL}
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How many rows come before the names, how many are names, and how many come behind the table."""
+class ColumnProfile(NamedTuple):
+    """What the cells of a column look like: numbers, or levels that repeat, and the shapes of its texts."""
 
-    skipped: int
-    names: int
-    footer: int
+    is_number: bool
+    levels: frozenset[str] | None
+    shapes: frozenset[str]
+
+    @property
+    def tells(self) -> bool:
+        """Whether a cell can be strange to this column."""
+        return self.is_number or self.levels is not None
+
+    def fits(self, cell: str) -> bool:
+        """Whether a cell may be one of this column's."""
+        if self.is_number:
+            return bool(QUANTITY.match(cell))
+        return cell in self.levels if self.levels is not None else _shape(cell) in self.shapes
+
+
+def column_profiles(rows: Sequence[Sequence[str]], width: int) -> list[ColumnProfile]:
+    """Return the profile of each column of some rows of the table; rows of another width are not asked."""
+    profiles = []
+    for place in range(width):
+        cells = [row[place].strip() for row in rows if len(row) == width]
+        cells = [cell for cell in cells if cell not in GAPS]
+        distinct = set(cells)
+        numbers = sum(bool(QUANTITY.match(cell)) for cell in cells)
+        repeats = len(cells) >= FEWEST_CELLS and 2 * len(distinct) <= len(cells)
+        profiles.append(
+            ColumnProfile(
+                bool(cells) and numbers >= NUMBERS_SHARE * len(cells),
+                frozenset(distinct) if repeats else None,
+                frozenset(map(_shape, distinct)),
+            )
+        )
+    return profiles
+
+
+def _shape(cell: str) -> str:
+    """Return what sort of characters follow each other in a text: "Aa 9" of "Room 101"."""
+    sorts = ("9" if c.isdigit() else "A" if c.isupper() else "a" if c.isalpha() else c for c in cell[:LONG_NAME])
+    return "".join(sort for sort, _ in groupby(sorts))
+
+
+def _is_strange(row: Sequence[str], profiles: Sequence[ColumnProfile]) -> bool:
+    """Whether most cells of a row do not fit columns that tell."""
+    told = [profile.fits(cell) for cell, profile in zip(map(str.strip, row), profiles, strict=False)
+            if profile.tells and cell not in GAPS]  # fmt: skip
+    return len(told) > 2 * sum(told)
+
+
+def _last_names(rows: Sequence[Sequence[str]], width: int) -> int | None:
+    """Return the last of the first rows that is strange to those in the middle; None where no column tells."""
+    if len(rows) < FEWEST_ROWS:
+        return None
+    start = max(len(rows) // 3, 1)
+    profiles = column_profiles(rows[start:], width)
+    if sum(profile.tells for profile in profiles) < min(2, width):
+        return None
+    return next((k for k in range(start - 1, -1, -1) if _is_strange(rows[k], profiles)), None)
+
+
+def _is_group_row(row: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether a row holds the names of groups of columns, over the names of these."""
+    filled = [place for place, cell in enumerate(row) if cell.strip()]
+    wide = all(later - place > 1 for place, later in pairwise([*filled, len(row)]))
+    texts = [name.strip() for name in names]
+    return len(filled) > 1 and (wide or len(set(texts)) < len(texts)) and not any(NUMBER.match(row[k]) for k in filled)
 
 
 def looks_like_data(first: Sequence[str]) -> bool:
@@ -51,6 +117,20 @@ def common_width(rows: Sequence[Sequence[str]]) -> int:
 
 
 def count_titles(rows: Sequence[Sequence[str]], width: int) -> int:
+    """Return how many rows come before the names of `width` columns.
+
+    They are the first that can hold names, unless that row has gaps and the rows below it are none of the table.
+    """
+    first = _first_names(rows, width)
+    last = _last_names(rows, width)
+    if last is None or last <= first or len(rows[last]) != width or _filled(rows[first]) == width:
+        return first
+    if _filled(rows[last]) < width or last >= MOST_TITLES:
+        return first
+    return last - int(_is_group_row(rows[last - 1], rows[last]))
+
+
+def _first_names(rows: Sequence[Sequence[str]], width: int) -> int:
     """Return how many rows come before the first that can hold names of `width` columns; 0 where none can."""
     for count, row in enumerate(rows[: MOST_TITLES + 1]):
         if width < 2 or (len(row) == width and (_filled(row) > 1 or (width < 3 and _filled(row) == 1 and count == 0))):
@@ -79,6 +159,120 @@ def names_less_one(row: Sequence[str], rows: Sequence[Sequence[str]], width: int
     if len(row) >= width:
         return list(row)
     return [*row, ""] if all(not other[-1].strip() for other in rows if len(other) == width) else ["row name", *row]
+
+
+class NameRows(NamedTuple):
+    """The rows of names: how many there are, the cells of the first, a name and perhaps a kind for each column."""
+
+    n_rows: int
+    first: tuple[str, ...]
+    names: list[str]
+    kinds: Mapping[int, str] = MappingProxyType({})
+    notes: Sequence[str] = ()
+
+
+def read_names(
+    rows: Sequence[Sequence[str]],
+    width: int,
+    header: bool | int | None,
+    expected: Collection[str],
+    known: KnownNames | None,
+    *,
+    declared: bool = False,
+) -> NameRows:
+    """Return the names of a table whose first rows are given.
+
+    Args:
+        rows: the first rows, titles left out.
+        width: how many cells most rows have.
+        header: how many rows hold names (None: detected).
+        expected: names that the caller gave.
+        known: the names of a table like it that was read before.
+        declared: whether the width is stated elsewhere, and the first row has no say in it.
+    """
+    first = tuple(cell.strip() for cell in rows[0])
+    if known is not None and first == known.head:
+        return NameRows(known.header, first, list(known.names))
+    one_less = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
+    if one_less:
+        return NameRows(1, first, names_less_one(rows[0], rows[1:], width))
+    width = width if declared else max(width, len(rows[0]))
+    even = [[*row, *[""] * (width - len(row))] for row in rows if len(row) <= width]
+    if header is None and (stated := stated_kinds(even)) is not None:
+        return NameRows(stated.rows, first, stated.names, stated.kinds, stated.notes)
+    count = count_names([row for row in even if any(row)], expected) if header is None else min(int(header), len(rows))
+    if count > 1:
+        names, note = joined_names(even[:count])
+        return NameRows(count, first, names, notes=[note])
+    if count:
+        return NameRows(1, first, even[0])
+    unnamed = "the first row looks like those below, so it was read as data, and the columns were numbered"
+    return NameRows(0, (), [""] * width, notes=[unnamed] if header is None else [])
+
+
+# ---- types and roles beside the names --------------------------------------------------------------------------------
+
+# Of Orange's tab files: a row of types and a row of roles below the names, or both as a prefix of a name ("mS#id").
+TYPES = {
+    **dict.fromkeys(("c", "continuous", "n", "numeric"), "numeric"),
+    **dict.fromkeys(("d", "discrete", "categorical"), "categorical"),
+    **dict.fromkeys(("s", "string", "text", "t", "time"), ""),
+}
+ROLES = {
+    **dict.fromkeys(("class", "c"), "target"),
+    **dict.fromkeys(("meta", "m", "ignore", "i", "weight", "w"), "ignore"),
+}
+PREFIX = re.compile(r"^(?P<role>[cmiw]?)(?P<type>[CNDST]?)#(?P<name>.+)$")
+
+
+class StatedKinds(NamedTuple):
+    """Names with the kinds that the file states for them, by place."""
+
+    rows: int
+    names: list[str]
+    kinds: dict[int, str]
+    notes: Sequence[str]
+
+
+def stated_kinds(rows: Sequence[Sequence[str]]) -> StatedKinds | None:
+    """Return what the first rows state of types and roles, None where they state nothing."""
+    first = [cell.strip() for cell in rows[0]] if rows else []
+    prefixes = [PREFIX.match(cell) for cell in first]
+    if any(found is not None and (found["role"] or found["type"]) for found in prefixes):
+        names = [cell if found is None else found["name"] for cell, found in zip(first, prefixes, strict=True)]
+        stated = [("", "") if found is None else (found["type"].lower(), found["role"]) for found in prefixes]
+        return StatedKinds(1, names, _kinds(stated), ["types and roles before # in the names were used"])
+    if len(rows) < 4:
+        return None
+    types, roles = ([cell.strip().lower() for cell in row] for row in rows[1:3])
+    typed = [cell in TYPES or len(_levels_stated(cell)) > 1 for cell in types]
+    known = [not cell or cell.split()[0] in ROLES or "=" in cell for cell in roles]
+    if not all(typed) or not all(known) or not any(roles):
+        return None
+    stated = list(zip(types, (cell.split()[0] if cell else "" for cell in roles), strict=True))
+    return StatedKinds(3, first, _kinds(stated), ["the rows of types and roles below the names were used"])
+
+
+def _levels_stated(cell: str) -> list[str]:
+    """Return the levels that a type lists, blanks within a level being escaped."""
+    return re.split(r"(?<!\\) ", cell)
+
+
+def _kinds(stated: Sequence[tuple[str, str]]) -> dict[int, str]:
+    kinds = {}
+    for place, (type_, role) in enumerate(stated):
+        kind = ROLES.get(role, "") or (TYPES.get(type_, "categorical") if type_ else "")
+        if kind:
+            kinds[place] = kind
+    return kinds
+
+
+def kinds_by_name(names: Sequence[str], kinds: Mapping[int, str]) -> dict[str, str]:
+    """Return stated kinds by the column's name."""
+    return {names[place]: kind for place, kind in kinds.items()}
+
+
+# ---- rows of names ---------------------------------------------------------------------------------------------------
 
 
 def count_names(rows: Sequence[Sequence[str]], expected: Collection[str] = ()) -> int:
@@ -130,6 +324,9 @@ def _fits(row: Sequence[str], below: Sequence[Sequence[str]], *, years: bool) ->
     names = sum(bool(cell) and numbers and not QUANTITY.match(cell) for cell, _, numbers, _ in columns)
     if looks_like_data(row):
         return names <= sum(bool(NUMBER.match(cell)) for cell, *_ in columns)
+    levels = [cell in values for cell, values, _, repeat in columns if repeat and cell]  # a name is none of its levels
+    if names == 0 and years and 2 * sum(levels) > len(levels):
+        return True
     return names == 0 and 0 < len(words) < 2 * among and (len(words) > 1 or not years)
 
 
@@ -144,20 +341,25 @@ def _strange(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 def count_footer(rows: Sequence[Sequence[str]], width: int) -> int:
     """Return how many rows at the end are no rows of the table; `rows` are its last."""
+    profiles = column_profiles(rows[len(rows) // 3 : 1 + 2 * len(rows) // 3], width)  # no names, no footer
+    fullest = max(map(_filled, rows), default=0)
     count = 0
-    while count < min(MOST_TITLES, len(rows) - 2) and _is_footer(rows[-1 - count], width):
+    while count < min(MOST_TITLES, len(rows) - 2) and _is_footer(rows[-1 - count], width, profiles, fullest):
         count += 1
     above = rows[: len(rows) - count]
     usual = any(FOOTER.match(cell.strip()) for row in above for cell in row[:1])  # "Total" is a level there
     return 0 if usual or count == MOST_TITLES else count
 
 
-def _is_footer(row: Sequence[str], width: int) -> bool:
-    cells = [cell.strip() for cell in row if cell.strip()]
-    if not cells or len(row) > width:
+def _is_footer(row: Sequence[str], width: int, profiles: Sequence[ColumnProfile], fullest: int) -> bool:
+    """Whether a row is a total, or a remark: one text alone that is none of its column's."""
+    filled = [place for place, cell in enumerate(row) if cell.strip()]
+    if not filled or len(row) > width:
         return False
-    alone = width > 1 and len(cells) == 1 and len(row) < width and not QUANTITY.match(cells[0])
-    return alone or bool(FOOTER.match(row[0].strip()))
+    cell = row[filled[0]].strip()
+    alone = width > 1 and len(filled) == 1 and not QUANTITY.match(cell)
+    remark = len(row) < width or (fullest > 2 and not profiles[filled[0]].fits(cell))
+    return (alone and remark) or bool(FOOTER.match(row[0].strip()))
 
 
 def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
@@ -177,7 +379,7 @@ def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
     names = []
     for place, top in enumerate(filled):
         parts = [part for part in (top, *(row[place].strip() for row in short_rows)) if part]
-        own = first[place] or len(parts) > 1
+        own = any(row[place].strip() for row in rows)
         names.append(" ".join(dict.fromkeys(parts)) if own else "")
     return names, f"{len(rows)} rows of names were joined: {', '.join(short(name) for name in names[:3])} ..."
 

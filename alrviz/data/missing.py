@@ -5,7 +5,10 @@ dot, a dash) counts where all other values of its column are numbers or dates; a
 single letters or signs. Numbers such as -999 are only pointed out: a measurement may well be -999.
 """
 
+import re
+from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,49 +19,86 @@ from alrviz.data.dates import parse_dates, parse_times
 from alrviz.data.numbers import listed
 from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING
 from alrviz.data.quantities import measured_limits, plain_numbers
-from alrviz.data.reading import numbers_among
-from alrviz.data.text import NUMBERLIKE, TextColumn
+from alrviz.data.reading import number_text, numbers_among
+from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
 from alrviz.errors import Sentence
 from alrviz.stop import NEVER, StopToken
 
-SENTINELS = (-9.0, -99.0, -999.0, -9999.0, -99999.0, -999999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0, -1.0)
+SENTINELS = (7.0, 8.0, 9.0, 77.0, 88.0, *(sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)), -1.0, -9.0)
 FEWEST = 2  # rows that hold it
+FEWEST_OTHERS = 5  # values beside one that is none of SENTINELS
+FEWEST_SHARE = 0.005  # of the rows, of a value that is none of SENTINELS
+SOME_ROWS = 256
+MOST_AT_AN_END = 3  # values: refused, not asked, does not know
+KEEP_AS_LEVEL = (  # in Python, on the page
+    "options=ReadOptions(missing=()) keeps it as a level",
+    'to keep it as a level, take it out of "Missing values are written" in "How it was read"',
+)
 APART = 2.0  # times the range of all other values lies between it and the nearest of them
 
 
-def detect_missing(
-    columns: Sequence[TextColumn], stop: StopToken = NEVER
-) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]], list[str]]:
-    """Return the texts that are missing in the whole table, the empty one first, those of columns apart, and notes."""
+CODE = "^[A-Z]{2}$"  # of countries, states: NA is Namibia among them
+FEWEST_CODES = 3
+
+
+class MissingTexts(NamedTuple):
+    """Which texts stand for a missing value.
+
+    everywhere: in the whole table, the empty one first. by_column: further ones of single columns. levels: texts of
+    `CERTAIN` that are levels of single columns. notes: sentences.
+    """
+
+    everywhere: tuple[str, ...]
+    by_column: dict[str, tuple[str, ...]]
+    levels: dict[str, tuple[str, ...]]
+    notes: list[str]
+
+
+def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> MissingTexts:
+    """Return which of the texts that often stand for a missing value do so, and where."""
     candidates = pa.array([*CERTAIN, *DOUBTFUL], type=pa.string())
-    present: set[str] = set()
     gaps: dict[str, list[str]] = {}
     levels: dict[str, list[str]] = {}
+    cells = Counter[str]()  # of words, by token
     for column in columns:
         stop.check()
-        found = column.levels.filter(pc.is_in(column.levels, value_set=candidates)).to_pylist()
-        present.update(token for token in found if token in CERTAIN)
-        doubtful = [token for token in found if token not in CERTAIN]
-        if doubtful:
-            others = column.without(found)
-            measured = _is_measured(others)
-            words = len(others.levels) > 0 and pc.min(pc.utf8_length(others.levels)).as_py() > 1
-            for token in doubtful:
-                gap = measured or (words and not token.strip("-\u2013\u2014"))
-                (gaps if gap else levels).setdefault(token, []).append(column.name)
-    apart: dict[str, tuple[str, ...]] = {}
+        tokens = column.levels.filter(pc.is_in(column.levels, value_set=candidates)).to_pylist()
+        if not any(tokens):
+            continue
+        others = column.without(tokens)
+        measured = _is_measured(others)
+        for token in filter(None, tokens):
+            is_level = _is_level(token, others, measured)
+            (levels if is_level else gaps).setdefault(token, []).append(column.name)
+            if token in CERTAIN and not is_level and not measured:
+                cells[token] += int((column.codes == pc.index(column.levels, token).as_py()).sum())
+    by_column: dict[str, tuple[str, ...]] = {}
     notes = []
     for token, names in gaps.items():
-        if token not in levels:
-            present.add(token)
         for name in names if token in levels else ():
-            apart[name] = (*apart.get(name, ()), token)
+            by_column[name] = (*by_column.get(name, ()), token)
         if token in levels:
             notes.append(f"{token!r} is missing in {listed(names)}, but a level of {listed(levels[token])}")
-        elif token.strip("-\u2013\u2014"):
+        elif token in cells and token.isalpha():
+            said = f"{token!r} was read as missing in {cells[token]:,} {'cell' if cells[token] == 1 else 'cells'} of "
+            notes.append(Sentence(*(f"{said}{listed(names)} ({how})" for how in KEEP_AS_LEVEL)))
+        elif token not in CERTAIN and token.strip("-\u2013\u2014"):
             notes.append(f"{token!r} in {listed(names)} was read as missing, as the other values are numbers or dates")
-    order = ("", *(token for token in (*MISSING, *DOUBTFUL) if token in present))
-    return tuple(dict.fromkeys(order)), apart, notes
+    everywhere = ("", *(token for token in (*MISSING, *DOUBTFUL) if token in gaps and token not in levels))
+    kept: dict[str, tuple[str, ...]] = {}
+    for token, names in levels.items():
+        for name in names if token in CERTAIN else ():
+            kept[name] = (*kept.get(name, ()), token)
+    return MissingTexts(tuple(dict.fromkeys(everywhere)), by_column, kept, notes)
+
+
+def _is_level(token: str, others: TextColumn, measured: bool) -> bool:
+    """Whether a text is a level of a column, given its other texts, rather than a missing value."""
+    if token in CERTAIN:
+        codes = len(others.levels) >= FEWEST_CODES and all_match(others.levels, CODE)
+        return codes and bool(re.match(CODE, token))
+    words = len(others.levels) > 0 and pc.min(pc.utf8_length(others.levels)).as_py() > 1
+    return not measured and not (words and not token.strip("-\u2013\u2014"))
 
 
 def _is_measured(column: TextColumn) -> bool:
@@ -83,35 +123,60 @@ def without_numbers(series: pd.Series, tokens: Sequence[str]) -> pd.Series:
 
 
 def sentinels(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
-    """Return the numbers that look like a missing value, as text, each with the columns that hold them.
-
-    One of `SENTINELS` that several rows hold, at an end of the column and far from all else; of -1 and -9 a column
-    that is never negative otherwise and has more than a few values.
-    """
+    """Return the numbers that look like a missing value, as text, each with the columns that hold them."""
     found: dict[str, list[str]] = {}
     for series in columns:
-        if series.dtype.kind not in "if":
-            continue
-        numbers = series.to_numpy(dtype=np.float64)
-        numbers = numbers[~np.isnan(numbers)]
-        if not len(numbers):
-            continue
-        for value in {numbers.min(), numbers.max()} & set(SENTINELS):
-            others = numbers[numbers != value]
-            if len(numbers) - len(others) >= FEWEST and len(others) and _stands_out(value, others):
-                found.setdefault(str(int(value)), []).append(str(series.name))
+        if series.dtype.kind in "if":
+            for value in column_sentinels(series.to_numpy(dtype=np.float64)):
+                found.setdefault(number_text(value), []).append(str(series.name))
     return found
 
 
-def _stands_out(value: float, others: np.ndarray) -> bool:
-    low, high = float(others.min()), float(others.max())
-    if value < 0 and low < 0:
-        return low - value > APART * (high - low)
-    if value in (-1.0, -9.0):  # "none of it" may be coded so: where there are measurements above it
-        return low >= 0 and high > 10 and len(np.unique(others)) > 10
-    if value < 0:
-        return True
-    return value - high > APART * max(high - low, 1.0) and high < value / 2
+def column_sentinels(numbers: np.ndarray) -> list[float]:
+    """Return the values at an end of a column that repeat and lie apart from all others: up to three at each end."""
+    numbers = numbers[~np.isnan(numbers)]
+    if not len(numbers) or not _may_lie_apart(numbers):
+        return []
+    values, counts = np.unique(numbers, return_counts=True)
+    for n_apart in range(1, min(MOST_AT_AN_END, len(values) - 2) + 1):
+        for apart, rest, nearest_value in (
+            (values[:n_apart], values[n_apart:], values[n_apart - 1]),
+            (values[-n_apart:], values[:-n_apart], values[-n_apart]),
+        ):
+            rows = counts[np.isin(values, apart)]
+            if rows.min() >= FEWEST and _stands_out(float(nearest_value), rest, rows.sum() / counts.sum()):
+                return [*apart.tolist(), *column_sentinels(numbers[~np.isin(numbers, apart)])]
+    return []
+
+
+def _may_lie_apart(numbers: np.ndarray) -> bool:
+    """Return False where a few rows show that no value lies apart, which spares sorting them all."""
+    low, high = float(numbers.min()), float(numbers.max())
+    some, third = numbers[:: 1 + len(numbers) // SOME_ROWS], (high - low) / 3  # a gap is two thirds of the range
+    within = (some > low + third) & (some < high - third)
+    return low in SENTINELS or high in SENTINELS or not within.any()
+
+
+def _stands_out(value: float, others: np.ndarray, share: float) -> bool:
+    """Whether a value is far from the others, sorted and distinct; `share` of the rows hold it."""
+    low, high = float(others[0]), float(others[-1])
+    distance = low - value if value < low else value - high
+    apart = distance > APART * max(high - low, 1.0)
+    if value not in SENTINELS:
+        return apart and len(others) >= FEWEST_OTHERS and FEWEST_SHARE <= share <= 0.5 and value == np.floor(value)
+    if value > 0:
+        return apart and high < value / 2 if value > 9 else _ends_a_scale(value, others)
+    if low < 0:
+        return apart
+    if value in (-1.0, -9.0):  # "none of it" may be coded so: where 0 is none, or there are measurements above it
+        return low >= 1 or (high > 10 and len(others) > 10)
+    return True
+
+
+def _ends_a_scale(value: float, others: np.ndarray) -> bool:
+    """Whether 7, 8 or 9 is beyond the end of a scale such as 1 to 5."""
+    scale = np.arange(others[0], others[-1] + 1)
+    return others[0] in (0, 1) and len(others) >= 3 and np.array_equal(others, scale) and value > others[-1] + 1
 
 
 def sentinel_notes(found: dict[str, list[str]], missing: Sequence[str]) -> list[str]:

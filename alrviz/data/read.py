@@ -115,6 +115,7 @@ def read_columns(
         parsed.sheets,
         options,
         parsed.head,
+        parsed.kinds,
     )
 
 
@@ -160,7 +161,7 @@ def decide(raw: RawTable, stop: StopToken) -> ParsedTable:
     if raw.sort == "typed":
         return parse_text(raw.columns, raw.options, raw.notes, stop)
     texts = [column for column in raw.columns if isinstance(column, TextColumn)]
-    return replace(interpret(texts, raw.options, raw.notes, stop), sheets=raw.sheets, head=raw.head)
+    return replace(interpret(texts, raw.options, raw.notes, stop), sheets=raw.sheets, head=raw.head, kinds=raw.kinds)
 
 
 def _values_of(

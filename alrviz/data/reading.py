@@ -236,13 +236,16 @@ PARTS = {"year": (), "month": MONTHS, "weekday": WEEKDAYS, "hour": ()}  # of a d
 _NO_DATE = np.datetime64("NaT", "us")
 
 
-def dates_of(levels: "pa.Array", form: str, day_first: bool) -> "np.ndarray":
-    """Return texts (L,) of one form as datetime64[us] (L,), NaT where one is of another or in no calendar."""
+def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT) -> "np.ndarray":
+    """Return texts (L,) of one form as datetime64[us] (L,), NaT where one is of another or in no calendar.
+
+    Two digits below `pivot` are years of this century.
+    """
     fits, parts = _parts(levels, DATE_FORMS[form])
     day, month = (("first", "other") if day_first else ("other", "first")) if "first" in parts else ("day", "month")
     years = _whole(parts["year"])
     short = np.array([len(text) == 2 for text in parts["year"]], dtype=bool)
-    years = np.where(short, years + np.where(years < PIVOT, 2000, 1900), years)
+    years = np.where(short, years + np.where(years < pivot, 2000, 1900), years)
     if "name" in parts:
         months = np.array([MONTH_NAMES.get(name.lower(), 0) for name in parts["name"]], dtype=np.int64)
     else:
@@ -384,7 +387,7 @@ class ColumnReading:
     stand beside a number, None where nothing does. form: of dates or times, "" where the source had dates of its own
     type. day_first: whether the day comes before the month in dates that leave it open, None where the table's own form
     does not tell. spellings: by the folded text, the level that stands for its spellings. limits: whether numbers may
-    be limits (<5), which are read as the number.
+    be limits (<5), which are read as the number. pivot: two digits below it are years of this century.
     """
 
     name: str
@@ -400,6 +403,7 @@ class ColumnReading:
     day_first: bool | None = None
     spellings: Mapping[str, str] = field(default_factory=dict)
     limits: bool = False
+    pivot: int = PIVOT
 
     @property
     def ordered(self) -> bool:
@@ -507,7 +511,7 @@ class ColumnReading:
             left = np.isnat(found)
             if not left.any():
                 break
-            found[left] = dates_of(texts.filter(pa.array(left)), form, bool(self.day_first))
+            found[left] = dates_of(texts.filter(pa.array(left)), form, bool(self.day_first), self.pivot)
         return found
 
     def _levels(self, texts: "pa.Array") -> "np.ndarray":

@@ -62,6 +62,7 @@ def label_text(label: Any) -> str:
 class TargetReason(Enum):
     """Why a column may be the class, as a sentence says it."""
 
+    STATED = "as the file states"
     NAME = "by its name"
     LAST = "the last column"
     FEW_VALUES = "{n_values} classes"

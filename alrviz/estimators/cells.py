@@ -1,12 +1,255 @@
-"""The classifiers of the families of cells, each made of what its family says: its parameters, its text.
+"""The classifiers of the families of cells, written out for editors and type checkers; a new family needs none.
 
-`cells.pyi` beside it is for type checkers; `python -m alrviz.estimators.stubs` writes it anew.
+Their parameters are their fields; `documented` describes these by the family's `Param`s.
 """
 
-from alrviz.estimators.generated import classifier_of
-from alrviz.fitting.families import FAMILIES
-from alrviz.fitting.families.cells import CellFamily
+from dataclasses import dataclass, field, fields, make_dataclass
+from functools import cache
+from inspect import getdoc
+from typing import TYPE_CHECKING, Any, ClassVar
 
-CLASSIFIERS = tuple(classifier_of(family, __name__) for family in FAMILIES.values() if isinstance(family, CellFamily))
-__all__ = [cls.__name__ for cls in CLASSIFIERS]
-globals().update({cls.__name__: cls for cls in CLASSIFIERS})
+from alrviz.estimators.base import CellClassifier
+from alrviz.estimators.docstrings import documented
+from alrviz.estimators.linear import LinearClassifier
+from alrviz.fitting.families import FAMILIES
+from alrviz.fitting.families.family import Family
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class LRClassifier(LinearClassifier):
+    """LR^n, logistic regression over all cells of n columns.
+
+        log p(k|x) = b_k + sum over tuples t of  w[x_t, k]  - log of the sum over classes         [ALR] (18)
+
+    A tuple is a set of n columns, x_t the cell (a level of each) that the row lies in. n = 1 is logistic regression on
+    the one-hot table; there are no terms of lower order. `scale="diagonal"` measures the weights in units of the
+    Hessian's diagonal, phi = w s: the same models, another path to the best one.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import LRClassifier
+    >>> X, y = [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]], [0, 1, 1, 0]  # exclusive or
+    >>> LRClassifier(order=1, alpha=0.1, center=0).fit(X, y).predict_proba(X)[:, 1].round(2)
+    array([0.5, 0.5, 0.5, 0.5])
+    >>> LRClassifier(order=2, alpha=0.1, center=0).fit(X, y).predict_proba(X)[:, 1].round(2)
+    array([0.16, 0.84, 0.84, 0.16])
+    """
+
+    scale: str = "none"
+
+    _family: ClassVar[str] = "lr"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class ALRClassifier(LinearClassifier):
+    """ALR^n, LR^n whose weights multiply what counting knows already.
+
+        log p(k|x) = w_k log pi_k + sum over tuples t of  w[x_t, k] log theta(x_t | k)
+                     - log of the sum over classes                                               [ALR] (14)
+
+    The models are those of LR^n; in these units the optimum is often reached in fewer steps. w = gamma is AnJE, the
+    generative model: `start="anje"` begins there, `center="anje"` shrinks toward it.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import ALRClassifier, load_demo
+    >>> data = load_demo("led")
+    >>> model = ALRClassifier(order=2, alpha=1, penalty="w", center=0).fit(data.X, data.y)
+    >>> model.cells_.n_parameters(10), round(model.score(data.X, data.y), 2)
+    (850, 0.75)
+    """
+
+    alpha: float | str | tuple[float, ...] = 1.0
+    penalty: str = "w"
+    scale: str = "theta"
+
+    _family: ClassVar[str] = "alr"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class HLRClassifier(LinearClassifier):
+    """hLR^n, LR over the cells of one column, of two, ... and of n, all at once.
+
+        log p(k|x) = b_k + sum over tuples t of 1 to n columns of  w[x_t, k]
+                     - log of the sum over classes                                              [sALR]
+
+    Lower orders hold the effects of single columns, higher ones what columns say only together, so that each order may
+    have a penalty of its own: `alpha` is one number, or one for each order (inf leaves that order out). With
+    alpha = (inf, ..., inf, a) it is LR^n. A cell without training rows adds nothing, and its parts, which have rows,
+    still do. Columns of one level are in no tuple, unless missing="skip": then whether the value is missing may tell.
+    n = 1 is LR^1.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import HLRClassifier, load_demo
+    >>> data = load_demo("led")
+    >>> model = HLRClassifier(order=2, alpha=(0.1, 3)).fit(data.X, data.y)
+    >>> model.cells_.n_tuples, round(model.score(data.X, data.y), 2)
+    (28, 0.75)
+    """
+
+    scale: str = "none"
+    keep: float = 1.0
+
+    _family: ClassVar[str] = "hlr"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class HALRClassifier(LinearClassifier):
+    """hALR^n, ALR over the cells of one column, of two, ... and of n, all at once.
+
+        log p(k|x) = w_k log pi_k + sum over tuples t of 1 to n columns of  w[x_t, k] log theta(x_t | k)
+                     - log of the sum over classes                                              [sALR]
+
+    A cell without training rows adds nothing, and its parts, which have rows, still do: where thousands of cells are
+    seen once or never the score falls back to lower orders by itself. Columns of one level are in no tuple, unless
+    missing="skip": then whether the value is missing may tell. `alpha` is one number, or one for each order (inf leaves
+    that order out). n = 1 is ALR^1.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import HALRClassifier, load_demo
+    >>> data = load_demo("led")
+    >>> model = HALRClassifier(order=2).fit(data.X, data.y)
+    >>> model.cells_.n_tuples, round(model.score(data.X, data.y), 2)
+    (28, 0.75)
+    """
+
+    alpha: float | str | tuple[float, ...] = 1.0
+    penalty: str = "w"
+    scale: str = "theta"
+    keep: float = 1.0
+
+    _family: ClassVar[str] = "halr"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class SelectiveALRClassifier(LinearClassifier):
+    """sALR^n, ALR^n on the tuples that tell most about the class.
+
+        log p(k|x) = w_k log pi_k + sum over the kept tuples t of  w[x_t, k] log theta(x_t | k)
+                     - log of the sum over classes                                              [sALR] 3
+
+    Every tuple of n columns is scored by the mutual information of its cells and the class, and a share `keep` of them
+    is kept, those of the highest scores. keep = 1 is ALR^n. With `unit="cell"` single cells are scored and kept.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import SelectiveALRClassifier, load_demo
+    >>> data = load_demo("led")
+    >>> model = SelectiveALRClassifier(order=2, keep=0.25).fit(data.X, data.y)
+    >>> len(model.cells_.tuples), round(model.score(data.X, data.y), 2)
+    (6, 0.65)
+    """
+
+    alpha: float | str | tuple[float, ...] = 1.0
+    penalty: str = "w"
+    scale: str = "theta"
+    keep: float | str = 0.6
+    selection: str = "mi"
+    unit: str = "tuple"
+
+    _family: ClassVar[str] = "salr"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class HierarchicalSelectiveALRClassifier(LinearClassifier):
+    """hsALR^n, ALR^n on tuples that grow level after level.
+
+        level 1: all columns; level i: kept tuples of level i - 1 and one column more             [sALR] 4
+        at each level a share `keep` of the tuples goes on, those of the highest scores; the model has those of level n
+
+    With `grow="weak"` a tuple is looked at if one of its parts was kept, with "strong" if all were. It never counts all
+    tuples of n columns, which of many columns are too many; but what tells only together, as in exclusive or, is not
+    seen from below.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import HierarchicalSelectiveALRClassifier, load_demo
+    >>> data = load_demo("led")
+    >>> model = HierarchicalSelectiveALRClassifier(order=2, keep=0.5).fit(data.X, data.y)
+    >>> len(model.cells_.tuples), round(model.score(data.X, data.y), 2)
+    (9, 0.73)
+    """
+
+    alpha: float | str | tuple[float, ...] = 1.0
+    penalty: str = "w"
+    scale: str = "theta"
+    keep: float | str = 0.6
+    selection: str = "mi"
+    unit: str = "tuple"
+    grow: str = "weak"
+
+    _family: ClassVar[str] = "hsalr"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class AnJEClassifier(CellClassifier):
+    """AnJE, averaged n-join estimators: the generative model of order n.
+
+        log p(k|x) = log pi_k + gamma * sum over tuples t of  log theta(x_t | k)
+                     - log of the sum over classes,          gamma = 1 / C(a - 1, n - 1)          [ALR] (12)
+
+    With gamma every one of the a columns is counted once in all. n = 1 is naive Bayes. Nothing is fitted: `n_iter_` is
+    0, and `trace_` has one step, which tells the log loss.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from alrviz import AnJEClassifier, load_demo
+    >>> data = load_demo("tic-tac-toe")
+    >>> [round(AnJEClassifier(order=n).fit(data.X, data.y).score(data.X, data.y), 3) for n in (1, 2, 3)]
+    [0.698, 0.723, 0.895]
+    """
+
+    _family: ClassVar[str] = "anje"
+
+
+def _classifier_of(family: Family, name: str) -> type[CellClassifier]:
+    """Make the classifier of a family from its parameters."""
+    base: type[CellClassifier] = LinearClassifier if "alpha" in family.params else CellClassifier
+    inherited = {one.name: one.default for one in fields(base)}
+    own = [
+        (param_name, Any, field(default=param.default))
+        for param_name, param in family.params.items()
+        if param_name not in inherited or inherited[param_name] != param.default
+    ]
+    namespace = {
+        "__doc__": f"{getdoc(family)}\n\n{{parameters}}",
+        "__module__": __name__,
+        "_family": family.name,
+    }
+    made = make_dataclass(name, own, bases=(base,), namespace=namespace, kw_only=True, eq=False, repr=False)
+    made.__module__ = __name__
+    return documented(made)
+
+
+if not TYPE_CHECKING:  # a checker is to miss names that are not written out
+
+    @cache
+    def __getattr__(name: str) -> type[CellClassifier]:
+        """Make the classifier of a family that has none above."""
+        for family in FAMILIES.values():
+            if family.estimator == f"{__name__}.{name}":
+                return _classifier_of(family, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """ELR: the tables of a Bayesian network fitted to the class rather than counted."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -53,17 +54,24 @@ class ELRClassifier(NetworkReading, RunClassifier):
     random_state: Any = None
 
     _family: ClassVar[str] = "elr"
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "phi_ : ndarray (S, C)": "log p(level | parents' levels, class), of all levels under parents seen.",
+        "intercept_ : ndarray (C,)": "b, the log of the class node's table but for a constant.",
+        "weights_ : ndarray (S + 1, C)": "The free parameters w, those of the intercepts last.",
+    }
     _advice: ClassVar[dict[str, str]] = {STEP_LIMIT: "raise max_iter"}
 
     def _keep(self, run: Run) -> None:
         model, state = run.model, run.state
         if not isinstance(model, NetworkModel) or state is None or run.encoded is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")
-        self._read(model, run.encoded.names)
+        self.set_model(model, run.encoded.names)
         self.weights_ = state.point.w
 
-    def _quantities(self) -> dict[str, Floats]:
+    def cell_values(self) -> dict[str, Floats]:
+        """Return the weights of the cells."""
         return {"w": self.weights_[:-1]}
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
-        return self._network.scores(codes, threads(self.n_jobs))
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the class scores (N, C) of a checked table and its codes (a, N)."""
+        return self.model_.scores(codes, threads(self.n_jobs))

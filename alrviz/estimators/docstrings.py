@@ -1,88 +1,121 @@
-"""What the parameters and attributes of the classifiers mean: said once, and put into each class's docstring.
+"""The docstrings of the classifiers: each names what it fits, and `documented` adds what is said elsewhere.
 
-`documented` replaces the line `{parameters}` of a class's docstring by numpydoc's sections "Parameters" (those of its
-own signature, with their defaults), "Attributes" and "References" (those that the docstring cites).
+It replaces the line `{parameters}` by numpydoc's sections "Parameters" (of the class's signature, as the family's
+`Param`s describe them), "Attributes" (`_attributes` of the class and its bases) and "References" (the works that the
+docstring cites).
 """
 
+from collections.abc import Mapping
 from dataclasses import fields
 from inspect import cleandoc
 from math import inf
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
-from alrviz.estimators.param_docs import ATTRIBUTES, AUTO_ALPHA, OWN, PARAMETERS, REFERENCES
-from alrviz.fitting.families import choices, family_of
+from alrviz.fitting.families import ENCODING, family_of
 from alrviz.fitting.families.param import Param
 
-_MODELS = {
-    0: "gives every class the same score",
-    1: "has all w = 1",
-    "zero": "gives every class the same score",
-    "one": "has all w = 1",
-    "anje": "is the generative model of the same order",
-    "shares": "has the class shares in every row",
-    "random": "has weights drawn with standard deviation 0.1 (`random_state`)",
-}
-_UNITS = {
-    "none": "phi = w",
-    "diagonal": "phi = w / sqrt(N_cell pi_k (1 - pi_k)), by the Hessian's diagonal",
-    "diagonal-adaptive": "phi = w / sqrt(sum of p_k (1 - p_k) over the cell's rows), anew at every step while phi "
-    "stays (`weights_` are then phi)",
-    "theta": "phi = w log theta",
-    "theta-gamma": "phi = w gamma log theta, where w = 1 is AnJE",
-}
 _PLACE = "{parameters}"
 _WIDTH = 112
+_SHOWN_BOUND = 1e5  # a higher bound only keeps numbers finite
+
+# Of estimators alone; the others are parameters of the family or of the encoding. Name: type, text.
+_OF_ESTIMATORS: Mapping[str, tuple[str, str]] = {
+    "categorical_features": (
+        '"from_dtype", "all", None, names, mask or indices',
+        'Which columns are not cut. "from_dtype": text, booleans and pandas categoricals.',
+    ),
+    "random_state": (
+        "int, RandomState or None",
+        "Seed of what the fit draws. None: another one each time for a random start, the order of rows, cross-tuning "
+        "and validation rows of bandwidths, and 0 for the folds that choose order, penalties and levels where nothing "
+        "else is drawn.",
+    ),
+    "verbose": (
+        "bool or None",
+        "Whether `fit` prints what it tries, its steps and log loss in a line on stderr; None: at a terminal or in a "
+        "notebook, while a fit of more than 5 seconds goes on in the main process.",
+    ),
+    "n_jobs": (
+        "int or None",
+        "Threads; None for all there are (1 inside a joblib worker). The bits of the result do not depend on it.",
+    ),
+    "max_memory": (
+        "int or None",
+        "Bytes that a fit may take; None for half of what is free. One that needs more is refused before anything is "
+        "allocated.",
+    ),
+}
+_REFERENCES: Mapping[str, str] = {
+    "[AnDE]": "G. I. Webb, J. R. Boughton, F. Zheng, K. M. Ting and H. Salem, Learning by extrapolation from marginal "
+    "to full-multivariate probability distributions: decreasingly naive Bayesian classification, Machine Learning 86, "
+    "2012.",
+    "[ALR]": "N. A. Zaidi, G. I. Webb, M. J. Carman, F. Petitjean and J. Cerquides, ALRn: accelerated higher-order "
+    "logistic regression, Machine Learning 104, 2016.",
+    "[DLR]": "W. Chen, Y. Chen, Y. Mao and B. Guo, Density-based logistic regression, ACM SIGKDD Conference on "
+    "Knowledge Discovery and Data Mining, 2013.",
+    "[ELR]": "R. Greiner, X. Su, B. Shen and W. Zhou, Structural extension to logistic regression: discriminative "
+    "parameter learning of belief net classifiers, Machine Learning 59, 2005.",
+    "[KDB]": "M. Sahami, Learning limited dependence Bayesian classifiers, International Conference on Knowledge "
+    "Discovery and Data Mining, 1996.",
+    "[SKDB]": "A. M. Martinez, G. I. Webb, S. Chen and N. A. Zaidi, Scalable learning of Bayesian network classifiers, "
+    "Journal of Machine Learning Research 17, 2016.",
+    "[TAN]": "N. Friedman, D. Geiger and M. Goldszmidt, Bayesian network classifiers, Machine Learning 29, 1997.",
+    "[WANBIA-C]": "N. A. Zaidi, M. J. Carman, J. Cerquides and G. I. Webb, Naive-Bayes inspired effective "
+    "pre-conditioner for speeding-up logistic regression, IEEE International Conference on Data Mining, 2014.",
+}
 
 Class = TypeVar("Class", bound=type)
 
 
 def documented(cls: Class) -> Class:
     """Fill in the place `{parameters}` of a dataclass's docstring; a decorator."""
-    family: str = cls._family  # type: ignore[attr-defined]
     doc = cleandoc(cls.__doc__ or "")  # Python 3.13 has taken the indentation away, those before it have not
-    own = {field.name: field.default for field in fields(cls) if field.init}
-    alone = [name for name, param in family_of(family).params.items() if param.about and name in own]
-    ordered = [*alone, *(name for name in PARAMETERS if name in own and name not in alone)]
-    parameters = [_parameter(family, name, own[name]) for name in ordered]
-    described = OWN.get(family, ({}, ATTRIBUTES))[1]
-    attributes = [_entry(f"{name} : {kind}", text) for name, (kind, text) in described.items()]
-    cited = [_fill(f"{tag} {text}", _WIDTH) for tag, text in REFERENCES.items() if tag in doc]
+    settings = {**family_of(cls._family).params, **ENCODING}  # type: ignore[attr-defined]
+    defaults = {one.name: one.default for one in fields(cls) if one.init}
+    parameters = [
+        _entry(f"{name} : {type_text(settings[name])}, default {_literal(defaults[name])}", help_text(settings[name]))
+        for name in settings
+        if name in defaults
+    ]
+    parameters += [
+        _entry(f"{name} : {kind}, default {_literal(defaults[name])}", text)
+        for name, (kind, text) in _OF_ESTIMATORS.items()
+        if name in defaults
+    ]
+    described: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        described |= vars(base).get("_attributes", {})
+    attributes = [_entry(head, text) for head, text in described.items()]
+    cited = [_fill(f"{tag} {text}", _WIDTH) for tag, text in _REFERENCES.items() if tag in doc]
     sections = [("Parameters", parameters), ("Attributes", attributes), ("References", cited)]
     text = "\n\n".join("\n".join([title, "-" * len(title), *entries]) for title, entries in sections if entries)
     cls.__doc__ = doc.replace(_PLACE, text)
     return cls
 
 
-def _parameter(family: str, name: str, default: Any) -> str:
-    param = family_of(family).params.get(name)
-    if param is not None and param.about:
-        kind, text = _kind(param), param.about
-    else:
-        kind, text = OWN.get(family, ({}, {}))[0].get(name) or PARAMETERS[name]
-    if name == "alpha" and param is not None:
-        finds = "auto" in param.words
-        kind, text = kind.format(kind=', "auto"' * finds), text.format(auto=AUTO_ALPHA * finds)
-    if param is not None and param.each:
-        kind += ", or a tuple of numbers"
-        text += " A tuple has one for each order, from 1 to n; inf leaves an order out."
-    if name in ("center", "start"):  # what they may be differs between families
-        models = choices(family, name)
-        kind = " or ".join(map(_literal, models))
-        text = text.format(models=", ".join(f"{_literal(model)} {_MODELS[model]}" for model in models))
-    elif name == "scale":
-        units = choices(family, name)
-        kind = " or ".join(map(_literal, units))
-        text = text.format(units="; ".join(f"{_literal(unit)} {_UNITS[unit]}" for unit in units))
-    return _entry(f"{name} : {kind}, default {_literal(default)}", text)
+def type_text(param: Param) -> str:
+    """Return what a parameter may be, as numpydoc writes it.
 
-
-def _kind(param: Param) -> str:
+    >>> type_text(Param(1, low=0, high=8, integer=True, keywords={"auto": "auto"}))
+    'int from 0 to 8 or "auto"'
+    """
     if param.choices:
-        return " or ".join(map(_literal, param.choices))
-    low = "" if param.low == -inf else f" {'above' if param.open_low else 'from'} {param.low:g}"
-    low += "" if param.high == inf else f" to {param.high:g}"
-    return ("int" if param.integer else "float") + low + "".join(f", or {_literal(word)}" for word in param.words)
+        options = [_literal(choice) for choice in param.choices]
+    else:
+        number = "int" if param.integer else "float"
+        number += "" if param.low == -inf else f" {'above' if param.open_low else 'from'} {param.low:g}"
+        number += f" to {param.high:g}" if param.high < _SHOWN_BOUND else ""
+        options = [number, *map(_literal, param.keywords)]
+    options += ["a tuple of numbers"] * param.each + ["dict"] * (param.parse is not None)
+    return " or ".join([*([", ".join(options[:-1])] if options[:-1] else []), options[-1]])
+
+
+def help_text(param: Param) -> str:
+    """Return what a parameter does, and what those of its values do that need a word."""
+    values = [value for value in (*param.choices, *param.keywords) if value in param.meanings]
+    text = " ".join([param.help, *(f"{_literal(value)}: {param.meanings[value]}." for value in values)])
+    return text + " A tuple has a number for each order, from 1 to n; inf leaves an order out." * param.each
 
 
 def _literal(value: Any) -> str:

@@ -1,5 +1,6 @@
 """What classifiers have whose weights are fitted; and two of order 1 that have names of their own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -7,10 +8,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.splitting import AT_RANDOM, Splitting
-from alrviz.estimators.alpha import choose_alpha
 from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
+from alrviz.fitting.alpha_path import cross_validate_alpha
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -36,6 +37,17 @@ class LinearClassifier(CellClassifier):
     memory: int = 10
     random_state: Any = None
 
+    _attributes: ClassVar[Mapping[str, str]] = {
+        "alpha_ : float or tuple": (
+            'The penalty of alpha="cv" or "auto"; of "auto" one for each order where it may be.'
+        ),
+        "alphas_ : DataFrame": (
+            "What was tried: alphas, or orders and alphas, their held-out log loss, and the folds that this is of: "
+            "losses of as many folds are of the same rows."
+        ),
+        "chosen_ : str": 'Order and penalties in words: what "auto" or "cv" took and why, or that they were given.',
+    }
+
     def _settled(
         self,
         recipe: Recipe,
@@ -47,7 +59,7 @@ class LinearClassifier(CellClassifier):
     ) -> Recipe:
         if recipe.params["alpha"] != "cv":
             return recipe
-        self.alpha_, self.alphas_ = choose_alpha(
+        self.alpha_, self.alphas_ = cross_validate_alpha(
             recipe,
             X,
             y,
@@ -123,4 +135,3 @@ class NaiveBayesClassifier(CellClassifier):
     order: int = field(default=1, init=False)
 
     _family: ClassVar[str] = "anje"
-    _has_weights: ClassVar[bool] = False

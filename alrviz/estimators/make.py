@@ -7,6 +7,7 @@ from typing import Any
 from alrviz.errors import RecipeError
 from alrviz.estimators.recipes import RecipeClassifier, RunClassifier
 from alrviz.fitting.families import ENCODING
+from alrviz.fitting.families.family import Family
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 
@@ -32,14 +33,20 @@ def make_estimator(
     """
     if not isinstance(recipe, Recipe):
         raise RecipeError(f"expected a Recipe, got {type(recipe).__name__}; Recipe.from_json reads one from text")
-    module, _, name = recipe.definition.estimator.rpartition(".")
     return of_class(
-        getattr(import_module(module), name),
+        class_of(recipe.definition),
         recipe,
         categorical_features=categorical_features,
         n_jobs=n_jobs,
         max_memory=max_memory,
     )
+
+
+def class_of(family: Family) -> type[RecipeClassifier]:
+    """Return the estimator of a family, imported or made when it is first asked for."""
+    module, _, name = family.estimator.rpartition(".")
+    cls: type[RecipeClassifier] = getattr(import_module(module), name)
+    return cls
 
 
 def of_class(cls: type[RecipeClassifier], recipe: Recipe, **where: Any) -> RecipeClassifier:
@@ -51,7 +58,7 @@ def of_class(cls: type[RecipeClassifier], recipe: Recipe, **where: Any) -> Recip
     for name, value in params.items():
         if isinstance(value, Mapping):
             params[name] = dict(value)  # the recipe's cannot be copied, so not cloned
-    params |= {name: getattr(recipe, name) for name in ENCODING if name in own}
+    params |= {name: recipe.value(name) for name in ENCODING if name in own}
     return cls(**params, **where)
 
 

@@ -1,6 +1,6 @@
-"""What a page is."""
+"""What a page is, and a tab of one."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from panel.viewable import Viewable
@@ -8,8 +8,27 @@ if TYPE_CHECKING:
     from alrviz.views.core.live_figure import NumberAxes
 
 
-class Page(Protocol):
-    """What the shell asks of a page."""
+class Tab:
+    """What a page of tabs asks of each; what a tab does not override does nothing."""
+
+    def result(self) -> object | None:
+        """Return what ran with the current settings once it has ended and was shown: lessons ask questions about it."""
+        return None
+
+    def axes(self) -> "NumberAxes | None":
+        """Return the picture shown if its axes are numbers of what ran: a lesson draws answers on it."""
+        return None
+
+    def pump(self) -> bool:
+        """Take over what is new; returns whether there may be more."""
+        return False
+
+    def close(self) -> None:
+        """End the threads' work: the visitor has gone."""
+
+
+class Page(Tab):
+    """What the shell asks of a page; what a page does not override does nothing."""
 
     title: str
     icon: str
@@ -18,24 +37,14 @@ class Page(Protocol):
 
     def view(self) -> "Viewable":
         """Return what is shown in the main area."""
+        raise NotImplementedError
 
     def drawer(self) -> "Viewable | None":
         """Return what is shown in the drawer, or None."""
+        return None
 
     def on_shown(self) -> None:
         """The page comes to the front."""
 
     def on_hidden(self) -> None:
-        """The page leaves the front."""
-
-    def result(self) -> object | None:
-        """Return what has run of what is set, when it has ended and was shown: what lessons' answers are of."""
-
-    def axes(self) -> "NumberAxes | None":
-        """Return the picture shown, if its axes are numbers of what ran: a lesson draws what was said on it."""
-
-    def pump(self) -> bool | None:
-        """Take over what is new; returns whether there may be more."""
-
-    def close(self) -> None:
-        """The visitor has gone: end what works for nobody."""
+        """The page leaves the front; what it started continues."""

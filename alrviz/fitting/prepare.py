@@ -16,10 +16,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.data.encode import Encoder, class_codes
+from alrviz.data.encode import Encoder
 from alrviz.data.encoded import MDL_WAYS, Encoded
+from alrviz.data.splits import Splits, split_table, split_validation
 from alrviz.data.splitting import AT_RANDOM, Splitting
-from alrviz.data.stream.coding import choosing_rows, choosing_size, row_hash
 from alrviz.errors import RecipeError, TableError
 from alrviz.models.cell_space import SomeCells, Tuples, admitted, space_of, with_grids
 from alrviz.models.direct_counts import count_directly, index_rows, sum_by_cell
@@ -98,7 +98,7 @@ class Prepared:
         self._plans: OrderedDict[Tuples, Plan] = OrderedDict()
         self._tables: OrderedDict[tuple[Tuples, float], Tables] = OrderedDict()
         self._seen: OrderedDict[Tuples, int] = OrderedDict()
-        self._choosing: dict[int, Prepared] = {}
+        self._validation: dict[int, Prepared] = {}
         self._lock = threading.RLock()
 
     def on(self, n_jobs: int | None) -> "Prepared":
@@ -110,36 +110,29 @@ class Prepared:
         other.n_jobs = jobs
         return other
 
-    def choosing(self, seed: int, stop: StopToken = NEVER) -> "Prepared":
-        """Return the training rows without those that choose tuples and settings, which are its held-out ones (D_CV).
-
-        These are told by a hash of their numbers, as those of a table read in batches are; where rows belong together,
-        or have a time, they are split so. They stand in the order of a hash: its first rows are any of them. Cuts are
-        those of a fold: they saw no class of them.
+    def validation(self, seed: int, stop: StopToken = NEVER) -> "Prepared":
+        """Return the training rows without the validation rows that choose tuples and settings (`split_validation`,
+        D_CV), which are its held-out ones. Cuts are those of a fold: they saw no class of validation rows.
         """
         with _turn(self._lock, stop):
-            if seed not in self._choosing:
-                share, own = choosing_size(self.encoded.n_rows) / self.encoded.n_rows, self.splitting
-                if own.units is None and own.when is None:
-                    chosen, _ = choosing_rows(self.encoded.y, seed)
-                else:
-                    chosen = split(self.encoded.y, share, seed, own)[1]
-                    chosen = chosen[np.argsort(row_hash(0, self.encoded.n_rows, seed)[chosen])]
-                rest = np.setdiff1d(np.arange(self.encoded.n_rows), chosen)
-                own = own.of_rows(rest)
-                apart = self.fold(rest, chosen, stop)
-                self._choosing[seed] = Prepared(*apart, self.encoder, self.n_jobs, self._merge, own)
-            return self._choosing[seed].on(self.n_jobs)
+            if seed not in self._validation:
+                splits = split_validation(self.encoded.y, seed, self.splitting)
+                rules = self.splitting.of_rows(splits.train)
+                apart = self.fold(splits, stop)
+                self._validation[seed] = Prepared(*apart, self.encoder, self.n_jobs, self._merge, rules)
+            return self._validation[seed].on(self.n_jobs)
 
-    def fold(self, train: NDArray[np.intp], test: NDArray[np.intp], stop: StopToken = NEVER) -> tuple[Encoded, Encoded]:
-        """Return training rows to learn from, indices (n,), and others to judge by (m,), in cuts that the judging rows'
-        classes had no part in: MDL's, learned from all of them, would look better than they are on any other row.
+    def fold(self, splits: Splits, stop: StopToken = NEVER) -> tuple[Encoded, Encoded]:
+        """Return the training and the validation rows of a fold, in cuts that the validation rows' classes had no part
+        in: MDL's, learned from all of them, would look better than they are on any other row.
         """
         encoded, cut_anew = self.encoded, self._cut_anew
         if cut_anew is not None:
             with _turn(self._lock, stop):
-                encoded = _remember(self._cut, train.tobytes(), lambda: cut_anew(self.encoded, train, stop))
-        return encoded.take(train), encoded.take(test)
+                encoded = _remember(
+                    self._cut, splits.train.tobytes(), lambda: cut_anew(self.encoded, splits.train, stop)
+                )
+        return encoded.take(splits.train), encoded.take(splits.validation)
 
     @property
     def wide(self) -> bool:
@@ -263,12 +256,12 @@ def prepare(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None = None, sto
 
 
 def _encode(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None, stop: StopToken) -> Prepared:
-    train, held = split(dataset.y, recipe.holdout, recipe.seed, dataset.splitting)
-    frame, labels = dataset.X, dataset.y
+    splits = split_table(dataset, recipe.holdout, recipe.seed)
+    frame, labels, test = dataset.X, dataset.y, splits.test
     stop.check()
     return encode_rows(
-        recipe, frame, labels, rows=train, held=(frame.iloc[held], labels[held]) if len(held) else None,
-        n_jobs=n_jobs, splitting=dataset.splitting.of_rows(train), stop=stop,
+        recipe, frame, labels, rows=splits.train, held=(frame.iloc[test], labels[test]) if len(test) else None,
+        n_jobs=n_jobs, splitting=dataset.splitting.of_rows(splits.train), stop=stop,
     )  # fmt: skip
 
 
@@ -314,48 +307,6 @@ def require_learnable(encoded: Encoded) -> None:
             f"nothing can be learned from {encoded.n_rows} rows x {encoded.n_columns} columns with {classes} "
             f"class{'' if classes == 1 else 'es'}; expected at least 1 column and rows of 2 classes"
         )
-
-
-def split(
-    y: NDArray[Any], holdout: float, seed: int, splitting: Splitting = AT_RANDOM
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return ascending row numbers for training (n,) and for holding out (N - n,), stratified by class y (N,).
-
-    A class of one row is never held out, and every class keeps a row for training. Of groups that many are held out,
-    whole; in time the last rows are, those of equal time together.
-    """
-    rows = np.arange(len(y))
-    if splitting.when is not None:
-        when = np.sort(splitting.when)
-        n_held = round(holdout * len(y))
-        late = splitting.when >= when[len(y) - n_held] if n_held else np.zeros(len(y), bool)
-        return (rows[~late], rows[late]) if not late.all() else (rows, rows[:0])
-    if splitting.units is not None:
-        _, first, units = np.unique(splitting.units, return_index=True, return_inverse=True)
-        held = np.isin(units, split(y[first], holdout, seed)[1])
-        lost = held & ~np.isin(class_codes(y, len(y))[1], class_codes(y, len(y))[1][~held])
-        held &= ~np.isin(units, units[lost])  # the groups of a class that would be held out whole come back
-        return rows[~held], rows[held]
-    classes, code = class_codes(y, len(y))  # labels may be objects, which are slow to compare
-    size = np.bincount(code, minlength=len(classes))
-    single = size[code] == 1
-    rest = rows[~single]
-    n_held = round(holdout * len(y))
-    if n_held == 0 or len(rest) < 2:
-        return rows, rows[:0]
-    from sklearn.model_selection import train_test_split
-
-    several = int((size > 1).sum())
-    n_held = min(n_held, len(rest) - several)
-    if n_held < several:  # too few to give every class its share: one row of each class stays, the rest is drawn freely
-        keep = rest[np.unique(code[rest], return_index=True)[1]]
-        rest = np.setdiff1d(rest, keep)
-        held = np.random.default_rng(seed).choice(rest, n_held, replace=False) if n_held else rest[:0]
-    else:
-        train, held = train_test_split(rest, test_size=n_held, random_state=seed, stratify=code[rest])
-        lost = ~np.isin(code[held], code[train])  # a large share can hold a small class out whole: one row comes back
-        held = np.delete(held, np.flatnonzero(lost)[np.unique(code[held][lost], return_index=True)[1]])
-    return np.setdiff1d(rows, held), np.sort(held)
 
 
 def _remember(shelf: "OrderedDict[Any, Any]", key: Any, make: Callable[[], Any]) -> Any:

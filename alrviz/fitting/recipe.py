@@ -17,12 +17,10 @@ from typing import Any
 
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.errors import RecipeError
-from alrviz.fitting.families import ENCODING, FAMILIES, check_param, family_of
+from alrviz.fitting.families import ENCODING, FAMILIES, Param, check_param, family_of
 from alrviz.fitting.families.family import Family
 
-# Format 1 had fewer parameters: what it left out takes its default, which is what it did.
-FORMAT = 2
-_READ = (1, FORMAT)
+FORMAT = 2  # 1 was written before the first release, and is no longer read
 # Smooth levels, by order: one column tells no more from 32 on, whatever the rows, but cells grow as a power of them.
 # (Held-out log loss at order 2 of 8, 16 and 24: magic .317, .300, .294, vowel .29, .25, .22, in 1, 3 and 4 times the
 # time.) "auto" tries order 1 first, and the others with cuts of their own.
@@ -150,6 +148,15 @@ class Recipe:
         paper = self.definition.paper_params(self.params)
         return bool(paper) and all(self.params[name] == value for name, value in paper.items())
 
+    @property
+    def settings(self) -> Mapping[str, Param]:
+        """The schema of every setting: the family's parameters, then those of the encoding."""
+        return {**self.definition.params, **ENCODING}
+
+    def value(self, name: str) -> Any:
+        """Return the value of a setting, a parameter or one of the encoding."""
+        return self.params[name] if name in self.params else getattr(self, name)
+
     def replace(self, **changes: Any) -> "Recipe":
         """Return a recipe with some fields or parameters changed."""
         parts = {**{name: getattr(self, name) for name in ENCODING}, **self.params, **changes}
@@ -176,13 +183,14 @@ class Recipe:
         try:
             content = json.loads(text)
             fmt, family, params = content.pop("format"), content.pop("family"), dict(content.pop("params"))
-            for name in ("class_weight", "structure"):
-                if isinstance(params.get(name), list):
-                    params[name] = dict(params[name])
+            settings = family_of(family).params
+            for name, value in params.items():
+                if isinstance(value, list) and name in settings and settings[name].parse:
+                    params[name] = dict(value)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise RecipeError(f"this is not a recipe: {error}; expected JSON as Recipe.to_json writes it") from error
-        if fmt not in _READ:
-            raise RecipeError(f"recipe format {fmt!r} is not known; this version reads formats up to {FORMAT}")
+        if fmt != FORMAT:
+            raise RecipeError(f"recipe format {fmt!r} is of another version of alrviz; this one reads format {FORMAT}")
         unknown = set(content) - set(ENCODING)
         if unknown:
             raise RecipeError(f"a recipe has no field {sorted(unknown)[0]!r}; expected {', '.join(ENCODING)}")
@@ -195,10 +203,9 @@ class Recipe:
         return sha256(f"{self.to_json()}|{data_hash}".encode()).hexdigest()
 
     def __repr__(self) -> str:
-        known = {**ENCODING, **self.definition.params}
-        values = {**{name: getattr(self, name) for name in ENCODING}, **self.params}
-        told = [f"{name}={_plain(value)!r}" for name, value in values.items() if value != known[name].default]
-        return f"Recipe({', '.join([repr(self.family), *told])})"
+        values = {name: self.value(name) for name in (*ENCODING, *self.params)}
+        changed = {name: value for name, value in values.items() if value != self.settings[name].default}
+        return f"Recipe({', '.join([repr(self.family), *(f'{k}={_plain(v)!r}' for k, v in changed.items())])})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Recipe) and self.to_json() == other.to_json()

@@ -236,8 +236,7 @@ def test_a_first_row_that_holds_the_targets_name_is_a_header(tmp_path, read):
 
 def test_a_ragged_row_is_named_by_its_line_in_the_file():
     text = b'\n\na,b,class\n"two\nlines",1,x\n\n3,4\n5,6,y\n'
-    with pytest.raises(TableError, match=r"line 7 has 2 fields, 3 were expected as in the first: '3,4'"):
-        read_table(text)
+    assert any("fewer cells" in note and "line 7" in note for note in read_table(text, "class").notes)
 
 
 def test_a_value_that_is_no_number_is_named():

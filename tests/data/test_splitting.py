@@ -6,9 +6,9 @@ import pytest
 
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
+from alrviz.data.splits import split_folds, split_table
 from alrviz.errors import RecipeError, TableError
-from alrviz.fitting.folds import split_folds
-from alrviz.fitting.prepare import prepare, split
+from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.bias_variance import bias_variance
@@ -35,8 +35,8 @@ def table(frame, **kinds):
 
 def parts_of(dataset):
     """Every pair of rows to learn from and to be judged on that a dataset's studies and runs have."""
-    yield split(dataset.y, 0.3, 0, dataset.splitting)
-    yield from split_folds(dataset.y, 5, 1, dataset.splitting)
+    for drawn in (split_table(dataset, 0.3, 0), *split_folds(dataset.y, 5, 1, dataset.splitting)):
+        yield drawn.train, drawn.test
 
 
 def test_groups_are_never_on_both_sides(frame):
@@ -62,9 +62,9 @@ def test_time_judges_by_earlier_rows_and_equal_times_stay_together(frame):
     dataset = table(frame).split_by(time="day")
     day = frame.day.to_numpy()
     folds = split_folds(dataset.y, 5, 1, dataset.splitting)
-    for train, held in [*folds, split(dataset.y, 0.3, 0, dataset.splitting)]:
-        assert day[train].max() < day[held].min()
-    judged = np.concatenate([held for _, held in folds])
+    for drawn in [*folds, split_table(dataset, 0.3, 0)]:
+        assert day[drawn.train].max() < day[drawn.test].min()
+    judged = np.concatenate([fold.test for fold in folds])
     assert len(judged) == len(set(judged))
 
 
@@ -156,9 +156,9 @@ def test_alpha_is_chosen_by_folds_that_keep_to_it_too(frame):
 def test_a_run_holds_out_what_the_table_says(frame):
     dataset = table(frame).split_by(time="day")
     prepared = prepare(dataset, Recipe("lr", holdout=0.3))
-    assert (prepared.encoded.n_rows, prepared.holdout.n_rows) == tuple(
-        len(part) for part in split(dataset.y, 0.3, 0, dataset.splitting)
-    )
+    splits = split_table(dataset, 0.3, 0)
+    assert (prepared.encoded.n_rows, prepared.holdout.n_rows) == (len(splits.train), len(splits.test))
+    assert split_table(dataset, 0.3, 0) is splits, "drawn once"
 
 
 def test_every_study_keeps_to_time_or_says_that_it_cannot(frame):

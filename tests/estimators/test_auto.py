@@ -11,9 +11,9 @@ from sklearn.base import clone
 import alrviz
 from alrviz import AutoClassifier
 from alrviz.data.encode import Encoder
+from alrviz.data.splits import FOLDS, split_folds
 from alrviz.errors import ReadingWarning, TableError
 from alrviz.fitting import best_order
-from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import price_of
 from benchmarks.quality import rare_class
@@ -181,7 +181,8 @@ def test_it_is_never_worse_than_the_class_shares_beyond_a_standard_error(name):
         X, y, folds = {table: rest for table, *rest in unlike_tables()}[name]
     else:
         data = rare_class()
-        X, y, folds = data.X, data.y, split_folds(data.y, 5, 0)
+        X, y = data.X, data.y
+        folds = [(fold.train, fold.test) for fold in split_folds(y, 5, 0)]
     classes, codes = np.unique(y, return_inverse=True)
     own, center = [], []
     for train, test in folds:

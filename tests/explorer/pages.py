@@ -13,7 +13,7 @@ OWNER = "a" * 32
 def session_of(link, owner=OWNER, registry=None):
     """A visitor's session as a link gives it."""
     session = Session(owner=owner, registry=registry or Registry(ServerLimits(), timer=False))
-    session.apply(read_link(link))
+    session.link.open(read_link(link))
     return session
 
 

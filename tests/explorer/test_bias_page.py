@@ -30,7 +30,7 @@ until = partial(until_said, said=lambda page: page.tab.study_view.sentence.objec
 
 def open_page(link=SMALL, registry=None):
     page = opened_at(BiasPage, link, registry=registry)
-    until(page, lambda: page.tab.known is not None)
+    until(page, lambda: page.tab.runner.costs is not None)
     return page
 
 
@@ -58,10 +58,10 @@ def run(page):
 
 def test_every_recipe_is_priced_before_anything_runs(opened):
     page = opened("?page=bias&data=monks-1&of=anje~lr_o3~tan~rf~svm~elr")
-    assert [one.name for one in page.tab.known.priced] == ["anje", "lr", "tan", "rf", "svm", "elr"]
-    assert all(one.price.bytes > 0 and one.seconds > 0 for one in page.tab.known.priced)
-    assert page.tab.prices.object.count("about") == 6
-    assert "at least" in page.tab.time.object
+    assert [one.name for one in page.tab.runner.costs.priced] == ["anje", "lr", "tan", "rf", "svm", "elr"]
+    assert all(one.price.bytes > 0 and one.seconds > 0 for one in page.tab.runner.costs.priced)
+    assert page.tab.layout.prices.object.count("about") == 6
+    assert "at least" in page.tab.layout.time.object
     assert "Press Run: 6 recipes, 10 fits each" in page.tab.study_view.sentence.object
     assert page.session.registry.entries(OWNER) == []
 
@@ -69,12 +69,12 @@ def test_every_recipe_is_priced_before_anything_runs(opened):
 def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monkeypatch):
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 200_000)
     page = opened("?page=bias&data=monks-1&of=anje_o1~lr_o5")
-    assert [bool(one.refused) for one in page.tab.known.priced] == [False, True]
-    assert "left out" in page.tab.prices.object
-    assert "1 left out" in page.tab.time.object
-    assert [recipe.label for recipe in page.tab.known.study.recipes] == ["nb"]
+    assert [bool(one.refused) for one in page.tab.runner.costs.priced] == [False, True]
+    assert "left out" in page.tab.layout.prices.object
+    assert "1 left out" in page.tab.layout.time.object
+    assert [recipe.label for recipe in page.tab.runner.costs.study.recipes] == ["nb"]
     alone = opened("?page=bias&data=monks-1&of=lr_o5")
-    assert alone.tab.known.study is None
+    assert alone.tab.runner.costs.study is None
     assert alone.tab.study_view.bar.run.disabled
     assert "Nothing to run" in alone.tab.study_view.sentence.object
 
@@ -88,10 +88,10 @@ def test_the_grid_fills_and_a_control_that_changes_marks_it(opened, monkeypatch)
     until(page, lambda: " of 20 fits" in view._grid.object and "Lowest error" in view.sentence.object)
     page.tab.menus["folds"].value = "5x2"
     assert view.outdated
-    until(page, lambda: page.tab.known is not None)
+    until(page, lambda: page.tab.runner.costs is not None)
     assert view.outdated, "what runs stays until Run"
     page.tab.menus["folds"].value = "10x2"
-    until(page, lambda: page.tab.known is not None)
+    until(page, lambda: page.tab.runner.costs is not None)
     assert not view.outdated
     until(page, lambda: view.study.phase == "done" and "Lowest error" in view.sentence.object)
     until(page, lambda: "of 20 fits" not in view._grid.object)
@@ -103,11 +103,11 @@ def test_more_rounds_take_what_is_kept_of_fewer_and_another_process_takes_all(op
     computed, original = [], workers.compute
     monkeypatch.setattr(workers, "compute", lambda *args: (computed.append(args), original(*args))[1])
     page.tab.menus["folds"].value = "5x2"
-    until(page, lambda: page.tab.known is not None)
+    until(page, lambda: page.tab.runner.costs is not None)
     run(page)
     assert len(computed) == 8, "of 20 cells 12 were kept"
     assert set(page.tab.study_view.study.summary().rounds) == {5}
-    again = opened(page.session.link)
+    again = opened(page.session.link.query)
     assert again.tab.study_view.study.phase == "done"
     assert "Lowest error" in again.tab.study_view.sentence.object
     assert len(computed) == 8
@@ -115,21 +115,21 @@ def test_more_rounds_take_what_is_kept_of_fewer_and_another_process_takes_all(op
 
 def test_what_is_set_is_in_the_link_and_comes_from_it(opened):
     page = opened("?page=bias&data=monks-1")
-    assert page.session.link == "?page=bias&data=monks-1", "the first settings are the shortest link"
+    assert page.session.link.query == "?page=bias&data=monks-1", "the first settings are the shortest link"
     page.tab.menus["grid"].value = "generative"
     page.tab.menus["sizes"].value = "50-100"
     page.tab.menus["alpha"].value = 10.0
-    assert "of=anje_o1~anje~anje_o3~lr_o1_a10~lr_a10~lr_o3_a10" in page.session.link
-    assert "sizes=50-100" in page.session.link
-    again = opened(page.session.link)
+    assert "of=anje_o1~anje~anje_o3~lr_o1_a10~lr_a10~lr_o3_a10" in page.session.link.query
+    assert "sizes=50-100" in page.session.link.query
+    again = opened(page.session.link.query)
     assert again.tab.spec == page.tab.spec
     assert again.tab.menus["grid"].value == "generative"
     assert again.tab.spec.shares == (0.5, 1.0)
     page.choice.value = "learning-curve"
-    assert "tab=learning-curve" in page.session.link
-    assert "of=" not in page.session.link
+    assert "tab=learning-curve" in page.session.link.query
+    assert "of=" not in page.session.link.query
     page.choice.value = "grid"
-    assert page.session.link == again.session.link
+    assert page.session.link.query == again.session.link.query
 
 
 @pytest.mark.parametrize("sizes", ["0-100", "100-100", "200", "x", "1" * 400, "5-10-20-30-40-50-60-70-100"])
@@ -163,7 +163,7 @@ def test_recipes_are_chosen_by_chips_of_any_family(opened):
     assert page.tab.spec.recipes[2] == Recipe("anje", order=3)
     chooser.settings._fields["family"].value = "rf"
     assert page.tab.spec.recipes[2] == Recipe("rf")
-    assert "of=anje_o1~anje~rf" in page.session.link
+    assert "of=anje_o1~anje~rf" in page.session.link.query
     assert list(page.drawer().objects) == [chooser.settings.panel]
     assert page.tab.menus["grid"].value == OWN
 
@@ -200,14 +200,14 @@ def test_the_grids_of_learners_can_learn_row_by_row(slug):
 def test_a_tab_that_is_not_seen_is_not_priced(opened):
     page = opened()
     page.choice.value = "learning-curve"
-    until(page, lambda: page.tab.known is not None)
+    until(page, lambda: page.tab.runner.costs is not None)
     grid, curve = page._built["grid"], page.tab
-    page.session.load_demo("xor", rows=200)
-    until(page, lambda: page.session.dataset.name == "xor" and curve.known is not None)
-    assert curve.known.study.dataset.name == "xor"
-    assert grid.known.study.dataset.name == "monks-1"
+    page.session.table.load_demo("xor", rows=200)
+    until(page, lambda: page.session.table.dataset.name == "xor" and curve.runner.costs is not None)
+    assert curve.runner.costs.study.dataset.name == "xor"
+    assert grid.runner.costs.study.dataset.name == "monks-1"
     page.choice.value = "grid"
-    until(page, lambda: grid.known is not None and grid.known.study.dataset.name == "xor")
+    until(page, lambda: grid.runner.costs is not None and grid.runner.costs.study.dataset.name == "xor")
 
 
 def test_what_is_shown_of_a_picture_is_in_the_link_of_its_tab():
@@ -215,14 +215,14 @@ def test_what_is_shown_of_a_picture_is_in_the_link_of_its_tab():
     view = page.tab.study_view
     assert (view.definition, view.axis) == ("Domingos", "order"), "what is no axis is left out"
     view.axis = "alpha"
-    assert read_link(page.session.link).view == (("definition", "Domingos"), ("axis", "alpha"))
+    assert read_link(page.session.link.query).view == (("definition", "Domingos"), ("axis", "alpha"))
     page.choice.value = "learning-curve"
-    assert read_link(page.session.link).view == ()
+    assert read_link(page.session.link.query).view == ()
     page.tab.study_view.span = "first"
-    assert "view=span.first" in page.session.link
+    assert "view=span.first" in page.session.link.query
     page.tab.study_view.measure = "log_loss"
-    assert "measure=log_loss" in page.session.link
+    assert "measure=log_loss" in page.session.link.query
     page.choice.value = "grid"
-    assert read_link(page.session.link).view == (("definition", "Domingos"), ("axis", "alpha"))
-    assert "measure" not in page.session.link, "this tab has none"
+    assert read_link(page.session.link.query).view == (("definition", "Domingos"), ("axis", "alpha"))
+    assert "measure" not in page.session.link.query, "this tab has none"
     page.close()

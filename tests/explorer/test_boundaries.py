@@ -16,8 +16,8 @@ from tests.explorer.maps import SMALL, open_page, said, settled, until
 def test_a_table_that_comes_behind_another_page_is_fitted_when_the_maps_are_seen(page):
     tab, table = page.tab, page.tab.table
     page.session.page = "data"
-    page.session.load_demo("two-moons", rows=100)
-    until(page, lambda: page.session.dataset.name == "two-moons")
+    page.session.table.load_demo("two-moons", rows=100)
+    until(page, lambda: page.session.table.dataset.name == "two-moons")
     assert tab.table is table
     page.session.page = "boundaries"
     page.on_shown()
@@ -39,7 +39,7 @@ def test_any_family_is_mapped_and_comes_back_from_its_link(link, words):
     until(page, lambda: settled(page))
     tab = page.tab
     assert words in said(page)
-    shown = dict(part.split("=") for part in page.session.link.removeprefix("?").split("&"))
+    shown = dict(part.split("=") for part in page.session.link.query.removeprefix("?").split("&"))
     asked = dict(part.split("=") for part in link.removeprefix("&").split("&"))
     assert {key: shown[key] for key in asked} == asked
     compile(tab.script(), "script", "exec")
@@ -57,19 +57,19 @@ def test_a_table_of_levels_is_averaged_until_something_else_is_chosen():
     view = page.tab.map
     assert (view.others, page.session.others) == ("mean", "")
     view.others = "typical"
-    assert "others=typical" in page.session.link
-    again = open_page(page.session.link)
+    assert "others=typical" in page.session.link.query
+    again = open_page(page.session.link.query)
     until(again, lambda: settled(again))
     assert again.tab.map.others == "typical"
-    page.session.load_demo("iris")
-    until(page, lambda: page.session.dataset.name == "iris" and settled(page))
+    page.session.table.load_demo("iris")
+    until(page, lambda: page.session.table.dataset.name == "iris" and settled(page))
     assert (view.others, page.session.others) == ("typical", "")
     again.close()
     page.close()
 
 
 def test_a_tab_stops_what_the_other_ran(page):
-    fit = page.session.fitted
+    fit = page.session.runs.fitted
     page.session.tab = "any"
     until(page, lambda: settled(page))
     assert fit.ended
@@ -90,7 +90,7 @@ def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
         page.session.tab = ""
         assert page.tab is dlr
         assert dlr.moment is moment  # at once, and the slider answers
-        dlr.hand.drag("x1", 9.0)
+        dlr.drag("x1", 9.0)
         until(page, lambda: dlr.moment.by_hand and settled(page))
         dlr.redraw()
         until(page, lambda: not dlr.moment.by_hand and settled(page))
@@ -142,21 +142,21 @@ def test_maps_nobody_sees_are_not_worked_out(tab, leave):
 def test_settings_are_shown_in_the_drawer_and_change_the_model(tab):
     page = open_page(SMALL + tab)
     until(page, lambda: settled(page))
-    page.tab._drawer.show()
-    fields = page.tab._drawer.settings
+    page.tab.drawer.show()
+    fields = page.tab.drawer.settings
     assert list(page.drawer().objects) == [fields.panel]
     assert fields._recipe == page.tab.recipe
     fields._fields["alpha"].value = 0.25
     fields._common["holdout"].value = 0.5
     assert (page.tab.recipe.params["alpha"], page.tab.recipe.holdout) == (0.25, 0.5)
     assert fields._recipe == page.tab.recipe
-    assert "model=" in page.session.link
+    assert "model=" in page.session.link.query
     page.close()
 
 
 def test_a_stranger_does_not_find_the_run(page):
-    other = open_page(page.session.link, owner="b" * 32, registry=page.session.registry)
-    assert other.session.fitted is None
+    other = open_page(page.session.link.query, owner="b" * 32, registry=page.session.registry)
+    assert other.session.runs.fitted is None
     other.close()
 
 

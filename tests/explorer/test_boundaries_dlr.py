@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from alrviz import load_model
-from alrviz.explorer.pages.boundaries import dlr_tab
+from alrviz.explorer.pages.boundaries import frame_queue
 from alrviz.explorer.pages.boundaries.words import dlr_script, loss_words
 from alrviz.explorer.server import process_tuning
 from alrviz.studies.statistics.evaluation import wilson
@@ -30,7 +30,7 @@ def test_both_maps_and_the_sentence_are_there_without_a_press(page):
     assert not tab.pictures.map.outdated
     assert not tab.pictures.other.outdated
     assert tab.pictures.map.surface.classes == tab.pictures.other.surface.classes == ("A", "B")
-    assert "fit=" in page.session.link
+    assert "fit=" in page.session.link.query
 
 
 def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
@@ -128,7 +128,7 @@ def test_a_film_waits_until_a_browser_has_built_its_sliders(page, monkeypatch):
 def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
     tab = page.tab
     fit, scene, surface = said(page), tab.pictures.ratios.scene, tab.pictures.map.surface
-    tab.hand.drag("x1", 9.0)
+    tab.drag("x1", 9.0)
     until(page, lambda: tab.moment.by_hand and settled(page))
     by_hand = tab.pictures.ratios.scene
     assert by_hand.columns[0].bandwidth == pytest.approx(9.0)
@@ -150,12 +150,12 @@ def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
     tab.part.pricing.start = lambda *_: None  # nothing starts
     tab.menus._bandwidth.value = "validation"
     assert tab.part.outdated
-    tab._show_moment(tab.moment)
+    tab.show_moment(tab.moment)
     assert tab.pictures.map.outdated
     assert tab.pictures.ratios.outdated
-    assert "model=dlr" in page.session.link
-    tab.hand.drag("x1", 9.0)  # of settings that are gone
-    assert not tab.asking.busy
+    assert "model=dlr" in page.session.link.query
+    tab.drag("x1", 9.0)  # of settings that are gone
+    assert not tab.frames.busy
 
 
 def test_two_of_more_columns_are_chosen_and_come_back_from_the_link():
@@ -180,8 +180,8 @@ def test_a_table_of_one_column_says_what_is_missing():
     page = open_page()
     until(page, lambda: settled(page))
     assert "parameters" in page.tab.part.pricing.pane.object
-    page.session.load_bytes("one.csv", "a,class\n" + "".join(f"{k / 7:.2f},{'xy'[k % 2]}\n" for k in range(40)))
-    until(page, lambda: page.session.dataset is not None and page.session.dataset.name == "one")
+    page.session.table.load_bytes("one.csv", "a,class\n" + "".join(f"{k / 7:.2f},{'xy'[k % 2]}\n" for k in range(40)))
+    until(page, lambda: page.session.table.dataset is not None and page.session.table.dataset.name == "one")
     until(page, lambda: "needs two columns" in said(page))
     assert page.tab.part.pricing.pane.object == ""  # the price was of the table before
     assert page.tab.pictures.map.surface is None
@@ -208,21 +208,21 @@ def test_the_kernel_is_drawn_when_it_is_unfolded(page):
 
 def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, monkeypatch):
     tab = page.tab
-    monkeypatch.setattr(dlr_tab, "REST", 60.0)
-    monkeypatch.setattr(dlr_tab, "SOON", 5.0)
-    monkeypatch.setattr(dlr_tab, "PATIENT", 60.0)  # however busy the machine is
+    monkeypatch.setattr(frame_queue, "REST", 60.0)
+    monkeypatch.setattr(frame_queue, "SOON", 5.0)
+    monkeypatch.setattr(frame_queue, "PATIENT", 60.0)  # however busy the machine is
     words, surface, path = said(page), tab.pictures.map.surface, tab.pictures.path.path
     other = tab.pictures.ratios.cells["x2"].ratio.phi
     for h in (9.0, 8.0, 7.0):
-        tab.hand.drag("x1", h)
+        tab.drag("x1", h)
         assert tab.pictures.ratios.cells["x1"].ratio.bandwidth == pytest.approx(h)
         page.pump()
         assert tab.moment.passing
     assert said(page) == words
     assert (tab.pictures.map.surface, tab.pictures.path.path) == (surface, path)
     assert tab.pictures.ratios.cells["x2"].ratio.phi is other
-    monkeypatch.setattr(dlr_tab, "PATIENT", 0.0)  # so long ago did all pictures follow
-    tab.hand.drag("x1", 6.0)
+    monkeypatch.setattr(frame_queue, "PATIENT", 0.0)  # so long ago did all pictures follow
+    tab.drag("x1", 6.0)
     until(page, lambda: settled(page) and not tab.moment.passing)
     assert "By hand" in tab.pictures.ratios.scene.note
     assert tab.pictures.map.surface is not surface
@@ -235,20 +235,20 @@ def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
     monkeypatch.setattr(player.player, "playing", True)
     process_tuning.hand_moved()
     assert tab.hand.goes_first
-    tab.hand.settled -= 1.1 * dlr_tab.SLOW  # but not for ever
+    tab.hand.settled -= 1.1 * frame_queue.SLOW  # but not for ever
     assert not tab.hand.goes_first
     monkeypatch.setattr(process_tuning, "HAND", 0.0)
-    tab.hand.settled += 1.1 * dlr_tab.SLOW
+    tab.hand.settled += 1.1 * frame_queue.SLOW
     assert not tab.hand.goes_first
 
 
 def test_a_fit_that_starts_by_itself_asks_nobody_to_press_run(page):
     said = set()
     page.tab.part.player.status.param.watch(lambda event: said.add(event.new), "object")  # however short it is said
-    page.session.load_demo("two-moons", rows=100)
+    page.session.table.load_demo("two-moons", rows=100)
 
     def followed():
-        return page.session.dataset.name == "two-moons" and page.tab.table is not None and settled(page)
+        return page.session.table.dataset.name == "two-moons" and page.tab.table is not None and settled(page)
 
     until(page, followed)
     assert not any("press Run" in word for word in said), said

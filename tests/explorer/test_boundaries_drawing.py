@@ -33,14 +33,14 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     until(page, lambda: settled(page) and len(tab.moment.X) == 212 and len(tab.moment.model.classes_) == 3)
     sketch = tab.drawing.sketch
     tab.drawing.keep()
-    until(page, lambda: session.dataset.name == "drawn" and settled(page))
+    until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
     assert session.drawn is None
     assert not tab.pictures.path.outdated
-    assert np.allclose(session.dataset.X.to_numpy(), sketch.x)
+    assert np.allclose(session.table.dataset.X.to_numpy(), sketch.x)
     assert tab.card.buttons.visible
-    again = open_page(session.link, registry=session.registry)
+    again = open_page(session.link.query, registry=session.registry)
     until(again, lambda: settled(again))
-    assert again.session.dataset.hash == session.dataset.hash
+    assert again.session.table.dataset.hash == session.table.dataset.hash
     assert again.tab.part.player.racer.run is tab.part.player.racer.run  # the run itself is found again
     again.close()
 
@@ -53,7 +53,7 @@ def test_drawn_points_are_not_fitted_from_what_a_hand_has_dragged(page):
     tab.drawing.leave()
     until(page, lambda: settled(page) and tab.moment.run is not None)
     limit = tab.moment.run.objective.features.bounds[1][0]
-    tab.hand.drag("x1", float(np.exp(limit)))
+    tab.drag("x1", float(np.exp(limit)))
     until(page, lambda: tab.moment.by_hand and settled(page))
     assert tab.moment.density.log_h[0] > log_h[0] + 2
     tab.drawing.begin()
@@ -65,17 +65,20 @@ def test_drawn_points_are_not_fitted_from_what_a_hand_has_dragged(page):
 def test_a_drawn_class_may_have_any_name():
     page = open_page()
     rows = "".join(f"{k / 7:.2f},{k % 5 - 2},{('NA', '?', '-')[k % 3]}\n" for k in range(60))
-    page.session.load_bytes("named.csv", "y,x2,species\n" + rows, AS_WRITTEN, KINDS)
-    until(page, lambda: page.session.dataset is not None and page.session.dataset.name == "named" and settled(page))
+    page.session.table.load_bytes("named.csv", "y,x2,species\n" + rows, AS_WRITTEN, KINDS)
+    until(
+        page,
+        lambda: page.session.table.dataset is not None and page.session.table.dataset.name == "named" and settled(page),
+    )
     page.tab.drawing.begin()
     page.tab.drawing.keep()
-    until(page, lambda: page.session.dataset.name == "drawn" and settled(page))
-    dataset = page.session.dataset
+    until(page, lambda: page.session.table.dataset.name == "drawn" and settled(page))
+    dataset = page.session.table.dataset
     assert (dataset.n_rows, dataset.target, sorted(dataset.classes)) == (60, "species", ["-", "?", "NA"])
     assert dataset.kinds == {"y": "numeric", "x2": "numeric"}
-    again = open_page(page.session.link, registry=page.session.registry)
+    again = open_page(page.session.link.query, registry=page.session.registry)
     until(again, lambda: settled(again))
-    assert again.session.dataset.hash == dataset.hash
+    assert again.session.table.dataset.hash == dataset.hash
     again.close()
     page.close()
 
@@ -120,8 +123,8 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
     tab.drawing.begin()
     tab.drawing.add(0.0, 0.5)
     sketch = session.drawn
-    session.load_demo("mixed-types", rows=200)
-    until(page, lambda: session.dataset.name == "mixed-types" and tab.table is not None and settled(page))
+    session.table.load_demo("mixed-types", rows=200)
+    until(page, lambda: session.table.dataset.name == "mixed-types" and tab.table is not None and settled(page))
     assert not tab.drawing.on
     assert tab.pictures.map.surface.points.total == 200
     assert tab.menus.draw.label == "Resume drawing: 201 points"

@@ -54,20 +54,20 @@ def test_a_class_is_opened_found_after_a_reload_and_ended_by_two_presses():
     reloaded = Teacher(teacher.session.registry)
     assert reloaded.panel.visible
     race = ByHand()
-    teacher.session.entry = teacher.session.registry.add(race, "ann")
+    teacher.session.runs.entry = teacher.session.registry.add(race, "ann")
     teacher.look()
     registry, room = teacher.session.registry, teacher.room
     assert registry.by_token(room.race).job is race, "the live picture"
-    reloaded.session.entry = registry.add(ByHand(), "ann")
+    reloaded.session.runs.entry = registry.add(ByHand(), "ann")
     shown = []
     for window in (reloaded, teacher, reloaded):
         window.look()
         shown.append(room.race)
-    assert shown == [reloaded.session.entry.token] * 3, "of two windows the one that has raced last"
-    assert reloaded.session.entry.shared, "a race tells its steps only where somebody was given its link"
-    registry.take_back(reloaded.session.entry)
+    assert shown == [reloaded.session.runs.entry.token] * 3, "of two windows the one that has raced last"
+    assert reloaded.session.runs.entry.shared, "a race tells its steps only where somebody was given its link"
+    registry.take_back(reloaded.session.runs.entry)
     reloaded.look()
-    assert not reloaded.session.entry.shared, "a link that was revoked stays so"
+    assert not reloaded.session.runs.entry.shared, "a link that was revoked stays so"
     used = room.used
     teacher.look()
     assert room.used > used, "a teacher who looks uses it"

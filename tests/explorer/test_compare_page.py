@@ -36,8 +36,8 @@ def open_page(link=SMALL, registry=None):
 
 
 def known(page):
-    until(page, lambda: page.session.loading is None and page.tab.known is not None)
-    return page.tab.known
+    until(page, lambda: page.session.table.loading is None and page.tab.runner.costs is not None)
+    return page.tab.runner.costs
 
 
 @pytest.fixture
@@ -57,21 +57,21 @@ def run(page):
 
 
 def test_every_recipe_is_priced_on_every_table(page):
-    assert [one.dataset.name for one in page.tab.known.tables] == ["monks-1", "xor"]
-    assert [[one.name for one in line] for line in page.tab.known.lines] == [["nb", "tan"]] * 2
-    assert "<td>monks-1" not in page.tab.prices.object
-    assert "432 rows, 6 columns, 2 classes" in page.tab.prices.object
+    assert [one.dataset.name for one in page.tab.runner.costs.tables] == ["monks-1", "xor"]
+    assert [[one.name for one in line] for line in page.tab.runner.costs.lines] == [["nb", "tan"]] * 2
+    assert "<td>monks-1" not in page.tab.layout.prices.object
+    assert "432 rows, 6 columns, 2 classes" in page.tab.layout.prices.object
     assert "Press Run: 2 recipes on 2 data sets, 5 fits each" in page.tab.study_view.sentence.object
 
 
 def test_the_first_settings_are_the_shortest_link():
     page = open_page("?page=compare")
     assert (page.tab.spec.sets.demos, page.tab.spec.recipes) == (FIRST_SETS.demos, CompareSpec.first)
-    assert page.session.link == "?page=compare"
+    assert page.session.link.query == "?page=compare"
     page.tab.menus["sets"].value = ["iris"]
-    assert "sets=iris" in page.session.link
+    assert "sets=iris" in page.session.link.query
     page.tab.menus["sets"].value = list(FIRST_SETS.demos)
-    assert page.session.link == "?page=compare"
+    assert page.session.link.query == "?page=compare"
     page.close()
 
 
@@ -96,18 +96,20 @@ def test_a_link_is_not_trusted():
 
 
 def test_a_dropped_table_joins_and_is_found_by_its_link(page):
-    page.session.load_bytes("=mine<b>.csv", CSV)
-    until(page, lambda: page.session.loading is None and len(page.tab.spec.sets) == 3)
+    page.session.table.load_bytes("=mine<b>.csv", CSV)
+    until(page, lambda: page.session.table.loading is None and len(page.tab.spec.sets) == 3)
     known(page)
-    assert [one.dataset.n_rows for one in page.tab.known.tables] == [432, 1000, 60]
-    link = page.session.link
+    assert [one.dataset.n_rows for one in page.tab.runner.costs.tables] == [432, 1000, 60]
+    link = page.session.link.query
     assert "files=" in link
     again = open_page(link, page.session.registry)
     known(again)
-    assert [one.dataset.hash for one in again.tab.known.tables] == [one.dataset.hash for one in page.tab.known.tables]
+    assert [one.dataset.hash for one in again.tab.runner.costs.tables] == [
+        one.dataset.hash for one in page.tab.runner.costs.tables
+    ]
     code = page.tab.script()
     assert "alrviz.read_table(" in code
-    assert "<b>" not in again.tab.prices.object
+    assert "<b>" not in again.tab.layout.prices.object
     again.close()
 
 
@@ -121,7 +123,7 @@ def test_what_a_thread_is_at_is_said_with_names_escaped(page, monkeypatch):
 
     monkeypatch.setattr(compare_page, "open_all", opened)
     page.tab.menus["folds"].value = "2x5"
-    until(page, lambda: "opening &lt;b&gt;mine" in page.tab.time.object)
+    until(page, lambda: "opening &lt;b&gt;mine" in page.tab.layout.time.object)
     go.set()
     known(page)
 
@@ -130,8 +132,8 @@ def test_behind_another_page_it_leaves_that_pages_link_alone(page):
     session, other = page.session, Recipe("lr", alpha=0.1)
     session.go("order")
     session.param.update(judged=(other,), folds="10")
-    session.load_bytes("mine.csv", CSV)
-    until(page, lambda: session.loading is None)
+    session.table.load_bytes("mine.csv", CSV)
+    until(page, lambda: session.table.loading is None)
     assert (session.judged, session.folds, session.sets) == ((other,), "10", ())
     session.go("compare")
     page.on_shown()
@@ -143,15 +145,15 @@ def test_a_table_that_is_held_no_more_says_which_file_to_drop():
     file = FileLink("gone.csv", 60, 3, "0" * 16)
     page = open_page(f"?page=compare&sets=monks-1&files=gone.csv~60~3~{'0' * 16}&of=anje_o1")
     assert "drop gone.csv (60 rows x 3 columns, hash 0000000000000000) again" in dict(known(page).absent)["gone.csv"]
-    assert "1 left out" in page.tab.time.object
-    assert str(file) in unquote(page.tab.prices.object)
-    assert page.tab.known.study is not None, "the others are compared all the same"
+    assert "1 left out" in page.tab.layout.time.object
+    assert str(file) in unquote(page.tab.layout.prices.object)
+    assert page.tab.runner.costs.study is not None, "the others are compared all the same"
     page.close()
 
 
 def test_it_goes_without_the_sessions_table():
     page = open_page(f"?page=compare&sets=monks-1&of=anje_o1&folds=5&file=gone.csv~60~3~{'0' * 16}")
-    assert page.session.dataset is None, "the link is about a file that is not held"
+    assert page.session.table.dataset is None, "the link is about a file that is not held"
     known(page)
     run(page)
     assert page.tab.study_view.study.progress.done == 5
@@ -161,8 +163,8 @@ def test_it_goes_without_the_sessions_table():
 def test_what_no_table_can_take_is_left_out_and_told():
     page = open_page("?page=compare&sets=four-gaussians&of=anje_o1~ande_n2")
     assert known(page).recipes == (Recipe("anje", order=1),)
-    assert "1 left out" in page.tab.time.object
-    assert "refused" in page.tab.prices.object
+    assert "1 left out" in page.tab.layout.time.object
+    assert "refused" in page.tab.layout.prices.object
     assert "1 recipe on 1 data set" in page.tab.study_view.sentence.object
     page.close()
 
@@ -170,20 +172,20 @@ def test_what_no_table_can_take_is_left_out_and_told():
 def test_without_data_sets_it_says_what_to_do(page):
     page.tab.menus["sets"].value = []
     known(page)
-    assert "Choose at least one data set" in page.tab.prices.object
+    assert "Choose at least one data set" in page.tab.layout.prices.object
     page.tab.study_view.press_run()
     assert page.session.registry.entries(OWNER) == []
 
 
 def test_a_table_of_ones_own_takes_the_place_of_the_pages_sets_and_not_of_chosen_ones():
     page = open_page("?page=compare")
-    page.session.load_bytes("mine.csv", CSV)
-    until(page, lambda: page.session.loading is None and page.session.file is not None)
+    page.session.table.load_bytes("mine.csv", CSV)
+    until(page, lambda: page.session.table.loading is None and page.session.table.source.file is not None)
     page.on_shown()
     assert (page.tab.spec.sets.demos, [link.name for link, _ in page.tab.spec.sets.own]) == ((), ["mine.csv"])
     chosen = open_page("?page=compare&sets=iris")
-    chosen.session.load_bytes("mine.csv", CSV)
-    until(chosen, lambda: chosen.session.loading is None and chosen.session.file is not None)
+    chosen.session.table.load_bytes("mine.csv", CSV)
+    until(chosen, lambda: chosen.session.table.loading is None and chosen.session.table.source.file is not None)
     chosen.on_shown()
     assert chosen.tab.spec.sets.demos == ("iris",)
     for one in (page, chosen):
@@ -200,7 +202,7 @@ def test_the_script_reads_the_servers_own_table_where_it_is(tmp_path):
     file = tmp_path / "mine.csv"
     file.write_bytes(CSV)
     session = Session(owner=OWNER, served=alrviz.read_table(file), served_from=str(file))
-    session.apply(read_link("?page=compare&of=anje_o1&folds=5"))
+    session.link.open(read_link("?page=compare&of=anje_o1&folds=5"))
     page = ComparePage(session)
     page.view()
     assert [table.dataset.name for table in known(page).tables] == ["mine"]

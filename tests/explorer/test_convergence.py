@@ -62,13 +62,13 @@ def test_first_screen_is_recorded_and_then_live():
     assert view.race.recorded
     assert len(view.picture.plot["train"][0].data["y"]) > 100
     assert "recorded" in view.status.object
-    assert page.session.link == ""
+    assert page.session.link.query == ""
     until(page, lambda: not getattr(view.race, "recorded", False))
     until(page, lambda: ended(page))
     assert "times faster" in view.sentence.object
     assert view.race.runs[0].trace[-1].index == int(view.player.shown.at(view.player.shown.racers[0], "index"))
     assert "parameters" in page.pricing.pane.object
-    assert page.session.entry.owner == page.session.owner
+    assert page.session.runs.entry.owner == page.session.owner
 
 
 def test_a_recorded_race_and_a_live_one_agree():
@@ -174,14 +174,14 @@ def test_controls_choose_racers_and_mark_the_picture_as_outdated():
     assert 0.0 not in page.controls.alpha.options.values()
     page.controls.question.value = "orders"
     assert not page.controls.order.visible
-    link = read_link(page.session.link)
+    link = read_link(page.session.link.query)
     assert link.question == "orders"
     assert link.recipes == page.recipes
 
 
 def test_a_racers_settings_hide_what_has_no_effect():
     page = open_page("?data=monks-1")
-    until(page, lambda: page.session.dataset is not None)
+    until(page, lambda: page.session.table.dataset is not None)
     page.chooser.open(1)
     fields = page.chooser.settings._fields
     assert page.chooser.settings._recipe.family == "alr"
@@ -227,7 +227,10 @@ def test_an_example_races_by_itself():
     page = open_page("?data=monks-1")
     until(page, lambda: page.race_view.race is not None and ended(page))
     page.show_example(EXAMPLES[2])
-    until(page, lambda: ended(page) and page.race_view.race.dataset.name == page.session.dataset.name == "tic-tac-toe")
+    until(
+        page,
+        lambda: ended(page) and page.race_view.race.dataset.name == page.session.table.dataset.name == "tic-tac-toe",
+    )
     assert "fit the training rows perfectly" in page.race_view.sentence.object
     assert page.race_view.picture.pane.object.yaxis[0].axis_label.endswith("log scale")
 
@@ -243,7 +246,7 @@ def test_the_example_where_all_orders_win_finds_alphas_and_says_them():
         lambda: (
             page.race_view.race is not None
             and ended(page)
-            and page.race_view.race.dataset.name == page.session.dataset.name == "balance-scale"
+            and page.race_view.race.dataset.name == page.session.table.dataset.name == "balance-scale"
         ),
     )
     sentence = page.race_view.sentence.object
@@ -299,17 +302,19 @@ def test_only_a_hand_that_keeps_a_race_from_being_shown_is_told_as_a_pause():
     registry = Registry(ServerLimits(), timer=False)
     page = open_page("?data=monks-1", registry=registry)
     rested = set()
-    until(page, lambda: page.race_view.race is not None and (rested.add(page.session.entry.resting) or ended(page)))
+    until(
+        page, lambda: page.race_view.race is not None and (rested.add(page.session.runs.entry.resting) or ended(page))
+    )
     page.pump()
-    assert rested | {page.session.entry.resting} == {""}, "while it begins, runs, and when it has ended"
+    assert rested | {page.session.runs.entry.resting} == {""}, "while it begins, runs, and when it has ended"
     page.race_view.player.scrub(1)
     page.pump()
-    assert page.session.entry.resting == "paused"
+    assert page.session.runs.entry.resting == "paused"
     page.on_hidden()
-    assert page.session.entry.resting == "away"
+    assert page.session.runs.entry.resting == "away"
     page.race_view.player.run()
     page.pump()
-    assert page.session.entry.resting == ""
+    assert page.session.runs.entry.resting == ""
 
 
 def test_a_reload_finds_the_race_and_a_secret_link_leads_others_to_it_until_it_is_taken_back():
@@ -319,12 +324,12 @@ def test_a_reload_finds_the_race_and_a_secret_link_leads_others_to_it_until_it_i
     assert not page.dialogs._link.visible, "no race was started yet"
     until(page, lambda: page.race_view.race is not None and ended(page))
     entry = page.race_view.race.entry
-    assert open_page(page.session.link, registry=registry).race_view.race.entry is entry
+    assert open_page(page.session.link.query, registry=registry).race_view.race.entry is entry
     assert not entry.shared
     page.dialogs.show_share()
     first = page.dialogs._link.value
     assert registry.by_token(first.removeprefix("race/")) is entry
-    stranger = open_page(page.session.link, owner="c" * 32, registry=registry)
+    stranger = open_page(page.session.link.query, owner="c" * 32, registry=registry)
     assert getattr(stranger.race_view.race, "entry", None) is None
     page.dialogs._back.clicks += 1
     assert registry.by_token(first.removeprefix("race/")) is None
@@ -352,16 +357,16 @@ def test_the_script_reads_the_file_where_the_server_found_it_and_says_which_one_
     rows = (f"{'xyz'[k % 3]},{'uv'[k % 2]},{'no' if k % 5 else 'yes'}\n" for k in range(90))
     file.write_text("a,b,class\n" + "".join(rows))
     session = Session(owner="a" * 32, served=alrviz.read_table(file), served_from=str(file))
-    session.apply(State())
+    session.link.open(State())
     scope = {"alrviz": alrviz}
     exec(dataset_code(session), scope)
-    assert scope["dataset"].hash == session.dataset.hash
-    session.set_kinds({"b": "target"})
+    assert scope["dataset"].hash == session.table.dataset.hash
+    session.table.set_kinds({"b": "target"})
     until_loaded(session)
     exec(dataset_code(session), scope)
-    assert (scope["dataset"].target, scope["dataset"].hash) == ("b", session.dataset.hash)
+    assert (scope["dataset"].target, scope["dataset"].hash) == ("b", session.table.dataset.hash)
     dropped = Session(owner="a" * 32)
-    dropped.load_bytes(file.name, file.read_bytes())
+    dropped.table.load_bytes(file.name, file.read_bytes())
     until_loaded(dropped)
     code = dataset_code(dropped)
     assert "'my table.csv'" in code
@@ -371,7 +376,7 @@ def test_the_script_reads_the_file_where_the_server_found_it_and_says_which_one_
 
 def until_loaded(session):
     end = time.monotonic() + 60
-    while session.loading is not None or session.dataset is None:
+    while session.table.loading is not None or session.table.dataset is None:
         assert time.monotonic() < end
         session.pump()
         time.sleep(0.005)
@@ -381,18 +386,18 @@ def test_measure_and_axis_are_in_the_link():
     page = open_page("?data=monks-1&measure=rmse&axis=passes")
     assert (page.race_view.measure, page.race_view.axis) == ("rmse", "passes")
     page.race_view.measure = "heldout"
-    assert "measure=heldout" in page.session.link
+    assert "measure=heldout" in page.session.link.query
     page.race_view.measure = "gap"
-    assert "measure" not in page.session.link, "what the page opens with is left out"
+    assert "measure" not in page.session.link.query, "what the page opens with is left out"
 
 
 def test_how_much_of_the_axis_is_shown_is_in_the_link():
     page = open_page("?data=monks-1&view=span.log")
     assert page.race_view.span == "log"
     page.race_view.span = "first"
-    assert "view=span.first" in page.session.link
+    assert "view=span.first" in page.session.link.query
     page.race_view.span = "all"
-    assert "view=" not in page.session.link
+    assert "view=" not in page.session.link.query
     assert open_page("?data=monks-1&view=span.half").race_view.span == "all"
 
 
@@ -403,7 +408,7 @@ def test_recipe_code_makes_the_recipe():
 
 def test_why_is_drawn_when_it_is_unfolded():
     page = open_page("?data=monks-1")
-    until(page, lambda: page.session.dataset is not None)
+    until(page, lambda: page.session.table.dataset is not None)
     page.why.part.open = True
     until(page, lambda: page.why.picture.pane.object is not None)
     assert {"lr", "alr", "diagonal"} <= {r.name for r in page.why.picture.pane.object.renderers}
@@ -457,21 +462,21 @@ def test_a_racer_that_only_a_link_can_ask_for_opens_its_settings():
 def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     page = open_page("?data=monks-1")
     until(page, lambda: page.race_view.race is not None and ended(page))
-    before = page.session.entry
+    before = page.session.runs.entry
     assert before.threads == available_threads()
     before.keep = True
     page.controls.order.value = 1
     page.race_view.press_run()
-    assert page.session.entry is before
+    assert page.session.runs.entry is before
     page.pricing._look()  # as the pump does
     assert "the race starts then" in page.pricing.pane.object
     page.race_view.press_stop()
     page.pricing._look()
     assert "the race starts" not in page.pricing.pane.object
     page.race_view.press_run()
-    until(page, lambda: page.session.entry is not before and ended(page))
-    assert page.session.entry.bytes > 0
-    made = page.session.entry
+    until(page, lambda: page.session.runs.entry is not before and ended(page))
+    assert page.session.runs.entry.bytes > 0
+    made = page.session.runs.entry
     refused = [("alr", Price(10, 10, 10, 0.1, 5, "it needs more memory"))]
     monkeypatch.setattr("alrviz.explorer.widgets.price_line.priced", lambda *_: refused)
     page.controls.order.value = 2
@@ -479,14 +484,14 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     page.race_view.press_run()
     until(page, lambda: page.session.problem is not None if page.pricing.known else False)
     assert str(page.session.problem) == "alr is refused: it needs more memory"
-    assert page.session.entry is made
+    assert page.session.runs.entry is made
     page.controls.order.value = 1  # also refused: what is said of order 2 is gone, and nothing is said of another press
     assert page.session.problem is None
     until(page, lambda: page.pricing.refused)
     assert "Refused" in page.pricing.pane.object
     monkeypatch.undo()  # memory is free again: the next press finds it
     page.race_view.press_run()
-    until(page, lambda: page.session.entry is not made and ended(page))
+    until(page, lambda: page.session.runs.entry is not made and ended(page))
     assert not page.pricing.refused
     assert "Refused" not in page.pricing.pane.object
 
@@ -538,12 +543,12 @@ def test_what_went_wrong_is_said_until_that_work_is_begun_anew():
     tasks.cancel("price")
     assert session.problem is other
     tasks.close()
-    session.cancel()
+    session.table.cancel()
 
 
 def test_why_says_what_it_is_of_is_faded_while_it_is_old_and_saves_its_points():
     page = open_page("?data=monks-1")
-    until(page, lambda: page.session.dataset is not None)
+    until(page, lambda: page.session.table.dataset is not None)
     page.why.part.open = True
     until(page, lambda: page.why.picture.pane.object is not None)
     assert "monks-1, all cells of order 2" in page.why.about.object
@@ -568,11 +573,11 @@ def test_another_table_begins_without_the_recorded_race_of_the_first_screen():
 def test_step_before_the_price_is_known_takes_one_step():
     page = open_page("?data=monks-1")
     until(page, lambda: page.race_view.race is not None and ended(page))
-    before = page.session.entry
+    before = page.session.runs.entry
     page.controls.order.value = 1
     assert not page.pricing.known
     page.race_view.press_step()
-    until(page, lambda: page.session.entry is not before and len(page.race_view.race.runs[0].trace) >= 1)
+    until(page, lambda: page.session.runs.entry is not before and len(page.race_view.race.runs[0].trace) >= 1)
     until(page, lambda: page.race_view.race.phase == "paused")
     assert [len(run.trace) for run in page.race_view.race.runs] == [1, 1]
 
@@ -604,16 +609,16 @@ def test_stop_before_there_is_a_race_keeps_one_from_starting_by_itself():
 
 def test_another_pages_table_leaves_order_and_race_as_they_are():
     page = open_page()
-    until(page, lambda: page.session.dataset is not None and ended(page))
+    until(page, lambda: page.session.table.dataset is not None and ended(page))
     page._chosen("order", 3)
     until(page, lambda: page.pricing.known)
     race = page.race_view.race
     page.session.page = "boundaries"
-    until(page, lambda: page.session.dataset.name == "four-gaussians")
+    until(page, lambda: page.session.table.dataset.name == "four-gaussians")
     assert page.choice.order == 3
     page.session.page = "convergence"
     page.on_shown()
-    until(page, lambda: page.session.dataset.name == "led")
+    until(page, lambda: page.session.table.dataset.name == "led")
     assert page.choice.order == 3
     assert page.race_view.race == race
 
@@ -635,7 +640,7 @@ def test_race_on_it_begins_one_unless_this_tables_is_there():
 def test_run_that_waits_for_a_table_runs_when_its_price_comes():
     page = open_page("?data=poker-hand&rows=20000&racers=lr_o1_a0_i3~lr_o1_a1_i3")
     page._autorun = False
-    assert page.session.loading is not None
+    assert page.session.table.loading is not None
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and ended(page))
     assert page.race_view.race.dataset.n_rows == 20_000
@@ -643,11 +648,11 @@ def test_run_that_waits_for_a_table_runs_when_its_price_comes():
 
 def test_run_that_waits_for_a_table_is_given_up_with_the_table():
     page = open_page("?data=poker-hand&rows=200000")
-    assert page.session.loading is not None
+    assert page.session.table.loading is not None
     page.race_view.press_run()
     assert page.race_view.player.waits
     assert "The race starts by itself" in page.race_view.sentence.object
-    page.session.give_up()
+    page.session.table.give_up()
     assert not page.race_view.player.waits
     assert not page.race_view.sentence.object
     assert "stopped" in page.race_view.status.object

@@ -44,7 +44,7 @@ def test_before_the_race_has_ended_there_is_none():
 
 def test_the_files_hold_the_racers_model(page):
     model, run = of(page, 0)
-    X = page.session.dataset.X
+    X = page.session.table.dataset.X
     loaded = load_model(io.BytesIO(model.zipped.made()))
     np.testing.assert_array_equal(loaded.phi_, run.model.phi)
     np.testing.assert_array_equal(
@@ -52,9 +52,9 @@ def test_the_files_hold_the_racers_model(page):
     )
     table = pd.read_csv(io.BytesIO(model.weights.made()), comment="#")
     assert len(table) == 1 + len(loaded.phi_)
-    rows, every = len(run.encoded.y), page.session.dataset.n_rows
+    rows, every = len(run.encoded.y), page.session.table.dataset.n_rows
     assert rows < every
-    words = f"{rows:,} of {every:,} rows ({every - rows:,} are held out to judge it)"
+    words = f"{rows:,} of {every:,} rows ({every - rows:,} are test rows)"
     assert words in model.told.object
     assert f'# fitted on: "{words}"' in model.weights.made().decode()
     assert model.zipped.visible
@@ -63,7 +63,7 @@ def test_the_files_hold_the_racers_model(page):
 
 def test_the_sql_predicts_in_a_database_what_the_model_does(page):
     model, _ = of(page, 0)
-    X = page.session.dataset.X
+    X = page.session.table.dataset.X
     model.dialect.value = "sqlite"
     database = sqlite3.connect(":memory:")
     X.astype(object).to_sql("rows", database, index=False)
@@ -80,9 +80,11 @@ def test_a_racer_without_cells_has_no_table_of_them(page):
     assert not model.sql.visible
     assert not model.dialect.visible
     assert "DLRClassifier" in repr(joblib.load(io.BytesIO(model.pickled.made())))
-    X = page.session.dataset.X
+    X = page.session.table.dataset.X
     loaded = load_model(io.BytesIO(model.zipped.made()))
-    np.testing.assert_array_equal(loaded._scores(X), run.model.scores_of(run.encoder.encode(X, page.session.dataset.y)))
+    np.testing.assert_array_equal(
+        loaded._scores(X), run.model.scores_of(run.encoder.encode(X, page.session.table.dataset.y))
+    )
 
 
 def test_a_model_too_large_for_the_page_says_what_writes_it(page, monkeypatch):
@@ -99,7 +101,7 @@ def test_a_model_too_large_for_the_page_says_what_writes_it(page, monkeypatch):
 
 def test_new_rows_are_predicted(page):
     model, _ = of(page, 0)
-    X = page.session.dataset.X
+    X = page.session.table.dataset.X
     rows = X.assign(further="<b>").iloc[:, ::-1]
     send(model.strip, rows.to_csv(index=False).encode(), name="rows.csv")
     until(page, lambda: model.predicted.visible)
@@ -122,12 +124,12 @@ def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(p
     of(page, 1)
     model, _ = of(page, 0)
     monkeypatch.setattr(make, "estimator_of", slow)
-    send(model.strip, page.session.dataset.X.to_csv(index=False).encode(), name="rows.csv")
+    send(model.strip, page.session.table.dataset.X.to_csv(index=False).encode(), name="rows.csv")
     until(page, inside.is_set)
     task = page.tasks._tasks["predict"]
     _, run = of(page, 1)
     go.set()
-    wait_until(lambda: task._thread is None, 30, "the end of its thread")
+    wait_until(lambda: task.join(0), 30, "the end of its thread")
     np.testing.assert_array_equal(joblib.load(io.BytesIO(model.pickled.made())).phi_, run.model.phi)
 
 

@@ -40,7 +40,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 @pytest.fixture
 def page():
     session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False))
-    session.apply(State(page="data", data="iris"))
+    session.link.open(State(page="data", data="iris"))
     page = DataPage(session)
     page.view()
     page.drawer()
@@ -61,14 +61,14 @@ def shown(page):
 
 def test_a_page_opened_while_a_table_is_read_shows_that_one_first(page):
     session = page.session
-    session.load_demo("led", rows=50)
-    assert session.loading is not None
+    session.table.load_demo("led", rows=50)
+    assert session.table.loading is not None
     late = DataPage(session)
     late.view()
     assert not hasattr(late, "_grid"), "the columns of iris, in a grid that a browser would keep"
     settle(late)
     assert "led" in late._name.object
-    assert list(late._grid.table.value["column"]) == [column.name for column in session.dataset.columns]
+    assert list(late._grid.table.value["column"]) == [column.name for column in session.table.dataset.columns]
     late.close()
 
 
@@ -82,7 +82,7 @@ def buttons(page):
 
 
 def drop(page, text, name="mine.csv"):
-    page.session.load_bytes(name, text)
+    page.session.table.load_bytes(name, text)
     return settle(page)
 
 
@@ -97,7 +97,7 @@ def test_a_demo_is_shown_priced_and_drawn(page):
 
 
 def test_cuts_are_those_that_a_race_makes(page):
-    dataset = page.session.dataset
+    dataset = page.session.table.dataset
     name = dataset.columns[0].name
     raced = prepare(dataset, Recipe("lr", seed=3))
     page.session.seed = 3
@@ -117,8 +117,8 @@ def test_the_numbers_behind_the_picture_are_shown_and_saved(page):
     back = pd.read_csv(io.StringIO(card.csv()), comment="#")
     assert list(back.columns) == ["level", "class", "rows", "share"]
     assert back["rows"].sum() == 150
-    assert page.session.dataset.hash in card.csv()
-    page.choose(page.session.dataset.target)
+    assert page.session.table.dataset.hash in card.csv()
+    page.choose(page.session.table.dataset.target)
     settle(page)
     back = pd.read_csv(io.StringIO(card.csv()), comment="#")
     assert back.loc[back["level"] == back["class"], "share"].tolist() == [1.0] * 3
@@ -142,12 +142,12 @@ def test_what_is_not_on_the_page_yet_is_not_built(page):
     first = next(button for button in page._gallery.place[0].select(pmui.Button) if button.label == "wine")
     first.clicks += 1
     settle(page)
-    assert page.session.dataset.name == "wine"
+    assert page.session.table.dataset.name == "wine"
     assert not page._gallery.place[0].open
 
 
 def test_choosing_a_column_draws_it_and_tells_its_kind(page):
-    name = page.session.dataset.columns[3].name
+    name = page.session.table.dataset.columns[3].name
     page.choose(name)
     settle(page)
     assert page._column.title.object.startswith(f"<h2>{name}")
@@ -158,24 +158,24 @@ def test_choosing_a_column_draws_it_and_tells_its_kind(page):
 
 
 def test_a_kind_is_changed_from_the_grid_and_from_the_menu(page):
-    name = page.session.dataset.columns[0].name
+    name = page.session.table.dataset.columns[0].name
     page.ask_kind(name, "ignore")
     settle(page)
-    assert page.session.dataset.kinds[name] == "ignore"
+    assert page.session.table.dataset.kinds[name] == "ignore"
     assert page._grid.table.value["kind"].iloc[0] == "ignore"
     page.choose(name)
     page._column.kind.value = "categorical"
     settle(page)
-    assert page.session.dataset.kinds[name] == "categorical"
+    assert page.session.table.dataset.kinds[name] == "categorical"
 
 
 def test_an_id_is_ignored_and_taken_back_with_one_click(page):
     rows = "".join(f"K{i:04d},{i % 5},{'ab'[i % 2]}\n" for i in range(100))
     drop(page, "customer,size,class\n" + rows)
-    assert page.session.dataset.kinds["customer"] == "ignore"
+    assert page.session.table.dataset.kinds["customer"] == "ignore"
     buttons(page)["Use it"].clicks += 1
     settle(page)
-    assert page.session.dataset.kinds["customer"] == "categorical"
+    assert page.session.table.dataset.kinds["customer"] == "categorical"
     assert "Use it" not in buttons(page)
 
 
@@ -184,11 +184,11 @@ def test_a_column_that_gives_the_class_away_is_asked_about(page):
     y = rng.integers(0, 2, 300)
     frame = pd.DataFrame({"noise": rng.integers(0, 4, 300), "verdict": np.where(y, "guilty", "free"), "class": y})
     drop(page, frame.to_csv(index=False))
-    assert list(page.session.dataset.leaks) == ["verdict"]
+    assert list(page.session.table.dataset.leaks) == ["verdict"]
     buttons(page)["Ignore it"].clicks += 1
     settle(page)
-    assert page.session.dataset.kinds["verdict"] == "ignore"
-    assert list(page.session.dataset.leaks) == []
+    assert page.session.table.dataset.kinds["verdict"] == "ignore"
+    assert list(page.session.table.dataset.leaks) == []
 
 
 def test_a_measured_target_is_offered_in_quartiles(page):
@@ -203,12 +203,12 @@ def test_a_measured_target_is_offered_in_quartiles(page):
     assert page._gallery.place[0].open
     out["Cancel"].clicks += 1
     assert (page._full.visible, page._target.panel.visible) == (True, False)
-    assert page.session.dataset.name == "iris"
+    assert page.session.table.dataset.name == "iris"
     drop(page, frame.to_csv(index=False))
     page._target.quartiles.clicks += 1
     settle(page)
     assert page._full.visible
-    assert page.session.dataset.n_classes == 4
+    assert page.session.table.dataset.n_classes == 4
 
 
 def test_a_number_asked_to_be_the_class_is_refused_and_offered_in_quartiles(page):
@@ -217,11 +217,11 @@ def test_a_number_asked_to_be_the_class_is_refused_and_offered_in_quartiles(page
     page.ask_kind("price", "target")
     settle(page)
     assert "different numbers" in str(page.session.problem)
-    assert page.session.dataset.target == "class"
+    assert page.session.table.dataset.target == "class"
     assert list(page._grid.table.value["kind"]) == ["numeric", "target"]
     buttons(page)["Cut into quartiles"].clicks += 1
     settle(page)
-    assert page.session.dataset.target == "price"
+    assert page.session.table.dataset.target == "price"
 
 
 def test_names_and_levels_from_data_are_never_html(page):
@@ -241,7 +241,7 @@ def test_the_export_says_where_it_comes_from(page):
     exported = page.columns_csv()
     back = pd.read_csv(io.StringIO(exported), comment="#")
     assert list(back["kind"]) == ["numeric"] * 4 + ["target"]
-    assert page.session.dataset.hash in exported
+    assert page.session.table.dataset.hash in exported
 
 
 def test_missing_tokens_come_back_from_their_text():
@@ -256,8 +256,8 @@ def test_read_options_are_shown_and_read_again(page):
     panel.widgets["missing"].value = "empty x0"
     panel._again.clicks += 1
     settle(page)
-    assert next(c for c in page.session.dataset.columns if c.name == "b").missing == 14
-    page.session.load_demo("iris")
+    assert next(c for c in page.session.table.dataset.columns if c.name == "b").missing == 14
+    page.session.table.load_demo("iris")
     settle(page)
     assert not panel._fields.visible
 
@@ -284,32 +284,32 @@ def test_one_decimal_mark_for_all_is_a_choice(page):
     panel = find(page)
     assert panel.widgets["decimal"].value == ""
     assert "decimal comma" in page._notes.object
-    assert page.session.dataset.kinds["b"] == "numeric"
+    assert page.session.table.dataset.kinds["b"] == "numeric"
     panel._again.clicks += 1
     settle(page)
-    assert page.session.dataset.kinds["b"] == "numeric"
+    assert page.session.table.dataset.kinds["b"] == "numeric"
     panel.widgets["decimal"].value = "."
     panel._again.clicks += 1
     settle(page)
-    assert page.session.dataset.kinds["b"] != "numeric"
+    assert page.session.table.dataset.kinds["b"] != "numeric"
 
 
 def test_the_order_of_dates_is_a_choice(page):
     drop(page, "when,class\n" + "".join(f"0{i % 6 + 1}/0{i % 4 + 1}/2020,{'xy'[i % 2]}\n" for i in range(40)))
     assert "&quot;Order of dates&quot; has the other way, day first" in page._notes.object
-    months = page.session.dataset.frame["when month"].nunique()
+    months = page.session.table.dataset.frame["when month"].nunique()
     panel = find(page)
     assert panel.widgets["dayfirst"].value == ""
     panel.widgets["dayfirst"].value = "day"
     panel._again.clicks += 1
     settle(page)
-    assert (months, page.session.dataset.frame["when month"].nunique()) == (6, 4)
+    assert (months, page.session.table.dataset.frame["when month"].nunique()) == (6, 4)
     assert panel.widgets["dayfirst"].value == "day"
     assert "Order of dates" not in page._notes.object
     panel.widgets["dayfirst"].value = ""
     panel._again.clicks += 1
     settle(page)
-    assert page.session.dataset.frame["when month"].nunique() == 6
+    assert page.session.table.dataset.frame["when month"].nunique() == 6
 
 
 PYTHON = re.compile(r"\w\(|\w=\w|\bpass\b|\bNone\b|\bTrue\b|options|ReadOptions|target=|\btokens\b")
@@ -333,7 +333,7 @@ def test_the_page_tells_a_table_in_words_of_the_page(page, name):
         settle(page)
     session = page.session
     told = [problem_html(session.problem)] if session.problem is not None else []
-    told += [page._target.text.object] if session.pending is not None else [notes_html(session.dataset)]
+    told += [page._target.text.object] if session.table.pending is not None else [notes_html(session.table.dataset)]
     assert any(len(words) > 60 for words in told)
     for words in told:
         assert not PYTHON.search(re.sub(r"<[^>]*>", "", unescape(words))), words
@@ -351,13 +351,13 @@ def test_lines_before_the_names_are_shown_and_can_be_changed(page):
     panel.widgets["skip_footer"].value = 10
     panel._again.clicks += 1
     settle(page)
-    assert page.session.dataset.n_rows == 30
-    assert page.session.upload.options.delimiter is None  # what nobody changed is detected anew
+    assert page.session.table.dataset.n_rows == 30
+    assert page.session.table.source.upload.options.delimiter is None  # what nobody changed is detected anew
     panel.widgets["skip_rows"].value = 2
     panel.widgets["header"].value = 0
     panel._again.clicks += 1
     settle(page)
-    table = page.session.pending or page.session.dataset.table
+    table = page.session.table.pending or page.session.table.dataset.table
     assert table.names == ("column 1", "column 2", "column 3")
     assert table.n_rows == 30
 
@@ -367,28 +367,28 @@ def test_a_number_that_may_be_missing_is_read_so_with_one_press(page):
     drop(page, "a,b,class\n" + "".join(f"{v},{i}.5,{'xy'[i % 2]}\n" for i, v in enumerate(values)))
     buttons(page)["Read it as missing"].clicks += 1
     settle(page)
-    assert next(c for c in page.session.dataset.columns if c.name == "a").missing == 2
+    assert next(c for c in page.session.table.dataset.columns if c.name == "a").missing == 2
     assert "Read it as missing" not in buttons(page)
 
 
 def test_what_may_be_an_id_is_told_and_can_be_left_out(page):
     rows = "".join(f"{10**7 + 7919 * (i * 7 % 60)},{i % 9},{'xy'[i % 2]}\n" for i in range(60))
     drop(page, f"ref,size,class\n{rows}")
-    assert page.session.dataset.kinds["ref"] == "numeric"
+    assert page.session.table.dataset.kinds["ref"] == "numeric"
     assert "of as many digits, as ids are: &#x27;ref&#x27;" in page._notes.object
     buttons(page)["Ignore it"].clicks += 1
     settle(page)
-    assert page.session.dataset.kinds["ref"] == "ignore"
+    assert page.session.table.dataset.kinds["ref"] == "ignore"
     assert "as ids are" not in page._notes.object
 
 
 def test_a_guessed_class_offers_others(page):
     rows = "".join(f"{i}.5,{'uv'[i % 2]},{'xyz'[i % 3]}\n" for i in range(60))
     drop(page, f"size,plan,region\n{rows}")
-    assert page.session.dataset.target == "region"
+    assert page.session.table.dataset.target == "region"
     buttons(page)["plan"].clicks += 1
     settle(page)
-    assert page.session.dataset.target == "plan"
+    assert page.session.table.dataset.target == "plan"
     assert "region" not in buttons(page)
 
 
@@ -407,6 +407,6 @@ def test_the_grid_lists_every_column():
 
 def test_a_demos_kinds_are_its_makers_until_they_are_changed(page):
     assert set(page._grid.table.value["why"][:4]) == {"by construction"}
-    page.ask_kind(page.session.dataset.columns[0].name, "categorical")
+    page.ask_kind(page.session.table.dataset.columns[0].name, "categorical")
     settle(page)
     assert list(page._grid.table.value["why"][:2]) == ["as you said", "by construction"]

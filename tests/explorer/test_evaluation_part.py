@@ -56,12 +56,12 @@ def test_a_racers_held_out_rows_judge_it(race):
         until(race, lambda run=run: part.view.evaluation is not None and part.view._recipes == (run.recipe,))
         expected = alrviz.evaluate(run)
         assert part.view.evaluation.summary().log_loss == expected.summary().log_loss
-    assert "held-out rows of three-classes" in part.view.sentence.object
+    assert "test rows of three-classes" in part.view.sentence.object
     assert found is not part.view.evaluation
 
 
 def test_a_file_that_has_the_class_is_evaluated(race):
-    part, data = race.model.evaluation, race.session.dataset
+    part, data = race.model.evaluation, race.session.table.dataset
     part.folded.open = True
     send(race.model.strip, data.frame.to_csv(index=False).encode(), name="new.csv")
     until(race, lambda: part.view.evaluation is not None and part.view.evaluation.what == "rows of new.csv")
@@ -78,14 +78,14 @@ def test_a_file_that_has_the_class_is_evaluated(race):
 
 def test_the_verdicts_order_is_judged_on_rows_left_out():
     page = opened(OrderPage, "?page=order&data=monks-1&of=lr_a0.1&folds=5")
-    until_study(page, lambda: page.known is not None)
-    assert not page.evaluation.part.visible
+    until_study(page, lambda: page.runner.costs is not None)
+    assert not page.layout.evaluation.part.visible
     page.study_view.press_run()
     until_study(page, lambda: page.study_view.study.phase == "done")
     page.pump()
-    part = page.evaluation
+    part = page.layout.evaluation
     part.folded.open = True
-    assert part.choice.value == page.best() == "AutoClassifier"
+    assert part.choice.value == page.answer().best == "AutoClassifier"
     assert "5 fits, about" in part.view.sentence.object
     assert part.start.visible, "fits are begun by a press"
     part.start.clicks += 1
@@ -98,15 +98,17 @@ def test_the_verdicts_order_is_judged_on_rows_left_out():
 def test_every_recipe_of_a_comparison_can_be_judged():
     page = opened(ComparePage, "?page=compare&sets=monks-1_iris&of=anje_n1~lr_n1_a0.1&folds=5x2")
     tab = page.tab
-    until(page, lambda: tab.known is not None)
+    until(page, lambda: tab.runner.costs is not None)
     tab.study_view.press_run()
     until(page, lambda: tab.study_view.study.phase == "done")
     page.pump()
-    tab.evaluation.folded.open = True
-    assert len(tab.evaluation.choice.options) == 4
-    tab.evaluation.choice.value = next(name for name in tab.evaluation.choice.options if name.endswith("iris"))
-    tab.evaluation.start.clicks += 1
-    assert evaluated(page, tab.evaluation).what == "left-out rows of iris (2 folds)"
+    tab.layout.evaluation.folded.open = True
+    assert len(tab.layout.evaluation.choice.options) == 4
+    tab.layout.evaluation.choice.value = next(
+        name for name in tab.layout.evaluation.choice.options if name.endswith("iris")
+    )
+    tab.layout.evaluation.start.clicks += 1
+    assert evaluated(page, tab.layout.evaluation).what == "left-out rows of iris (2 folds)"
     page.close()
 
 
@@ -152,4 +154,4 @@ def test_a_report_is_made_when_it_is_asked_for_and_saved_when_it_is_there(race):
     assert not part.report.disabled
     page = base64.b64decode(json.loads(part.report.job)["data"]).decode()
     assert "<h1>Predicting class on three-classes</h1>" in page
-    assert "others, which it had never seen" in page
+    assert "test rows, which it had never seen" in page

@@ -44,14 +44,14 @@ def raced(link=RACE):
     page = ConvergencePage(session_of(link))
     page.view()
     until(page, lambda: page.race_view.race is not None and page.race_view.race.ended)
-    assert page.session.entry.keeper.join(30)
+    assert page.session.runs.entry.keeper.join(30)
     return page
 
 
 def compared():
     page = ComparePage(session_of(STUDY))
     page.view()
-    until(page, lambda: page.tab.known is not None)
+    until(page, lambda: page.tab.runner.costs is not None)
     page.tab.study_view.press_run()
     until(page, lambda: page.tab.study_view.study.phase == "done")
     page.tab.study_view.study.join(30)
@@ -88,17 +88,17 @@ def test_a_race_is_opened_with_its_curves_and_not_fitted_again():
     page = ConvergencePage(session_of(item.link))
     page.view()
     until(page, lambda: page.race_view.race is not None)
-    until(page, lambda: page.session.loading is None and page.pricing.known)
+    until(page, lambda: page.session.table.loading is None and page.pricing.known)
     shown = page.race_view.race
     assert shown.recorded
     pd.testing.assert_frame_equal(shown.frame(), frame, check_exact=True)
-    assert page.session.entry is None, "nothing runs"
+    assert page.session.runs.entry is None, "nothing runs"
     assert not page.race_view.outdated
-    assert f"kept={item.kept.id}" in page.session.link
+    assert f"kept={item.kept.id}" in page.session.link.query
     page.race_view.press_run()
-    until(page, lambda: page.session.entry is not None and page.session.entry.job.ended)
-    assert "kept" not in page.session.link
-    page.session.entry.keeper.join(30)
+    until(page, lambda: page.session.runs.entry is not None and page.session.runs.entry.job.ended)
+    assert "kept" not in page.session.link.query
+    page.session.runs.entry.keeper.join(30)
     assert len(run_history.items(OWNER)) == 1, "the same race again takes its place"
 
 
@@ -114,19 +114,19 @@ def test_another_owners_race_is_not_opened_and_the_page_says_so():
 
 def test_the_link_of_a_running_race_opens_it_from_the_run_store_when_the_process_has_ended():
     first = raced()
-    link, frame = first.session.link, first.race_view.race.frame()
+    link, frame = first.session.link.query, first.race_view.race.frame()
     assert "run=" in link
     first.close()
     page = ConvergencePage(session_of(link))  # of another registry: as after a restart
     page.view()
     until(page, lambda: page.race_view.race is not None)
     pd.testing.assert_frame_equal(page.race_view.race.frame(), frame, check_exact=True)
-    until(page, lambda: page.session.loading is None and page.pricing.known)
-    assert page.session.entry is None, "nothing runs"
-    assert "kept=" in page.session.link
+    until(page, lambda: page.session.table.loading is None and page.pricing.known)
+    assert page.session.runs.entry is None, "nothing runs"
+    assert "kept=" in page.session.link.query
     stranger = ConvergencePage(session_of(link, STRANGER))
     stranger.view()
-    until(stranger, lambda: stranger.session.entry is not None)
+    until(stranger, lambda: stranger.session.runs.entry is not None)
     assert stranger.session.problem is None, "for others it is a link to the same settings"
     stranger.close()
 
@@ -135,7 +135,7 @@ def test_the_fit_of_a_map_is_listed_saved_and_leads_back_to_its_page():
     page = maps.open_page()
     page.session.kept = "c" * 32  # a race that is looked at on another page, and may be deleted
     maps.until(page, lambda: maps.settled(page))
-    assert page.session.fit.keeper.join(30)
+    assert page.session.runs.fit.keeper.join(30)
     steps = page.tab.moment.run.trace
     page.close()
     (item,) = run_history.items(OWNER)
@@ -295,15 +295,15 @@ def test_a_recipe_that_this_version_does_not_read_hides_no_run():
 
 def test_the_tab_is_in_the_link_and_hides_the_comparison():
     page = listed()
-    assert (page.front, list(page._built)) == ("history", ["history"]), "nothing is priced behind the history"
+    assert (page.front, list(page.layouts)) == ("history", ["history"]), "nothing is priced behind the history"
     page.choice.value = "comparison"
-    shown = {slug: [tab.first.visible, tab.below.visible] for slug, tab in page._built.items()}
+    shown = {slug: [part.visible for part in parts] for slug, parts in page.layouts.items()}
     assert shown == {"history": [False, False], "comparison": [True, True]}
-    assert "tab=" not in page.session.link
+    assert "tab=" not in page.session.link.query
     page.tab.menus["folds"].value = "5"
     page.choice.value = "history"
-    assert "tab=history" in page.session.link
-    again = ComparePage(session_of(page.session.link))
+    assert "tab=history" in page.session.link.query
+    again = ComparePage(session_of(page.session.link.query))
     again.view()
     again.choice.value = "comparison"
     assert again.tab.spec.folds == "5", "the link holds the comparison's settings meanwhile"

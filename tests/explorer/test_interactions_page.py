@@ -28,21 +28,21 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     assert view.mutes.value == names[:2]
     assert "without" in view.muting.object
 
-    data, file = page.session.dataset, io.BytesIO()
+    data, file = page.session.table.dataset, io.BytesIO()
     model = alrviz.ALRClassifier(order=1).fit(data.X, data.y)
     alrviz.save_model(model, file, dataset=data)
-    assert page.session.tables.bytes == 0
+    assert page.session.registry.tables.bytes == 0
     page._dropped("../mine.zip", file.getvalue())
-    assert page.session.tables.bytes > 0, "room is taken before anything is unpacked"
+    assert page.session.registry.tables.bytes > 0, "room is taken before anything is unpacked"
     until_study(page, lambda: page.back.visible)
-    assert page.session.tables.bytes == view.found.nbytes
+    assert page.session.registry.tables.bytes == view.found.nbytes
     assert view.found.names == list(data.X)
     assert view.found.mute()["log_loss"]["all"] == pytest.approx(alrviz.evaluate(model, data).summary()["log_loss"])
     assert "mine.zip" in page.said.object
-    assert page.offer() == ""
+    assert page.answer() is None
     page.back.clicks += 1
     assert not page.back.visible
-    assert page.session.tables.bytes == 0
+    assert page.session.registry.tables.bytes == 0
     assert view.study.spec == study.spec
     assert view.found.names == names
 
@@ -53,12 +53,12 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
     page._dropped("model.zip", file.getvalue())
     until_study(page, lambda: "strange" in page.said.object)
     assert view.found.names == names
-    assert page.session.tables.bytes == 0
-    limits = page.session.tables.limits
-    page.session.tables.limits = replace(limits, uploads=10)
+    assert page.session.registry.tables.bytes == 0
+    limits = page.session.registry.tables.limits
+    page.session.registry.tables.limits = replace(limits, uploads=10)
     page._dropped("model.zip", file.getvalue())
     assert "no room" in page.said.object
-    page.session.tables.limits = limits
+    page.session.registry.tables.limits = limits
     view.press_stop()
     page.close()
 
@@ -67,7 +67,7 @@ def test_it_opens_computed_where_that_is_short_and_takes_the_model_of_a_file():
 def test_it_takes_the_model_that_was_set_to_be_used(seen):
     link = "?page=interactions&data=monks-1&refits=0" + ("&of=alr_o1_a2" if seen else "")
     page = opened(InteractionsPage, link)
-    until_study(page, lambda: page.known is not None)
+    until_study(page, lambda: page.runner.costs is not None)
     mine = Recipe("hlr", order=2, alpha=3.0, center="shares", discretize="smooth")
     page.session.go("convergence", race=True, recipes=(Recipe("anje", order=1), mine))
     page.session.param.update(question=OWN, recipes=(Recipe("hlr", order="auto"), mine.replace(seed=4)))
@@ -79,8 +79,8 @@ def test_it_takes_the_model_that_was_set_to_be_used(seen):
     page.session.recipes = (mine.replace(seed=5), Recipe("lr", order=1))
     page.on_shown()
     assert page.spec.recipe.params["order"] == 1, "what was chosen here stays, whoever else races"
-    until_study(page, lambda: page.known is not None)
-    again = opened(InteractionsPage, page.session.link)
+    until_study(page, lambda: page.runner.costs is not None)
+    again = opened(InteractionsPage, page.session.link.query)
     assert again.spec.recipes == page.spec.recipes, "a link's own model comes before its racers"
     again.close()
     page.close()
@@ -106,9 +106,9 @@ def packed(model, data):
 
 def test_of_models_dropped_one_after_the_other_only_what_is_shown_takes_room():
     page = opened(InteractionsPage, "?page=interactions&data=monks-1&refits=0")
-    view, tables = page.study_view, page.session.tables
+    view, tables = page.study_view, page.session.registry.tables
     until_study(page, lambda: len(view.table))
-    data = page.session.dataset
+    data = page.session.table.dataset
     first, second = (packed(alrviz.LRClassifier(order=n), data) for n in (1, 2))
 
     page._dropped("first.zip", first)
@@ -142,12 +142,12 @@ def test_a_model_that_gives_way_to_a_study_that_is_run_leaves_the_memory():
     page = opened(InteractionsPage, "?page=interactions&data=monks-1&refits=0")
     view = page.study_view
     until_study(page, lambda: len(view.table))
-    data = page.session.dataset
+    data = page.session.table.dataset
     page._dropped("mine.zip", packed(alrviz.LRClassifier(), data))
     until_study(page, lambda: page.back.visible)
     view.press_run()
     until_study(page, lambda: not page.back.visible)
-    assert page.session.tables.bytes == 0
+    assert page.session.registry.tables.bytes == 0
     assert "mine.zip" not in page.said.object
     view.press_stop()
     page.close()

@@ -149,7 +149,7 @@ class Visit:
         state, told, self.lesson = opened(f"?lesson={lesson}&step={number}", list(PAGES.values()))
         assert told == ""
         self.session = Session(owner=owner, registry=registry)
-        self.session.apply(state)
+        self.session.link.open(state)
         self.page = None
         self.opened = []  # links that the panel asks for
         self.panel = LessonPanel(
@@ -173,7 +173,7 @@ class Visit:
         page = getattr(self.page, "tab", self.page)
         fit, study = getattr(page, "part", None), getattr(page, "study_view", None)
         press = (fit.player if fit else study or page.race_view).press_run
-        self.until(lambda: self.session.dataset is not None and (study is None or study.ready))
+        self.until(lambda: self.session.table.dataset is not None and (study is None or study.ready))
         press()
 
     def close(self):
@@ -200,11 +200,11 @@ def test_a_lesson_from_end_to_end(id, registry):
     for number, step in enumerate(library.shipped(id).steps, 1):
         visit = Visit(id, number, registry)
         if step.ask is not None:
-            assert visit.session.asking
+            assert visit.session.runs.asking
             assert visit.panel.shown["reveal"] is None
             visit.panel._handle_msg({"given": an_answer(step.ask)})
             # A step that runs nothing asks one question of several about what the next step runs.
-            assert visit.session.asking == (not step.run)
+            assert visit.session.runs.asking == (not step.run)
             assert ("Next" in visit.panel.shown["told"]) == (not step.run)
         if step.run:
             visit.run()
@@ -289,7 +289,7 @@ def test_no_figure_at_the_beginning_of_a_text_is_read_as_a_lists(id):
 def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
     visit = Visit("parity", 1, registry, "c" * 32)
     page, panel = visit.page, visit.panel
-    visit.until(lambda: visit.session.dataset is not None and page.pricing.known)
+    visit.until(lambda: visit.session.table.dataset is not None and page.pricing.known)
     page.race_view.press_run()
     visit.until(lambda: visit.session.problem is not None)
     assert "still open" in str(visit.session.problem)
@@ -297,7 +297,7 @@ def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
     for wrong in ([0.1, 0.2], [0.1, 0.2, 9], "a", {"x": 1}, [0.1, 0.2, None]):
         panel._handle_msg({"given": wrong})
         assert "That is no answer" in panel.shown["told"]
-        assert visit.session.asking
+        assert visit.session.runs.asking
     panel._handle_msg({"given": [0.5, 0.1, 0.1]})
     panel._handle_msg({"given": [0.3, 0.3, 0.3]})  # locked
     assert panel.said(visit.lesson.questions[0]) == (0.5, 0.1, 0.1)
@@ -306,11 +306,11 @@ def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
     panel.say([0.5, 0.1, 0.1], of_class=True)
     visit.close()
     again = Visit("parity", 1, registry, "c" * 32)  # a reload
-    assert not again.session.asking
+    assert not again.session.runs.asking
     assert again.panel.shown["ask"]["words"].startswith("You said: <b>0.5, 0.1, 0.1")
     again.close()
     other = Visit("parity", 1, registry, "d" * 32)
-    assert other.session.asking  # another visitor's is their own
+    assert other.session.runs.asking  # another visitor's is their own
     other.close()
 
 
@@ -343,7 +343,7 @@ def test_back_and_on_turn_the_panel_or_open_the_steps_link(registry, tmp_path):
         visit.panel._handle_msg({"go": -1})
         visit.panel._handle_msg({"go": 1})
         assert (visit.session.step, visit.panel.place) == (2, "")
-        assert "lesson=mine&step=2" in visit.session.link
+        assert "lesson=mine&step=2" in visit.session.link.query
         visit.panel._handle_msg({"go": 1})
         assert visit.opened == ["?lesson=mine&step=3"]
         assert not visit.panel.goes_on_at(3)

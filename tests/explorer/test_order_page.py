@@ -35,7 +35,7 @@ def open_page(link=SMALL, owner=OWNER, registry=None):
 @pytest.fixture
 def page():
     made = open_page()
-    until(made, lambda: made.known is not None)
+    until(made, lambda: made.runner.costs is not None)
     yield made
     if made.study_view.study is not None:
         made.study_view.study.stop()
@@ -49,32 +49,33 @@ def run(page):
 
 
 def test_every_order_is_priced_and_the_study_is_told(page):
-    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3", "Auto"]
-    assert page.known.study._prices == {k: one.seconds for k, one in enumerate(page.known.priced)}
+    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2", "n = 3", "Auto"]
+    assert page.runner.costs.study._prices == {k: one.seconds for k, one in enumerate(page.runner.costs.priced)}
     assert "Press Run: 4 orders" in page.study_view.sentence.object
 
 
 def test_orders_may_be_judged_without_the_models_beside_them(page):
-    whole = page.known
+    whole = page.runner.costs
     page.choose("references", "none")
-    until(page, lambda: page.known is not None)
-    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3"]
-    assert {page.known.study.about(task.racer)["order"] for task in page.known.study.tasks} == {0, 1, 2, 3}
-    assert page.known.seconds < whole.seconds
-    assert page.session.link.endswith("&refs=none")
+    until(page, lambda: page.runner.costs is not None)
+    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2", "n = 3"]
+    study = page.runner.costs.study
+    assert {study.about(task.racer)["order"] for task in study.tasks} == {0, 1, 2, 3}
+    assert page.runner.costs.seconds < whole.seconds
+    assert page.session.link.query.endswith("&refs=none")
     page.choose("references", "all")
-    assert "refs" not in page.session.link
+    assert "refs" not in page.session.link.query
 
 
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page):
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
-    until(narrow, lambda: narrow.known is not None)
-    shown = [one for one in narrow.known.priced if one.refused]
+    until(narrow, lambda: narrow.runner.costs is not None)
+    shown = [one for one in narrow.runner.costs.priced if one.refused]
     assert shown, "an order above the number of columns"
-    assert "left out" in narrow.prices.object
-    assert "the table has only 2 used columns" in narrow.prices.object
+    assert "left out" in narrow.layout.prices.object
+    assert "the table has only 2 used columns" in narrow.layout.prices.object
     refused = {int(one.name[-1]) for one in shown}
-    assert {narrow.known.study.about(cell.racer)["order"] for cell in narrow.known.study.tasks} == {
+    assert {narrow.runner.costs.study.about(cell.racer)["order"] for cell in narrow.runner.costs.study.tasks} == {
         0,
         1,
         2,
@@ -85,18 +86,22 @@ def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page
 
 
 def test_run_gives_the_verdict_and_a_way_to_use_it(page):
-    assert "at least" in page.time.object
-    assert "visibility:hidden" not in page.time.object
+    assert "at least" in page.layout.time.object
+    assert "visibility:hidden" not in page.layout.time.object
     run(page)
     costs = page.study_view.study.summary().query("order > 0")
-    assert all(f">{count_text(round(count))}<" in page.prices.object for count in costs.parameters), "the picture's"
-    assert all(f">{seconds_text(seconds)}<" in page.prices.object for seconds in costs.train_seconds)
-    assert "visibility:hidden" in page.time.object, "the bar says it by the fits that are back"
+    assert all(f">{count_text(round(count))}<" in page.layout.prices.object for count in costs.parameters), (
+        "the picture's"
+    )
+    assert all(f">{seconds_text(seconds)}<" in page.layout.prices.object for seconds in costs.train_seconds)
+    assert "visibility:hidden" in page.layout.time.object, "the bar says it by the fits that are back"
     assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers held-out log loss")
-    assert (page.use.visible, page.use.label) == (True, "Use all orders, n = 2"), "AutoClassifier's is better"
-    assert page.use.description.startswith(page.use.label), "what is heard is what is read"
-    assert page.best() == "AutoClassifier", "what is evaluated first is what is offered"
-    assert page.best() in page.study_view.study.names
+    assert (page.layout.use.visible, page.layout.use.label) == (True, "Use all orders, n = 2"), (
+        "AutoClassifier's is better"
+    )
+    assert page.layout.use.description.startswith(page.layout.use.label), "what is heard is what is read"
+    assert page.answer().best == "AutoClassifier", "what is evaluated first is what is offered"
+    assert page.answer().best in page.study_view.study.names
     race_page = ConvergencePage(page.session)
     race_page.view()
     page.use_it()
@@ -105,7 +110,7 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     ours, lr = race_page.recipes
     assert (ours.family, ours.params["order"], len(ours.params["alpha"]), ours.discretize) == ("hlr", 2, 2, "smooth")
     assert (lr.family, lr.params["order"], lr.params["alpha"]) == ("lr", 2, 0.1)
-    assert "racers=" in page.session.link
+    assert "racers=" in page.session.link.query
     assert (race_page.controls.order.value, race_page.controls.alpha.value) == (2, 0.1)
     race_page.close()
 
@@ -119,14 +124,14 @@ def test_autoclassifiers_model_is_used_where_it_is_better(page):
 
     assert racers_of(Ahead(), 7) == (mine.replace(seed=7), Recipe("lr", order=2, alpha=0.3, seed=7))
     page.study_view.verdict = Ahead.verdict()
-    assert page.offer() == "all orders, n = 2"
+    assert page.answer().label == "all orders, n = 2"
     page.session.offered = racers_of(Ahead(), page.session.seed)
     race_page = ConvergencePage(page.session)
     race_page.view()
     race_page.on_shown()
     assert [recipe.params["alpha"] for recipe in race_page.recipes] == [(0.001, 0.5), 0.3]
     assert {recipe.discretize for recipe in race_page.recipes} == {"smooth", "mdl"}
-    assert read_link(page.session.link).recipes == race_page.recipes
+    assert read_link(page.session.link.query).recipes == race_page.recipes
     race_page.close()
 
 
@@ -195,14 +200,14 @@ def test_what_has_no_effect_is_hidden(page):
     assert menus["alpha"].value == 0.1, "AnJE has none, and what was set before is not lost"
     assert menus["center"].options == {"nothing (0)": 0, "AnJE": "anje", "class shares": "shares"}
     shown = [menu for menu in menus.parts if menu.visible]
-    assert len([*shown, page.study_view.bar.run, page.study_view.bar.stop, page.use]) <= 9
+    assert len([*shown, page.study_view.bar.run, page.study_view.bar.stop, page.layout.use]) <= 9
 
 
 def test_a_store_that_cannot_be_written_keeps_nobody_from_a_study(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "file" / "below"))
     page = open_page()
-    until(page, lambda: page.known is not None)
+    until(page, lambda: page.runner.costs is not None)
     run(page)
     assert page.study_view.study.id is None
     page.close()
@@ -234,7 +239,7 @@ def governed(**limits):
     clock = Clock()
     caps = {"runs": 1, "owner_runs": 1, "threads": 8, "memory": 1000, "kept": 3, "idle": 60} | limits
     registry = Registry(ServerLimits(**caps), clock, timer=False)
-    return clock, registry, lambda owner="ann": ManagedStudy(registry, registry.add(StudyJob(FakeStudy()), owner))
+    return clock, registry, lambda owner="ann": ManagedStudy(registry.add(StudyJob(FakeStudy()), owner))
 
 
 def test_unwatched_for_a_minute_it_is_stopped_and_can_go_on():
@@ -252,7 +257,7 @@ def test_unwatched_for_a_minute_it_is_stopped_and_can_go_on():
 def test_what_a_visitor_looks_at_goes_on_whatever_page_is_shown():
     clock, registry, _ = governed()
     session = Session(owner="ann", registry=registry)
-    study = session.adopt_study(FakeStudy())
+    study = session.runs.adopt_study(FakeStudy())
     study.start()
     session.page = "data"
     for watched, phase in ((True, "running"), (False, "stopped")):
@@ -268,15 +273,15 @@ def test_what_a_visitor_looks_at_goes_on_whatever_page_is_shown():
 def test_another_study_of_the_kind_takes_the_place_of_the_one_before():
     _, registry, _ = governed(owner_runs=2, runs=2)
     session = Session(owner="ann", registry=registry)
-    first = session.adopt_study(FakeStudy())
+    first = session.runs.adopt_study(FakeStudy())
     first.start()
     other = FakeStudy()
     other.spec = "another"
-    second = session.adopt_study(other)
+    second = session.runs.adopt_study(other)
     second.start()
     assert (first.phase, second.phase) == ("stopped", "running")
-    assert session.find_study(FakeStudy()).entry in (first.entry, second.entry)
-    assert Session(owner="bob", registry=registry).find_study(FakeStudy()) is None
+    assert session.runs.find_study(FakeStudy()).entry in (first.entry, second.entry)
+    assert Session(owner="bob", registry=registry).runs.find_study(FakeStudy()) is None
 
 
 def test_what_keeps_cells_from_being_kept_is_told():

@@ -24,7 +24,7 @@ def open_page(link=SMALL, registry=None):
 @pytest.fixture
 def page():
     made = open_page()
-    until(made, lambda: made.known is not None)
+    until(made, lambda: made.runner.costs is not None)
     yield made
     if made.study_view.study is not None:
         made.study_view.press_stop()
@@ -39,7 +39,7 @@ def run(page):
 
 def test_a_fit_follows_before_anything_runs(page):
     menus = [menu for menu in page.menus.parts if menu.visible]
-    assert len([*menus, page.study_view.bar.run, page.study_view.bar.stop, page.use]) <= 8
+    assert len([*menus, page.study_view.bar.run, page.study_view.bar.stop, page.layout.use]) <= 8
     until(page, lambda: not page.study_view.follower.busy)
     assert page.study_view.row() is not None
 
@@ -48,8 +48,8 @@ def test_the_best_alpha_is_offered_and_raced(page):
     run(page)
     best = page.study_view.readings[0]
     assert f"replace(alpha={best.alpha!r}" in page.script()
-    assert page.use.visible
-    assert page.use.description.startswith(page.use.label)
+    assert page.layout.use.visible
+    assert page.layout.use.description.startswith(page.layout.use.label)
     page.use_it()
     assert page.session.page == "convergence"
     assert [(r.family, r.params["alpha"], r.params["center"]) for r in page.session.offered] == [
@@ -73,20 +73,20 @@ def test_all_that_is_set_and_looked_at_is_in_the_link(page):
     page.menus["order"].value = 2
     page.menus["center"].value = "all"
     page.study_view.param.update(measure="rmse", alpha=31.6)
-    assert "alpha" not in page.session.link, "while the hand moves: each link is one of the browser's history"
-    until(page, lambda: page.known is not None)
+    assert "alpha" not in page.session.link.query, "while the hand moves: each link is one of the browser's history"
+    until(page, lambda: page.runner.costs is not None)
     page.study_view.path = 1
-    until(page, lambda: "alpha=31.6" in page.session.link)
-    link = page.session.link
+    until(page, lambda: "alpha=31.6" in page.session.link.query)
+    link = page.session.link.query
     again = open_page(link)
     assert again.spec.recipes == page.spec.recipes
     assert [r.params["center"] for r in again.spec.recipes] == [0, "anje", 0, 1, "anje"]
-    until(again, lambda: again.known is not None)
+    until(again, lambda: again.runner.costs is not None)
     assert (again.study_view.measure, again.study_view.alpha, again.study_view.path) == ("rmse", 31.6, 1)
-    assert again.session.link == link
+    assert again.session.link.query == link
     again.close()
     odd = open_page("?page=path&data=monks-1&alpha=-3&measure=brier&path=99")
-    until(odd, lambda: odd.known is not None)
+    until(odd, lambda: odd.runner.costs is not None)
     assert (odd.study_view.measure, odd.study_view.alpha, odd.study_view.path) == ("log_loss", None, 0)
     assert odd.spec == PathSpec()
     odd.close()
@@ -109,11 +109,11 @@ def test_menus_say_what_they_can_and_links_bring_the_rest():
 
 def test_what_cannot_be_run_is_said_in_its_place():
     page = open_page("?page=path&data=age-curve&of=alr_o3_a1")
-    until(page, lambda: page.known is not None)
+    until(page, lambda: page.runner.costs is not None)
     assert "Nothing to run:" in page.study_view.sentence.object
     assert page.study_view.bar.run.disabled
     page.menus["order"].value = 1
-    until(page, lambda: page.known is not None)
+    until(page, lambda: page.runner.costs is not None)
     assert "Press Run" in page.study_view.sentence.object
     page.close()
 

@@ -73,8 +73,8 @@ def test_of_damaged_points_the_page_opens_and_says_so(damaged):
     if damaged:
         assert f"points={damaged[:10]}" in checked(query, state, {})[1][0]
     session = session_of(query)
-    assert session.asked[0] == "four-gaussians"
-    session.cancel()
+    assert session.table.requested_demo[0] == "four-gaussians"
+    session.table.cancel()
 
 
 @given(st.text(alphabet=st.characters(codec="ascii"), max_size=200))
@@ -96,14 +96,14 @@ def test_who_opens_the_link_of_kept_points_sees_the_same(page):
     drawing.bar.label.value = "new"
     drawing.add(0.12345, 2.5)
     drawing.keep()
-    until(page, lambda: session.dataset.name == "drawn" and settled(page))
-    assert session.dataset.n_rows == MOST
-    assert len(session.link) < LONGEST
-    opened = open_page(session.link, STRANGER)
+    until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
+    assert session.table.dataset.n_rows == MOST
+    assert len(session.link.query) < LONGEST
+    opened = open_page(session.link.query, STRANGER)
     until(opened, lambda: settled(opened))
-    assert opened.session.wanted is None
-    assert opened.session.dataset.hash == session.dataset.hash
-    assert opened.session.points == session.points
+    assert opened.session.table.requested_file is None
+    assert opened.session.table.dataset.hash == session.table.dataset.hash
+    assert opened.session.table.source.points == session.table.source.points
     assert np.allclose(opened.tab.pictures.map.surface.values, page.tab.pictures.map.surface.values)
     opened.close()
 
@@ -112,8 +112,8 @@ def kept(page, sketch):
     """The link when these points were kept."""
     page.tab.drawing.sketch = sketch
     page.tab.drawing.keep()
-    until(page, lambda: page.session.dataset.name == "drawn" and page.session.loading is None)
-    return page.session.link
+    until(page, lambda: page.session.table.dataset.name == "drawn" and page.session.table.loading is None)
+    return page.session.link.query
 
 
 def test_of_too_many_points_the_file_is_asked_for(page):
@@ -121,21 +121,21 @@ def test_of_too_many_points_the_file_is_asked_for(page):
     link = kept(page, grown(Sketch.blank(), MOST + 1))
     assert "points=" not in link
     opened: Session = session_of(link, STRANGER)
-    assert opened.wanted == page.session.file
+    assert opened.table.requested_file == page.session.table.source.file
 
 
 def test_rows_of_a_visitors_own_file_are_in_no_link(page):
     session, drawing = page.session, page.tab.drawing
     rows = "".join(f"{k / 7:.2f},{k % 5 - 2},{'ab'[k % 2]}\n" for k in range(60))
-    session.load_bytes("mine.csv", "u,v,class\n" + rows)
-    until(page, lambda: session.dataset.name == "mine" and settled(page))
+    session.table.load_bytes("mine.csv", "u,v,class\n" + rows)
+    until(page, lambda: session.table.dataset.name == "mine" and settled(page))
     drawing.begin()
     drawing.add(0.5, 0.5)
     drawing.keep()
-    until(page, lambda: session.dataset.name == "drawn" and settled(page))
-    assert "points=" not in session.link
+    until(page, lambda: session.table.dataset.name == "drawn" and settled(page))
+    assert "points=" not in session.link.query
     drawing.begin()
     drawing.keep()
-    until(page, lambda: session.loading is None)
-    assert "points=" not in session.link
+    until(page, lambda: session.table.loading is None)
+    assert "points=" not in session.link.query
     assert "points=" in kept(page, Sketch.blank())

@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.explorer.recipes.recipe_fields import common_fields, has_effect, in_words, offered, param_of, racer_fields
+from alrviz.explorer.recipes.recipe_fields import has_effect, offered, setting_names
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe, paper_mode
@@ -16,11 +16,21 @@ def opened(recipe, changed=lambda *_: None):
     return settings
 
 
-def test_every_parameter_of_the_registry_has_a_field():
-    names = [field.name for field in (*racer_fields(), *common_fields())]
-    known = {name for family in RUNS for name in FAMILIES[family].params} | set(ENCODING) - {"seed"}
-    assert set(names) == known
+def test_every_parameter_of_the_registry_has_a_widget():
+    names = setting_names(FAMILIES)
+    assert set(names) == {name for family in FAMILIES.values() for name in family.params}
     assert len(names) == len(set(names))
+    settings = opened(Recipe("lr"))
+    assert set(settings._fields) - {"family"} == set(setting_names(RUNS))
+    assert set(settings._common) == set(ENCODING) - {"seed"}
+
+
+def test_widgets_stand_in_the_order_of_their_family():
+    names = setting_names(FAMILIES)
+    for name, family in FAMILIES.items():
+        if not {"lr", "dlr"} & {name}:  # dlr has some of lr's in another order
+            places = [names.index(param) for param in family.params]
+            assert places == sorted(places), name
 
 
 def test_an_alpha_for_each_order_is_typed_in_a_line():
@@ -37,7 +47,7 @@ def test_an_alpha_for_each_order_is_typed_in_a_line():
     assert (settings._each.visible, settings._each.value) == (True, "auto")
     settings.show(0, Recipe("lr"), "racer", alone=True)
     assert (settings._each.visible, settings._fields["alpha"].visible) == (False, True)
-    assert in_words("alpha", (0.1, 3.0)) == "0.1, 3"
+    assert FAMILIES["hlr"].params["alpha"].text((0.1, 3.0)) == "0.1, 3"
 
 
 @pytest.mark.parametrize("family", ["lr", "alr"])
@@ -60,8 +70,8 @@ def test_a_bounded_racer_is_offered_the_solver_that_keeps_bounds():
 
 
 def test_who_shares_a_weight_is_said():
-    words = [in_words("share", value) for value in param_of("share").choices]
-    assert words == ["each cell and class", "each cell", "each tuple", "all cells together"]
+    words = FAMILIES["lr"].params["share"].choices
+    assert list(words.values()) == ["each cell and class", "each cell", "each tuple", "all cells together"]
 
 
 def test_what_has_no_effect_is_not_shown():
@@ -90,8 +100,7 @@ def test_a_value_that_is_none_or_a_pair_goes_there_and_back():
     assert settings._fields["bounds"].value == (0, 1)
     settings._fields["bounds"].value = "none"
     assert [recipe.params["bounds"] for recipe in found] == [(0, 1), None]
-    assert in_words("discretize", None) == "every value"
-    assert param_of("max_iter").integer
+    assert ENCODING["discretize"].text(None) == "every value"
 
 
 def test_paper_mode_is_one_press_and_says_so():
@@ -109,7 +118,6 @@ def test_paper_mode_is_one_press_and_says_so():
 
 
 def test_no_menu_shows_a_value_as_it_is_spelled_in_python():
-    fields = {field.name for field in (*racer_fields(FAMILIES), *common_fields())}
-    shown = {(name, value): in_words(name, value) for name in fields for value in param_of(name).choices}
-    alike = {value for (_, value), words in shown.items() if words == value}
+    schemas = [param for params in (ENCODING, *(of.params for of in FAMILIES.values())) for param in params.values()]
+    alike = {value for param in schemas for value, words in param.choices.items() if words == value}
     assert alike <= {"auto", "balanced", "diagonal", "linear", "none", "phi", "random", "w"}

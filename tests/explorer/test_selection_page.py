@@ -5,7 +5,7 @@ import pytest
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.selection.page import SelectionPage, SelectionSpec
 from alrviz.explorer.session.state import read_link
-from alrviz.explorer.widgets import study_page
+from alrviz.explorer.widgets import study_runner
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import opened
 from tests.explorer.pages import until_study as until
@@ -19,24 +19,27 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture
 def page():
     made = opened(SelectionPage, "?page=selection&data=xor&of=hsalr&keep=50")
-    until(made, lambda: made.known is not None and made.study_view.search is not None and made.study_view.search.done)
+    until(
+        made,
+        lambda: made.runner.costs is not None and made.study_view.search is not None and made.study_view.search.done,
+    )
     yield made
     made.study_view.press_stop()
     made.close()
 
 
 def test_the_line_is_used_until_there_is_a_verdict(page):
-    assert page.use.label == "Use n = 2, t = 50%"
+    assert page.layout.use.label == "Use n = 2, t = 50%"
     page.study_view.keep = 75
-    assert page.use.label == "Use n = 2, t = 75%"
-    mine, beside = page.racers()
+    assert page.layout.use.label == "Use n = 2, t = 75%"
+    mine, beside = page.answer().racers()
     assert (mine.family, mine.params["order"], mine.params["keep"]) == ("hsalr", 2, 0.75)
     assert (beside.family, beside.params["order"]) == ("alr", 2)
     page.study_view.press_run()
     until(page, lambda: page.study_view.study.phase == "done")
     page.pump()
     chosen = page.study_view.study.verdict().recipe
-    assert page.use.label == f"Use n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
+    assert page.layout.use.label == f"Use n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
     race_page = ConvergencePage(page.session)
     race_page.view()
     page.use_it()
@@ -49,20 +52,20 @@ def test_the_line_is_used_until_there_is_a_verdict(page):
 def test_the_line_is_in_the_link_when_the_hand_rests(page, monkeypatch):
     page.study_view.keep = 40
     page.pump()
-    assert read_link(page.session.link).keep == 50, "each link is one of the browser's history"
-    monkeypatch.setattr(study_page, "REST", 0)
+    assert read_link(page.session.link.query).keep == 50, "each link is one of the browser's history"
+    monkeypatch.setattr(study_runner, "REST_SECONDS", 0)
     page.pump()
-    assert read_link(page.session.link).keep == 40
+    assert read_link(page.session.link.query).keep == 40
     page.study_view.keep = 60
     page.pump()
-    assert "keep" not in page.session.link, "the page's own"
+    assert "keep" not in page.session.link.query, "the page's own"
 
 
 def test_each_order_up_to_the_highest_is_priced(page):
-    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2"]
+    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2"]
     page.menus["order"].value = 4
-    until(page, lambda: page.known is not None)
-    assert [one.name for one in page.known.priced] == ["n = 1", "n = 2", "n = 3", "n = 4"]
+    until(page, lambda: page.runner.costs is not None)
+    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2", "n = 3", "n = 4"]
 
 
 def test_single_cells_of_another_page_are_searched_as_tuples():

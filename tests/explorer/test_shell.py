@@ -187,11 +187,11 @@ def test_nothing_of_the_process_holds_a_page_whose_visitor_has_gone():
 
 
 def test_a_tick_asks_the_page_shown_and_says_that_the_run_is_looked_at(shell):
-    race = shell.session.adopt(FakeRace())
-    race.start()
-    shell.session.entry.seen = 0.0
+    race = shell.session.runs.adopt(FakeRace())
+    race.entry.start()
+    shell.session.runs.entry.seen = 0.0
     shell.pump()
-    assert shell.session.entry.seen > 0
+    assert shell.session.runs.entry.seen > 0
     assert shell.pages["first"].calls[-1] == "pump"
     assert "pump" not in shell.pages["second"].calls
 
@@ -205,7 +205,7 @@ def test_the_notice_says_what_went_wrong_until_it_is_dismissed(shell):
 
 
 def test_the_notice_shows_how_far_work_is_and_what_was_cancelled(shell):
-    arrival = shell.session.receive()
+    arrival = shell.session.table.receive()
     arrival.add("<b>t.csv", b"a", 0.25)
     shell.notice.show()
     assert not shell.notice.panel.visible  # what is done at once needs no announcement
@@ -245,8 +245,8 @@ def test_time_left(seconds, share, text):
 
 def test_a_dropped_file_leads_to_the_data_page(shell):
     shell._dropped("t.csv", b"a,class\n1,x\n2,y\n")
-    assert shell.session.loading is not None
-    shell.session.cancel()
+    assert shell.session.table.loading is not None
+    shell.session.table.cancel()
 
 
 def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
@@ -255,22 +255,22 @@ def test_work_begins_when_the_page_is_drawn(shell, monkeypatch):
     monkeypatch.setattr("alrviz.explorer.server.process_tuning.settle", lambda context: None)
     session = shell.session
     session.hold()
-    session.load_demo("xor")
+    session.table.load_demo("xor")
     for _ in range(3):
         shell.pump()
         assert session.held
-        assert session.loading.seconds == 0
+        assert session.table.loading.seconds == 0
         now[0] += DRAWN / 3 + 0.001
     shell.pump()
     assert not session.held
-    session.loading.wait(30)
+    session.table.loading.wait(30)
     shell.pump()
-    assert session.dataset.name == "xor"
+    assert session.table.dataset.name == "xor"
 
 
 def test_a_visitor_who_has_gone_has_nothing_computed(shell):
     shell._dropped("t.csv", b"a,class\n1,x\n2,y\n")
-    loading = shell.session.loading
+    loading = shell.session.table.loading
     shell.close()
     assert not loading.busy
     assert loading.token.stopped
@@ -403,7 +403,7 @@ class Maps(_Page):
 def test_the_header_says_whose_points_are_drawn_where_they_are_shown():
     session = Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False))
     about = Shell(session, [First, Maps]).frame._about
-    session.dataset = alrviz.load_demo("iris")
+    session.table.dataset = alrviz.load_demo("iris")
     sketch = Sketch.of(alrviz.load_demo("two-moons", rows=60), ("x1", "x2"))
     session.param.update(page="boundaries", drawn=sketch)
     assert "60 points" in about.object

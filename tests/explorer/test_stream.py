@@ -36,7 +36,7 @@ def file(tmp_path, monkeypatch):
 def session_of(file, link="", registry=None):
     stream = alrviz.open_table(file)
     session = Session(OWNER, registry or Registry(ServerLimits(), timer=False), stream, str(file))
-    session.apply(read_link(link))
+    session.link.open(read_link(link))
     return session
 
 
@@ -48,31 +48,31 @@ def opened(page_class, file, link):
 
 def test_pages_show_the_sample_and_say_so(file):
     session = session_of(file)
-    assert session.dataset is session.stream.sample
-    assert session.dataset.n_rows == 500
-    assert session.raced is session.dataset
-    assert "a sample, 500 of 3,000 rows" in session.told
+    assert session.table.dataset is session.table.stream.sample
+    assert session.table.dataset.n_rows == 500
+    assert session.table.race_data is session.table.dataset
+    assert "a sample, 500 of 3,000 rows" in session.message
     page = opened(OrderPage, file, "?page=order&of=anje&folds=5")
-    until(page, lambda: page.known is not None)
-    assert "500 of 3,000 rows" in page.note.object
-    assert page.known.study.dataset.n_rows == 500
+    until(page, lambda: page.runner.costs is not None)
+    assert "500 of 3,000 rows" in page.layout.note.object
+    assert page.runner.costs.study.dataset.n_rows == 500
     page.close()
 
 
 def test_a_changed_kind_holds_for_all_rows_and_another_table_has_none(file):
     session = session_of(file)
-    name = session.dataset.columns[0].name
-    session.set_kinds({name: "ignore"})
-    while session.loading is not None:
+    name = session.table.dataset.columns[0].name
+    session.table.set_kinds({name: "ignore"})
+    while session.table.loading is not None:
         session.pump()
-    assert session.stream.kinds[name] == "ignore"
-    assert session.stream.n_rows == 3000
-    session.load_demo("xor")
-    while session.loading is not None:
+    assert session.table.stream.kinds[name] == "ignore"
+    assert session.table.stream.n_rows == 3000
+    session.table.load_demo("xor")
+    while session.table.loading is not None:
         session.pump()
     session.whole = "all"
-    assert session.stream is None
-    assert session.raced is session.dataset
+    assert session.table.stream is None
+    assert session.table.race_data is session.table.dataset
 
 
 def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
@@ -83,7 +83,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
     until(page, lambda: page.pricing.known)
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and page.race_view.race.ended)
-    race = page.race_view.race.race
+    race = page.race_view.race
     assert race.dataset.n_rows == 3000
     assert {recipe.params["max_iter"] for recipe in race.recipes} == {10}
     assert race.runs[0].trace.rows > 2000
@@ -97,7 +97,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
     part.folded.open = True
     until(page, lambda: part.view.evaluation is not None)
     found, last = part.view.evaluation, race.runs[0].trace[-1]
-    assert f"{3000 - 2087} held-out rows of led" in part.view.sentence.object
+    assert f"{3000 - 2087} test rows of led" in part.view.sentence.object
     assert found.summary().log_loss == pytest.approx(last.extra["heldout_log_loss"], rel=1e-9)
     expected = alrviz.load_demo("led").frame.groupby(found.X.columns[0]).size().index
     assert set(found.groups(found.X.columns[0]).group) == set(expected), "codes are levels again"
@@ -108,7 +108,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
     assert f"NLL {race.runs[0].trace[-1].nll / race.runs[0].trace.rows:.6f} per row" in said.getvalue()
     page.controls.whole.value = ""
     assert page.race_view.outdated, "the sample is another table"
-    assert "on=all" not in page.session.link
+    assert "on=all" not in page.session.link.query
     page.race_view.press_stop()
     page.close()
 
@@ -166,7 +166,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     race_view.press_run()
     until(page, lambda: race_view.race is not None and race_view.race.ended and view.search is not None)
     page.pump()
-    run = race_view.race.race.runs[0]
+    run = race_view.race.runs[0]
     assert run.trace.rows > 2000
     assert run.recipe.params["max_iter"] == 10
     assert [level.chosen for level in view.search.levels] == [level.chosen for level in run.levels]
@@ -174,10 +174,9 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     assert "Of 21 pairs (18 were looked at) 9 are kept." in view.found.object
     assert view._searched[0].visible
     assert view._csv_of_tuples().count("\n") > 7 + 18
-    page._show_script()
-    assert ".sample" not in page.dialog._code.value
-    assert "hsalr" in page.dialog._code.value
-    link = page.session.link
+    assert ".sample" not in page.script()
+    assert "hsalr" in page.script()
+    link = page.session.link.query
     view.keep = 25
     until(page, lambda: race_view.outdated)
     assert [len(level.chosen) for level in view.search.levels] == [4, 9], "the picture is of the run"
@@ -185,11 +184,11 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     again = SelectionPage(session_of(file, link, page.session.registry))
     again.view()
     until(again, lambda: again.streamed.race_view.race is not None and again.study_view.search is not None)
-    assert again.streamed.race_view.race.race is race_view.race.race
+    assert again.streamed.race_view.race is race_view.race
     again.close()
 
     page.session.whole = ""
-    until(page, lambda: view.search is not None and view.search.done and page.known is not None)
-    assert page.known.study.dataset.n_rows == 500
+    until(page, lambda: view.search is not None and view.search.done and page.runner.costs is not None)
+    assert page.runner.costs.study.dataset.n_rows == 500
     assert (view.over_rows, page.streamed.above.visible, view.bar.panel.visible) == (False, False, True)
     page.close()

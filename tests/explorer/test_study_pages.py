@@ -17,9 +17,9 @@ from alrviz.explorer.pages.path.page import PathPage
 from alrviz.explorer.pages.selection.page import SelectionPage
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
+from alrviz.explorer.session.link import view_text
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import PROPERTIES
-from alrviz.explorer.session.view_settings import view_text
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.widgets import run_history
 from alrviz.fitting.recipe import Recipe
@@ -182,7 +182,7 @@ def visit():
         pages.append(page)
         part = getattr(page, "tab", page)
         if priced:
-            wait(part, lambda: part.known is not None)
+            wait(part, lambda: part.runner.costs is not None)
         return part
 
     yield make
@@ -207,7 +207,7 @@ def run(part):
 def choose(part, name, value):
     """Choose from a menu, and wait until it is priced."""
     part.menus[name].value = value
-    wait(part, lambda: part.session.loading is None and part.known is not None)
+    wait(part, lambda: part.session.table.loading is None and part.runner.costs is not None)
 
 
 def at(part, name):
@@ -217,25 +217,25 @@ def at(part, name):
 
 def test_it_is_priced_before_anything_runs(case, visit):
     part = visit(case)
-    assert "at least" in part.time.object
-    assert "parameters" in part.prices.object
-    assert all(one.price.bytes > 0 and one.seconds > 0 for one in part.known.priced)
+    assert "at least" in part.layout.time.object
+    assert "parameters" in part.layout.prices.object
+    assert all(one.price.bytes > 0 and one.seconds > 0 for one in part.runner.costs.priced)
     assert "Press Run: " in part.study_view.sentence.object
     assert not part.study_view.bar.run.disabled
     assert part.study_view.study.progress.done == 0
-    assert part.session.studies == {}
+    assert part.session.runs.studies == {}
     assert part.session.registry.entries(OWNER) == []
 
 
 def test_what_cannot_be_paid_for_is_left_out_with_the_reason(case, visit, monkeypatch):
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 1000)
     part = visit(case)
-    assert all(one.refused for one in part.known.priced)
-    assert "left out" in part.prices.object or "refused" in part.prices.object
+    assert all(one.refused for one in part.runner.costs.priced)
+    assert "left out" in part.layout.prices.object or "refused" in part.layout.prices.object
     assert "Nothing to run:" in part.study_view.sentence.object
     assert "memory" in part.study_view.sentence.object, "the reason"
     assert part.study_view.bar.run.disabled
-    assert part.begin() is None
+    assert part.runner.start() is None
 
 
 def test_what_a_lesson_asks_is_not_shown_before_it_is_answered(visit):
@@ -244,12 +244,12 @@ def test_what_a_lesson_asks_is_not_shown_before_it_is_answered(visit):
     part = visit(case)
     run(part)
     again = visit(case, registry=part.session.registry, priced=False)
-    again.session.asking = True
-    wait(again, lambda: again.known is not None)
+    again.session.runs.asking = True
+    wait(again, lambda: again.runner.costs is not None)
     assert again.study_view.study is None
     assert "when the question is answered" in again.study_view.sentence.object
     assert again.result() is None
-    again.session.asking = False
+    again.session.runs.asking = False
     assert again.study_view.study.phase == "done"
     assert again.result() is not None
 
@@ -257,39 +257,39 @@ def test_what_a_lesson_asks_is_not_shown_before_it_is_answered(visit):
 def test_every_setting_is_in_the_link_and_comes_back(case, visit):
     part = visit(case, priced=False)
     for name in part.spec.menus:
-        menu, links = part.menus[name], {part.session.link}
+        menu, links = part.menus[name], {part.session.link.query}
         for value in list(menu.options.values()):
             if value not in menu.options.values():  # recipes that were none of the menu's
                 continue
             menu.value = value
-            links.add(part.session.link)
-            page = case.page(session_of(part.session.link))
+            links.add(part.session.link.query)
+            page = case.page(session_of(part.session.link.query))
             again = page if hasattr(page, "spec") else type(part)(page.session, page)  # or the tab of the page
             assert again.spec == part.spec, f"{name} {value}"
         assert len(links) > 1 or not menu.visible, f"{name} has no effect"
-        again = visit(case, part.session.link, priced=False)  # a whole page for each menu: they are dear
+        again = visit(case, part.session.link.query, priced=False)  # a whole page for each menu: they are dear
         assert again.spec == part.spec, name
-        assert again.session.link == part.session.link
+        assert again.session.link.query == part.session.link.query
         assert not menu.visible or again.menus[name].value == menu.value
 
 
 def test_what_is_shown_of_the_picture_is_in_the_link_and_comes_back(case, visit):
     part = visit(case)
     part.study_view.param.update(**case.shown)
-    wait(part, lambda: all(view_text(value) in part.session.link for value in case.shown.values()))
-    again = visit(case, part.session.link)
+    wait(part, lambda: all(view_text(value) in part.session.link.query for value in case.shown.values()))
+    again = visit(case, part.session.link.query)
     assert {name: getattr(again.study_view, name) for name in case.shown} == case.shown
-    assert again.session.link == part.session.link
+    assert again.session.link.query == part.session.link.query
 
 
 def test_the_first_settings_are_the_shortest_link(case, visit):
     short = case.link.split("&of=")[0].split("&sets=")[0]
     part = visit(case, short, priced=False)
-    assert part.session.link.replace("&data=monks-1", "") == short.replace("&data=monks-1", "")
+    assert part.session.link.query.replace("&data=monks-1", "") == short.replace("&data=monks-1", "")
     part.change(replace(part.spec, recipes=(Recipe("anje", order=1),)))
-    assert "&of=anje_o1" in part.session.link
+    assert "&of=anje_o1" in part.session.link.query
     part.change(type(part.spec)())
-    assert part.session.link.replace("&data=monks-1", "") == short.replace("&data=monks-1", "")
+    assert part.session.link.query.replace("&data=monks-1", "") == short.replace("&data=monks-1", "")
 
 
 @pytest.mark.parametrize(("name", "link"), [(name, link) for name, of in CASES.items() for link in of.old])
@@ -297,7 +297,7 @@ def test_links_of_earlier_versions_open_what_they_did(name, link, visit):
     part = visit(CASES[name], link, priced=False)
     assert {what: at(part, what) for what in CASES[name].old[link]} == CASES[name].old[link]
     part.write()
-    assert {key.split("=")[0] for key in part.session.link[1:].split("&")} <= PROPERTIES.keys()
+    assert {key.split("=")[0] for key in part.session.link.query[1:].split("&")} <= PROPERTIES.keys()
 
 
 def test_the_script_prints_the_screens_numbers(case, visit):
@@ -321,8 +321,8 @@ def test_other_settings_mark_what_is_shown_until_they_are_priced_and_come_back_f
     part.menus[name].value = value
     assert part.study_view.outdated
     assert part.study_view.coming
-    assert not part.use.visible
-    wait(part, lambda: part.known is not None)
+    assert not part.layout.use.visible
+    wait(part, lambda: part.runner.costs is not None)
     assert not part.study_view.outdated, "nothing runs: the study that is set is shown, empty"
     assert part.study_view.study.phase != "done"
     choose(part, name, before)
@@ -341,13 +341,13 @@ def test_what_runs_stays_marked_until_run_puts_another_in_its_place(case, visit,
     choose(part, name, value)
     assert part.study_view.study is running
     assert part.study_view.outdated
-    assert part.session.studies[running.kind] is running.entry, "and looked at until then"
+    assert part.session.runs.studies[running.kind] is running.entry, "and looked at until then"
     choose(part, name, before)
     assert not part.study_view.outdated, "back at its own settings"
     choose(part, name, value)
     part.study_view.press_run()
     assert not part.study_view.outdated
-    assert part.study_view.study.spec == part.known.study.spec != running.spec
+    assert part.study_view.study.spec == part.runner.costs.study.spec != running.spec
     assert running.phase == "stopped"
 
 
@@ -361,7 +361,7 @@ def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(ca
     assert view.study is None or view.study.phase == "waiting"
     assert "as soon as its price is known" in view.bar.told.object
     view.press_stop()
-    wait(part, lambda: part.known is not None)
+    wait(part, lambda: part.runner.costs is not None)
     assert view.study.phase == "waiting"
     part._sought = None
     part.ask()
@@ -395,7 +395,7 @@ def test_a_reload_finds_the_study_of_the_process_and_a_stranger_does_not(case, v
     part = visit(case)
     part.study_view.press_run()
     registry = part.session.registry
-    again = visit(case, part.session.link, registry=registry)
+    again = visit(case, part.session.link.query, registry=registry)
     assert again.study_view.study.entry is part.study_view.study.entry
     assert visit(case, owner="b" * 32, registry=registry).study_view.study.progress.done == 0
 
@@ -418,16 +418,16 @@ def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(case, visit, monk
     slowed(monkeypatch, 0.3)
     clock = Clock()
     part = visit(case, registry=Registry(ServerLimits(), clock, timer=False))
-    part.keep.value = True
+    part.runner.keep.value = True
     part.study_view.press_run()
     study, registry = part.study_view.study, part.session.registry
     part.close()
     clock.now += 3600
     registry.sweep()
     assert study.phase == "running"
-    again = visit(case, part.session.link, registry=registry)
-    assert again.keep.value, "who comes back sees that it was ticked"
-    again.keep.value = False
+    again = visit(case, part.session.link.query, registry=registry)
+    assert again.runner.keep.value, "who comes back sees that it was ticked"
+    again.runner.keep.value = False
     clock.now += 3600
     registry.sweep()
     assert study.phase == "stopped"
@@ -436,16 +436,16 @@ def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(case, visit, monk
 
 def test_behind_another_page_it_asks_nothing_and_leaves_that_pages_link_alone(case, visit):
     part = visit(case)
-    session, known, spec = part.session, part.known, part.spec
+    session, known, spec = part.session, part.runner.costs, part.spec
     session.page = "data"
-    session.load_demo("xor", rows=200)
-    wait(part, lambda: session.dataset.name == "xor")
+    session.table.load_demo("xor", rows=200)
+    wait(part, lambda: session.table.dataset.name == "xor")
     part.ask()
-    assert (part.known, part.spec) == (known, spec)
-    assert session.link == "?page=data&data=xor&rows=200" + ("&seed=3" if session.seed else "")
+    assert (part.runner.costs, part.spec) == (known, spec)
+    assert session.link.query == "?page=data&data=xor&rows=200" + ("&seed=3" if session.seed else "")
     session.page = case.page.slug
     part.on_shown()
-    wait(part, lambda: part.known is not None)
+    wait(part, lambda: part.runner.costs is not None)
     assert part.spec == spec
 
 

@@ -51,8 +51,8 @@ def csv():
 
 def page_on(csv, page_class, link):
     page = opened(page_class, link)
-    page.session.load_bytes("signs.csv", csv)
-    until(page, lambda: page.session.loading is None and page.session.file is not None)
+    page.session.table.load_bytes("signs.csv", csv)
+    until(page, lambda: page.session.table.loading is None and page.session.table.source.file is not None)
     page.on_shown()
     return page
 
@@ -63,7 +63,7 @@ def part_of(page):
 
 def settled(page):
     part = part_of(page)
-    until(page, lambda: page.session.loading is None and part.known is not None)
+    until(page, lambda: page.session.table.loading is None and part.runner.costs is not None)
     return part
 
 
@@ -87,15 +87,15 @@ def test_slugs_of_cuts_say_what_recipes_say():
 def test_columns_that_cuts_lose_are_said_and_quantiles_see_them(csv, page_class):
     page = page_on(csv, page_class, f"?page={page_class.slug}")
     part = settled(page)
-    assert "MDL" in part.note.object
-    assert "finds no cut in 2 of 2 numeric columns: &#x27;a&#x27;, &#x27;b&#x27;" in part.note.object
-    assert part.note.visible
+    assert "MDL" in part.layout.note.object
+    assert "finds no cut in 2 of 2 numeric columns: &#x27;a&#x27;, &#x27;b&#x27;" in part.layout.note.object
+    assert part.layout.note.visible
     part.menus["cuts"].value = "quantile-10"
     assert {recipe.discretize for recipe in recipes_of(page) if recipe.cuts != "keep"} == {"quantile"}
     part = settled(page)
-    assert "no cut" not in part.note.object
-    assert "cuts=quantile-10" in page.session.link
-    assert "of=" not in page.session.link, "the page's own recipes, cut so"
+    assert "no cut" not in part.layout.note.object
+    assert "cuts=quantile-10" in page.session.link.query
+    assert "of=" not in page.session.link.query, "the page's own recipes, cut so"
     assert "discretize='quantile'" in part.script()
     assert part.menus["cuts"].value == "quantile-10"
     page.close()
@@ -134,23 +134,23 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
 def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
     page = page_on(csv, OrderPage, "?page=order&of=lr_a1&folds=5&cuts=quantile-5")
     part = settled(page)
-    assert "200 of 600 rows are duplicates of earlier ones" in part.note.object
+    assert "200 of 600 rows are duplicates of earlier ones" in part.layout.note.object
     page.menus["split"].value = "once"
-    until(page, lambda: page.session.loading is None and page.session.dataset.n_rows == 400)
+    until(page, lambda: page.session.table.loading is None and page.session.table.dataset.n_rows == 400)
     part = settled(page)
-    assert "repeat" not in part.note.object
-    assert "split=once" in page.session.link
+    assert "repeat" not in part.layout.note.object
+    assert "split=once" in page.session.link.query
     assert "dataset = dataset.split_by(repeats='once')" in part.script()
     page.study_view.press_run()
     until(page, lambda: page.study_view.study.phase == "done" and page.study_view.drawn[0][0] == "done")
     assert "Duplicate rows are dropped" in page.study_view.sentence.object
-    again = opened(OrderPage, page.session.link)
-    again.session.load_bytes("signs.csv", csv)
-    until(again, lambda: again.session.loading is None and again.session.dataset is not None)
-    assert again.session.dataset.hash == page.session.dataset.hash
+    again = opened(OrderPage, page.session.link.query)
+    again.session.table.load_bytes("signs.csv", csv)
+    until(again, lambda: again.session.table.loading is None and again.session.table.dataset is not None)
+    assert again.session.table.dataset.hash == page.session.table.dataset.hash
     page.menus["split"].value = ""
-    until(page, lambda: page.session.loading is None and page.session.dataset.n_rows == 600)
-    assert "split" not in page.session.link
+    until(page, lambda: page.session.table.loading is None and page.session.table.dataset.n_rows == 600)
+    assert "split" not in page.session.link.query
     for one in (page, again):
         one.close()
 
@@ -158,18 +158,18 @@ def test_rows_are_split_as_was_chosen_in_studies_links_and_scripts(csv):
 def test_groups_and_times_are_offered_and_the_script_gives_the_same_rows(csv, tmp_path, monkeypatch):
     page = page_on(csv, OrderPage, "?page=order&of=lr_a1&folds=5")
     settled(page)
-    options = split_options(page.session.dataset)
+    options = split_options(page.session.table.dataset)
     assert options["together by person"] == "g2"
     assert {"in time by a", "in time by b"} < set(options)
     assert not any("class" in words for words in options)
     page.menus["split"].value = "g2"
-    until(page, lambda: page.session.loading is None and page.session.dataset.splitting.units is not None)
+    until(page, lambda: page.session.table.loading is None and page.session.table.dataset.splitting.units is not None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "signs.csv").write_bytes(csv)
     made = {}
     with contextlib.redirect_stdout(io.StringIO()):
         exec("import alrviz\n" + dataset_code(page.session), made)
-    assert made["dataset"].hash == page.session.dataset.hash
+    assert made["dataset"].hash == page.session.table.dataset.hash
     page.close()
 
 
@@ -183,7 +183,7 @@ def test_of_many_columns_likely_splits_come_first_and_all_others_behind_one_entr
     frame["class"] = np.where(frame["v0"] > 4, "a", "b")
     page = page_on(frame.to_csv(index=False).encode(), OrderPage, "?page=order&of=lr_a1")
     settled(page)
-    menu, dataset = page.menus["split"], page.session.dataset
+    menu, dataset = page.menus["split"], page.session.table.dataset
     whole = split_options(dataset)
     assert len(whole) > 20
     assert len(menu.options) <= 8
@@ -192,7 +192,7 @@ def test_of_many_columns_likely_splits_come_first_and_all_others_behind_one_entr
     assert menu.options == whole
     assert menu.value == ""  # nothing was chosen by that
     menu.value = whole["together by v3"]
-    until(page, lambda: page.session.loading is None and page.session.dataset.splitting.units is not None)
+    until(page, lambda: page.session.table.loading is None and page.session.table.dataset.splitting.units is not None)
     until(page, lambda: menu.value == whole["together by v3"])
     assert menu.options == whole, "of this table all are offered from now on"
     page.close()

@@ -248,20 +248,20 @@ def session(readers, monkeypatch):
 
 
 def test_cancel_ends_the_process(session, readers):
-    session.load_bytes("slow.csv", TABLE)
-    loading = session.loading
+    session.table.load_bytes("slow.csv", TABLE)
+    loading = session.table.loading
     loading.wait(0.5)
-    session.give_up()
-    wait_until(lambda: loading._thread is None, 20, "the end of its thread")
-    assert session.told == "Reading slow.csv was cancelled."
-    assert session.loading is None
+    session.table.give_up()
+    wait_until(lambda: loading.join(0), 20, "the end of its thread")
+    assert session.message == "Reading slow.csv was cancelled."
+    assert session.table.loading is None
 
 
 def test_a_visitor_who_left_gives_the_place_back(session, monkeypatch):
-    session.load_bytes("slow.csv", TABLE)
-    loading = session.loading
+    session.table.load_bytes("slow.csv", TABLE)
+    loading = session.table.loading
     assert session.pump(watched=True)
-    monkeypatch.setattr(sessions, "LEFT", 0.0)
+    monkeypatch.setattr(sessions, "UNWATCHED_SECONDS", 0.0)
     session.pump(watched=False)
-    assert session.loading is None
-    wait_until(lambda: loading._thread is None, 20, "the end of its thread")
+    assert session.table.loading is None
+    wait_until(lambda: loading.join(0), 20, "the end of its thread")

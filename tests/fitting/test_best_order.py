@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.data.splits import FOLDS, split_folds
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting import best_keep as module
-from alrviz.fitting import best_order
+from alrviz.fitting import best_order, choose_n_tuples
 from alrviz.fitting.families import alpha_folds
-from alrviz.fitting.folds import FOLDS, split_folds
 from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
 from alrviz.fitting.runs.run import Run
@@ -34,7 +33,8 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
     encoded, losses = run.encoded, []
     for order in range(1, highest + 1):
         nll = 0.0
-        for train, test in split_folds(encoded.y, FOLDS, 0):
+        for fold in split_folds(encoded.y, FOLDS, 0):
+            train, test = fold.train, fold.test
             fold = Run.of(encoded.take(train), alrviz.Recipe(family, order=order), encoded.take(test))
             *_, last = fold.steps()
             nll += last.extra["heldout_log_loss"] * len(test)
@@ -111,7 +111,8 @@ def test_cuts_of_a_fold_are_learned_without_the_rows_that_judge_it(discretize):
     y = np.where(X["a"] + 0.5 * X["b"] + 0.8 * rng.normal(size=300) > 0, "p", "q")
     run = settled(alrviz.Dataset.from_arrays(X, y), "lr", alpha=1.0, discretize=discretize, order="auto", holdout=0.0)
     losses, uncut = np.empty(300), []
-    for train, test in split_folds(y, 3, run.recipe.seed):
+    for fold in split_folds(y, 3, run.recipe.seed):
+        train, test = fold.train, fold.test
         model = alrviz.LRClassifier(order=1, alpha=1.0, discretize=discretize).fit(X.iloc[train], y[train])
         uncut.append(tuple(column.name for column in model.encoder_.columns_ if column.n_levels in (1, 64)))
         chance = model.predict_proba(X.iloc[test])
@@ -140,14 +141,15 @@ def test_a_run_and_a_classifier_choose_the_same(params):
 
 
 def test_an_order_that_one_fold_gives_up_is_told_beside_the_losses_of_its_rows(monkeypatch):
-    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 400)
+    monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 400)
     run = settled(alrviz.Dataset.from_arrays(*coarse_table(600)), "hlr", order="auto", alpha="auto", holdout=0.0)
     losses_told = (
         r"3 folds: .*, ([\d.]+) at 3; at 4, ([\d.]+) of the first fold alone, whose rows lose ([\d.]+) at 3, it"
     )
     every, other, own = map(float, re.search(losses_told, run.notes[0]).groups())
     alpha, losses = run.recipe.params["alpha"], []
-    for train, test in split_folds(run.encoded.y, FOLDS, 0):
+    for fold in split_folds(run.encoded.y, FOLDS, 0):
+        train, test = fold.train, fold.test
         fold = Run.of(run.encoded.take(train), alrviz.Recipe("hlr", order=3, alpha=alpha), run.encoded.take(test))
         *_, last = fold.steps()
         losses.append(last.extra["heldout_log_loss"])
@@ -217,7 +219,7 @@ def test_over_passes_the_same_is_chosen(tmp_path, params):
     for run in found:
         assert len(run.notes) == 1
         if params["keep"] == "auto":  # the steps are not those in memory, to the last bit
-            assert "on 1,800 training rows set apart" in run.notes[0]
+            assert "on 1,800 validation rows" in run.notes[0]
             assert run.recipe.params["keep"] <= 0.1  # one pair tells, and a column a little
             assert [5, 6] in run.model.space.tuples.tolist()
         else:
@@ -244,18 +246,18 @@ def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
     noise = rng.normal(size=400)
     above = {1.0: 0.03, 0.8: 0.0, 0.6: 0.03, 0.4: 0.03, 0.3: 0.5, 0.2: 0.5, 0.1: 0.0, 0.05: 0.0}
 
-    def losses(recipe, stop):
+    def losses(_, recipe, stop):
         tried.append(recipe.params["keep"])
         if recipe.params["keep"] == 1.0:
             raise MemoryLimitError("too large", 2, 1)
         return 1.0 + above[tried[-1]] + rng.permutation(noise), np.ones(400)
 
-    monkeypatch.setattr(module, "_losses", losses)
-    recipe, sentence = module.best_keep(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
+    monkeypatch.setattr(choose_n_tuples.ShareFold, "_losses", losses)
+    recipe, sentence = choose_n_tuples.choose_n_tuples(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
     assert tried == [1.0, 0.8, 0.6, 0.4, 0.3, 0.2]  # two in a row were worse; what is too large is passed over
     assert recipe.params["keep"] == 0.4
     assert sentence == (
-        "keep=0.4 was chosen by log loss on 400 training rows set apart: 0.9934, within one standard error of the "
+        "keep=0.4 was chosen by log loss on 400 validation rows: 0.9934, within one standard error of the "
         "lowest, 0.9634 at 0.8"
     )
 

@@ -14,7 +14,7 @@ import pytest
 
 import alrviz
 from alrviz import cli
-from alrviz.data.stream import coding as coding_module
+from alrviz.data import splits
 from alrviz.data.stream.table import open_table
 from alrviz.errors import AlrvizError, RecipeError, Stopped, TableFileError
 from alrviz.models.streamed import count_stream
@@ -49,7 +49,7 @@ def coded(tmp_path, monkeypatch):
     """A table of some 20 chunks, each of which is a task after the first pass."""
     monkeypatch.setattr(cluster_module, "TASK", 0.0)
     with monkeypatch.context() as small:
-        small.setattr(coding_module, "CHUNK", 150)
+        small.setattr(splits, "CHUNK", 150)
         path = written(tmp_path, messy(), "parquet")
         return open_table(path, "class", cache=tmp_path / "codes").coded(holdout=0.0)
 

@@ -10,6 +10,7 @@ import pytest
 
 import alrviz
 from alrviz.data.demos import load_demo
+from alrviz.data.splits import spread_folds
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.conditional import ELR
 from alrviz.fitting.families.networks import learn
@@ -19,7 +20,7 @@ from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.cg_brent import BrentGradients, lowest
-from alrviz.fitting.solvers.cross_tuned import PATIENCE, fold_of_rows
+from alrviz.fitting.solvers.cross_tuned import FOLDS, PATIENCE
 from alrviz.models.linear import log_softmax
 from alrviz.models.structures import Structure, naive
 from alrviz.passes.vectors import dot
@@ -282,12 +283,12 @@ def test_where_no_iteration_helps_the_counted_tables_stay():
 
 def test_folds_spread_every_class():
     y = np.repeat([0, 1, 2], [50, 23, 2])
-    fold = fold_of_rows(y, 3)
+    fold = spread_folds(y, FOLDS, 3)
     for k, size in ((0, 10), (1, 5), (2, 1)):
         assert np.bincount(fold[y == k], minlength=5).max() <= size
     assert np.bincount(fold).tolist() == [15] * 5
-    assert (fold == fold_of_rows(y, 3)).all()
-    assert (fold != fold_of_rows(y, 4)).any()
+    assert (fold == spread_folds(y, FOLDS, 3)).all()
+    assert (fold != spread_folds(y, FOLDS, 4)).any()
 
 
 @pytest.mark.parametrize("summed", ["auto", True])

@@ -57,9 +57,10 @@ def test_validation_rows_have_no_vote_and_no_penalty(n_classes):
     train = objective.rows
     assert held.n_rows + train.n_rows == 60
     assert held.n_rows == 18
-    from alrviz.fitting.prepare import split
+    from alrviz.data.splits import split_holdout
 
-    kept, out = split(encoded.y, 0.3, 3)
+    splits = split_holdout(encoded.y, 0.3, 3)
+    kept, out = splits.train, splits.test
     part, other = encoded.take(kept), encoded.take(out)
     phi = naive_features(
         *parts_of(part), np.array([3]), part.y, part.weights, n_classes, np.exp(log_h), 1.0, rows=parts_of(other)

@@ -6,7 +6,7 @@ import pytest
 
 import alrviz
 from alrviz.data.encode import Encoder
-from alrviz.data.stream.coding import choosing_rows
+from alrviz.data.splits import validation_rows
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting.families import left_out
 from alrviz.fitting.families.counted import InMemory
@@ -81,7 +81,7 @@ def test_rows_that_are_held_out_choose_nothing_and_rows_that_choose_are_not_coun
     first, second = of.encoded.take(np.arange(700)), of.encoded.take(np.arange(700, 1000))
     scores = [counted(Prepared(first, held)).scored(2, 0, "cv")[1] for held in (None, second)]
     np.testing.assert_array_equal(scores[0], scores[1])
-    apart = Prepared(first, second).choosing(0)
+    apart = Prepared(first, second).validation(0)
     assert (apart.encoded.n_rows, apart.holdout.n_rows) == (490, 210)
     assert apart.tables(1, 1.0).class_counts.sum() == 490
 
@@ -90,8 +90,8 @@ def test_cuts_are_learned_without_the_rows_that_choose():
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.normal(size=(400, 6)), columns=list("abcdef"))
     y = np.where(X["a"] + 0.8 * rng.normal(size=400) > 0, "p", "q")
-    apart = prepare(alrviz.Dataset.from_arrays(X, y), alrviz.Recipe("salr", order=1, holdout=0.0)).choosing(0)
-    chosen = choosing_rows((y == "q").astype(int), 0)[0]
+    apart = prepare(alrviz.Dataset.from_arrays(X, y), alrviz.Recipe("salr", order=1, holdout=0.0)).validation(0)
+    chosen = validation_rows((y == "q").astype(int), 0)[0]
     rest = np.setdiff1d(np.arange(400), chosen)
     own, every = Encoder().fit(X.iloc[rest], y[rest]), Encoder().fit(X, y)
     assert (own.transform(X) != every.transform(X)).any()
@@ -109,8 +109,8 @@ def test_cuts_of_a_fold_ask_the_run_that_wants_them_whether_to_go_on_not_the_one
     stopped = StopToken()
     stopped.stop()
     with pytest.raises(Stopped):
-        of.choosing(0, stopped)
-    assert of.choosing(0).encoded.n_rows == 280
+        of.validation(0, stopped)
+    assert of.validation(0).encoded.n_rows == 280
 
 
 def test_rows_that_belong_together_are_not_parted_by_choosing():
@@ -119,7 +119,7 @@ def test_rows_that_belong_together_are_not_parted_by_choosing():
     run = alrviz.Run(data, alrviz.Recipe("salr", order=2, selection="cv", max_iter=1))
     run.advance()
     units = run._prepared.splitting.units
-    rest, chosen = run._prepared.choosing(0), run._prepared.choosing(0).holdout
+    rest, chosen = run._prepared.validation(0), run._prepared.validation(0).holdout
     assert rest.encoded.n_rows + chosen.n_rows == len(units)
     assert len(rest.splitting.units) == rest.encoded.n_rows
     assert len(np.unique(rest.splitting.units)) + chosen.n_rows / 4 == pytest.approx(len(np.unique(units)), abs=2)
@@ -132,7 +132,7 @@ def test_rows_that_choose_are_in_no_order_of_the_file():
     data = alrviz.Dataset.from_arrays(X.iloc[order].reset_index(drop=True).assign(g=np.arange(1200) // 4), y[order])
     run = alrviz.Run(data.split_by(groups="g"), alrviz.Recipe("salr", order=2, selection="cv", max_iter=1))
     run.advance()
-    chosen = run._prepared.choosing(0).holdout
+    chosen = run._prepared.validation(0).holdout
     share, first = chosen.y.mean(), chosen.y[: chosen.n_rows // 2].mean()
     assert abs(first - share) < 0.15
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz import load_demo, read_table
+from alrviz.data.splits import split_holdout
 from alrviz.fitting import prepare as module
-from alrviz.fitting.prepare import KEPT, Prepared, prepare, split
+from alrviz.fitting.prepare import KEPT, Prepared, prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.passes import threads
@@ -25,14 +26,15 @@ def labels(sizes, seed=0):
 
 
 def check_split(y, holdout, seed):
-    train, held = split(y, holdout, seed)
+    splits = split_holdout(y, holdout, seed)
+    train, held = splits.train, splits.test
     assert np.array_equal(np.sort(np.concatenate([train, held])), np.arange(len(y)))
     assert (np.diff(train) > 0).all()
     assert (np.diff(held) > 0).all()
     assert set(y[train]) == set(y), "every class keeps a row for training"
-    again = split(y, holdout, seed)
-    assert np.array_equal(again[0], train)
-    assert np.array_equal(again[1], held)
+    again = split_holdout(y, holdout, seed)
+    assert np.array_equal(again.train, train)
+    assert np.array_equal(again.test, held)
     return train, held
 
 
@@ -58,7 +60,7 @@ def test_shares_of_classes_are_kept():
     _, held = check_split(y, 0.3, 1)
     assert len(held) == 300
     assert [int((y[held] == f"class {k}").sum()) for k in range(4)] == [180, 90, 27, 3]
-    assert not np.array_equal(split(y, 0.3, 2)[1], held)
+    assert not np.array_equal(split_holdout(y, 0.3, 2).test, held)
 
 
 @pytest.mark.parametrize("holdout", [0.9, 0.95])
@@ -71,7 +73,7 @@ def test_nothing_is_held_out_of_what_is_too_small():
     for sizes in ([1], [1, 1, 1], [2]):
         _, held = check_split(labels(sizes), 0.3, 0)
         assert len(held) == min(round(0.3 * sum(sizes)), sum(n - 1 for n in sizes))
-    assert len(split(labels([50, 50]), 0.0, 0)[1]) == 0
+    assert len(split_holdout(labels([50, 50]), 0.0, 0).test) == 0
 
 
 def recipes():
@@ -171,7 +173,7 @@ def test_levels_and_cuts_come_from_training_rows_alone():
     import pandas as pd
 
     y = np.array(["a", "b"] * 50)
-    _, held = split(y, 0.3, 0)
+    held = split_holdout(y, 0.3, 0).test
     values = np.array(["x", "y"] * 50, dtype=object)
     values[held] = "only held out"
     dataset = read_table(pd.DataFrame({"f": values, "class": y}), target="class", f="categorical")

@@ -16,7 +16,7 @@ from alrviz.fitting.recipe import Recipe, paper_mode
 
 def values_of(param):
     if param.choices:
-        return st.sampled_from(param.choices)
+        return st.sampled_from(list(param.choices))
     low, high = max(param.low, -1e12), min(param.high, 1e12)
     if param.integer:
         return st.integers(int(low), int(high))
@@ -281,6 +281,7 @@ GOOD = json.loads(Recipe("lr").to_json())
     "text",
     [
         "", "x", "[]", "3", "null", '"lr"', "{}", "[" * 100_000,
+        json.dumps({**GOOD, "format": 1}),
         json.dumps({**GOOD, "format": 3}),
         json.dumps({**GOOD, "format": "2"}),
         json.dumps({**GOOD, "format": [1]}),
@@ -308,8 +309,7 @@ def test_json_that_is_no_recipe_is_refused_as_such(text):
 
 
 def test_left_out_params_take_their_defaults_when_read():
-    for fmt in (1, 2):
-        assert Recipe.from_json(f'{{"format": {fmt}, "family": "lr", "params": {{}}}}') == Recipe("lr")
+    assert Recipe.from_json('{"format": 2, "family": "lr", "params": {}}') == Recipe("lr")
 
 
 plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)

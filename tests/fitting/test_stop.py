@@ -71,7 +71,7 @@ def test_a_connection_is_closed_by_the_thread_that_is_at_work_with_it():
         assert go.wait(60)
 
     run = Run(load_demo("led", rows=200), Recipe("alr", order=1), on_step=hold)
-    run._connection.callback(lambda: closed.append((threading.current_thread(), run._stop.stopped)))
+    run._connection.callback(lambda: closed.append((threading.current_thread(), run.token.stopped)))
     run.start()
     assert inside.wait(120)
     run.stop()

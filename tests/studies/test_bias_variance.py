@@ -57,8 +57,8 @@ def test_fewer_rows_to_learn_from_are_a_part_of_the_same_fold(study):
     assert frame.groupby("train_share").train_rows.first().to_dict() == {0.25: 25, 1.0: 100}
     y = shared.dataset.y
     for few, all_rows in zip(shared.tasks[:4], shared.tasks[4:], strict=True):
-        assert set(few.split.rows(y)[0]) < set(all_rows.split.rows(y)[0])
-        assert few.split.rows(y)[1].tolist() == all_rows.split.rows(y)[1].tolist()
+        assert set(few.split.splits(y).train) < set(all_rows.split.splits(y).train)
+        assert few.split.splits(y).test.tolist() == all_rows.split.splits(y).test.tolist()
     assert shared.summary().train_share.tolist() == [0.25, 1.0]
     whole = study.frame().query("racer == 0 and repeat < 2").log_loss
     assert frame[frame.train_share == 1.0].log_loss.tolist() == whole.tolist()

@@ -301,7 +301,7 @@ def test_a_run_is_judged_on_the_rows_that_it_held_out():
     run = alrviz.Run(alrviz.load_demo("tic-tac-toe"), alrviz.Recipe("alr", order=1))
     steps = list(run.steps())
     found = alrviz.evaluate(run)
-    assert found.what == "held-out rows of tic-tac-toe"
+    assert found.what == "test rows of tic-tac-toe"
     assert found.summary().log_loss == pytest.approx(steps[-1].extra["heldout_log_loss"])
     assert found.error == pytest.approx(steps[-1].extra["heldout_error"])
 
@@ -342,7 +342,7 @@ def test_a_run_over_batches_is_judged_on_some_of_its_held_out_rows(tmp_path, mon
     run.join()
     found = alrviz.evaluate(run)
     assert len(found.y) == 100
-    assert re.search(r"100 of 2\d\d held-out rows are judged, drawn at random", found.notes[0])
+    assert re.search(r"100 of 2\d\d test rows are judged, drawn at random", found.notes[0])
     rows = found.X.astype(data.X.dtypes.to_dict())
     np.testing.assert_allclose(found.log_p, alrviz.estimator_of(run).predict_log_proba(rows), atol=1e-12)
     unheld = alrviz.Run(run.dataset, alrviz.Recipe("anje", order=1, holdout=0.0))

@@ -3,6 +3,7 @@
 import pytest
 
 from alrviz.data.demos import load_demo
+from alrviz.data.splits import SplitSpec
 from alrviz.errors import MemoryLimitError
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting import warm as warm_module
@@ -11,7 +12,6 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_cuts, warm_prequential
 from alrviz.kernels import prequential
 from alrviz.studies.core import fold_cache, learning_curve_task
-from alrviz.studies.core.splits import Split
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.protocols.learning_curve import learning_curve
 from tests.studies.sweeps import small
@@ -43,7 +43,7 @@ def test_each_family_has_its_kernels_made_ready(family, monkeypatch):
 )
 def test_what_networks_share_is_in_the_seconds_of_each(second):
     dataset = load_demo("tic-tac-toe", 100)
-    made = fold_cache.FoldCache(SentTable.of(dataset), Split(0, 0, 2, 0), Recipe("tan"))
+    made = fold_cache.FoldCache(SentTable.of(dataset), SplitSpec(0, 0, 2, 0), Recipe("tan"))
     made.fit(make_estimator(Recipe("tan"), n_jobs=1), Recipe("tan"))
     pairs = made.prepared.tables(2, 1.0)
     made._covering = dict.fromkeys(made._covering, 100.0)

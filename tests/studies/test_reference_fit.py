@@ -5,7 +5,7 @@ import pytest
 
 import alrviz
 from alrviz.data.demos import demo_truth
-from alrviz.fitting.prepare import split
+from alrviz.data.splits import split_holdout
 from alrviz.studies.maps.run_classifier import model_at
 from alrviz.studies.race import reference_fit
 from alrviz.studies.race.reference_fit import Truth, fit_reference
@@ -18,7 +18,8 @@ def gaussians():
 
 def test_a_peer_learns_the_training_rows_and_is_judged_on_the_others(gaussians):
     found = fit_reference("svm-rbf", gaussians, holdout=0.3, seed=1)
-    train, held = split(gaussians.y, 0.3, 1)
+    splits = split_holdout(gaussians.y, 0.3, 1)
+    train, held = splits.train, splits.test
     own = found.model.predict(gaussians.X.iloc[held])
     assert found.rows == len(train)
     assert found.error == (own != gaussians.y[held]).mean()
@@ -54,7 +55,7 @@ def test_a_class_the_model_does_not_know_has_no_probability(gaussians):
 def test_the_truth_is_no_fit_and_its_loss_is_that_of_its_probabilities(gaussians):
     truth = demo_truth("four-gaussians")
     found = fit_reference("truth", gaussians, holdout=0.5, seed=2, truth=truth)
-    _, held = split(gaussians.y, 0.5, 2)
+    held = split_holdout(gaussians.y, 0.5, 2).test
     p = truth(gaussians.X.iloc[held])
     y = (gaussians.y[held] == "B").astype(int)
     assert found.rows == 0
@@ -85,7 +86,7 @@ def test_the_model_of_a_run_scores_rows_of_the_table(family):
     run = alrviz.Run(dataset, alrviz.Recipe(family, **params))
     steps = list(run.steps())
     model = model_at(run)
-    _, held = split(dataset.y, run.recipe.holdout, run.recipe.seed)
+    held = split_holdout(dataset.y, run.recipe.holdout, run.recipe.seed).test
     p = model.predict_proba(dataset.X.iloc[held])
     y = np.searchsorted(model.classes_, dataset.y[held])
     assert -np.log(p[np.arange(len(y)), y]).mean() == pytest.approx(steps[-1].extra["heldout_log_loss"], rel=1e-9)

@@ -16,6 +16,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 import alrviz
 from alrviz.data.demos import load_demo
+from alrviz.data.splits import SplitSpec
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.threads import resolve_jobs
@@ -23,7 +24,6 @@ from alrviz.stop import StopToken
 from alrviz.studies.core import compute_task, workers
 from alrviz.studies.core import study as study_module
 from alrviz.studies.core.progress import progress_of
-from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_task import Result, StudyTask, failure
 from alrviz.studies.protocols.alpha_path import alpha_path
@@ -55,10 +55,10 @@ def test_recipes_are_judged_on_the_same_rows_and_cut_inside_the_fold():
     assert list(by_split.values()) == [[0, 1, 2]] * 4
     y = study.dataset.y
     for repeat in range(2):
-        tested = np.concatenate([split.rows(y)[1] for split in by_split if split.repeat == repeat])
+        tested = np.concatenate([split.splits(y).test for split in by_split if split.repeat == repeat])
         assert sorted(tested) == list(range(len(y))), "every row is judged once a round"
-    train, test = next(iter(by_split)).rows(y)
-    assert not set(train) & set(test)
+    splits = next(iter(by_split)).splits(y)
+    assert not set(splits.train) & set(splits.test)
 
 
 def test_rows_come_as_they_finish_and_the_first_before_the_last_is_computed(calls):
@@ -74,7 +74,8 @@ def test_a_fit_of_a_study_is_the_estimators():
 
     study = small().run()
     task, result = study.results()[1]
-    train, test = task.split.rows(study.dataset.y)
+    splits = task.split.splits(study.dataset.y)
+    train, test = splits.train, splits.test
     X, y = study.dataset.X, study.dataset.y
     model = make_estimator(Recipe.from_json(task.recipe)).fit(X.iloc[train], y[train])
     found = measures(model.predict_log_proba(X.iloc[test]), np.searchsorted(model.classes_, y[test]))
@@ -142,7 +143,7 @@ def test_after_a_stop_no_row_comes_and_start_goes_on(n_jobs, monkeypatch):
     done = study.progress.done
     assert study.join(10)
     assert study.progress.done == done < len(study.tasks)
-    study._accept(len(study.tasks) - 1, failure("late"), study._stop)  # of a thread that the stop overtook
+    study._accept(len(study.tasks) - 1, failure("late"), study._job.token)  # of a thread that the stop overtook
     assert study.progress.done == done
     cursor, rows = study.since(0)
     assert (cursor, len(rows)) == (done, done)
@@ -213,7 +214,7 @@ def test_progress_tells_how_much_time_is_left(monkeypatch):
 
 def timed(racers, took, prices, at=None):
     """Progress of a study of tasks of these racers, of which the first took so many seconds, one after the other."""
-    tasks = [StudyTask("fold", "", "", Split(0, k, 9, 0), racer=racer) for k, racer in enumerate(racers)]
+    tasks = [StudyTask("fold", "", "", SplitSpec(0, k, 9, 0), racer=racer) for k, racer in enumerate(racers)]
     results = {k: Result([{"train_seconds": seconds}]) for k, seconds in enumerate(took)}
     finished = dict(enumerate(at or np.cumsum(took)))
     return progress_of(tasks, results, finished, prices)
@@ -288,7 +289,7 @@ def test_a_stopped_sitting_changes_nothing_of_the_next(monkeypatch):
     monkeypatch.setattr(study_module, "computed", computed)
     study = small()
     study.start()
-    first = study._thread
+    first = study._job
     assert at_it.wait(30)
     study.stop()
     study.start()

@@ -17,8 +17,8 @@ from sklearn.preprocessing import OrdinalEncoder
 
 import alrviz
 from alrviz.cli import main
+from alrviz.data.splits import split_holdout
 from alrviz.estimators.sklearn_models import BoostingClassifier
-from alrviz.fitting.prepare import split
 from alrviz.studies.effects.redundancy import dependence
 from alrviz.studies.protocols import report_facts as report_module
 from alrviz.studies.protocols.report_facts import report_facts, report_of_run
@@ -66,12 +66,13 @@ def facts(data):
 
 
 def test_its_figures_are_those_of_rows_that_were_held_out(data, facts):
-    train, test = split(data.y, 0.3, 1)
+    splits = split_holdout(data.y, 0.3, 1)
+    train, test = splits.train, splits.test
     model = alrviz.LRClassifier(order=2).fit(data.X.iloc[train], data.y[train])
     expected = alrviz.evaluate(model, data.X.iloc[test], data.y[test]).summary()
     assert facts.evaluation.summary().log_loss == expected.log_loss
     _, text = read(report_html(facts))
-    assert f"learned from {len(train):,} of them and was then tried on {len(test):,} others" in text
+    assert f"learned from {len(train):,} of them and was then tried on {len(test):,} test rows" in text
     assert f"{percent(expected.error)} are predicted wrongly" in text
     rarer = data.y[test] == "negative"
     lost = int((model.predict(data.X.iloc[test])[rarer] != "negative").sum())
@@ -174,7 +175,7 @@ def test_what_every_value_says_can_be_read_and_added_up():
     table = re.search(r"One row, added up</h3>(.*?)</table>", page)[1]
     points = [float(one) for one in re.findall(r"<td>(?:<b>)?([-+][\d.]+)", table)]
     assert sum(points[:-1]) == pytest.approx(points[-1], abs=1e-9), "as they are shown"
-    told = re.search(r"Row (\d+), one of the held-out rows, is (a close call|the closest there is): the", table)
+    told = re.search(r"Row (\d+), one of the test rows, is (a close call|the closest there is): the", table)
     at = int(told[1])
     assert (told[2] == "a close call") == (abs(points[-1]) <= 1)
     gap = made.model.predict_log_proba(made.evaluation.X) @ np.where(np.arange(2) == k, 1, -1)
@@ -295,7 +296,8 @@ def test_groups_are_compared_by_every_column_of_few_values_and_by_the_most_impor
 
 
 def test_gradient_boosting_stands_beside_the_model_on_the_same_rows(facts, data, monkeypatch):
-    train, test = split(data.y, 0.3, 1)
+    splits = split_holdout(data.y, 0.3, 1)
+    train, test = splits.train, splits.test
     other = BoostingClassifier(random_state=0, n_jobs=1).fit(data.X.iloc[train], data.y[train])
     beside = alrviz.evaluate(other, data.X.iloc[test], data.y[test]).summary()
     page = report_html(facts)
@@ -437,15 +439,15 @@ def test_a_run_is_reported_as_it_was_fitted(data):
     made = report_of_run(run)
     assert made.evaluation.summary().log_loss == alrviz.evaluate(run).summary().log_loss
     _, text = read(report_html(made))
-    assert "others, which it had never seen" in text
+    assert "test rows, which it had never seen" in text
     unheld = alrviz.Run(data, alrviz.Recipe("alr", order=1, max_iter=5, holdout=0.0))
     unheld.start()
     unheld.join()
-    assert "No rows were held out" in report_html(report_of_run(unheld))
+    assert "There are no test rows" in report_html(report_of_run(unheld))
 
 
 def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
-    monkeypatch.setattr("alrviz.fitting.folds.COARSE", 100)
+    monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 100)
     data = alrviz.load_demo("monks-1")
     alrviz.save_report(data, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
@@ -502,7 +504,7 @@ def test_what_chance_gives_is_not_said_to_be_found():
     assert "no single one of the pairs lowers held-out log loss by more than chance gives" in text
     assert "Effect of a &amp; b" not in page
     assert "It never predicts rare (" in text, "a class that is always less probable"
-    assert "Rows are held out at random, of all dates of 'day'" in text
+    assert "Test rows are drawn at random, of all dates of 'day'" in text
     made = report_facts(data.split_by(time="day"), alrviz.LRClassifier(order=1))
     assert made.evaluation.summary().ece > 0.03
     page = report_html(made)
@@ -611,14 +613,14 @@ def test_numbers_that_no_cut_divides_are_told_as_left_out():
 
 def test_rows_held_out_of_a_table_read_in_batches_are_told_as_they_are_drawn(data, facts):
     _, text = read(report_html(facts))
-    assert "held-out rows, drawn at random, class by class" in text
+    assert "test rows, drawn at random, class by class" in text
     _, text = read(report_html(replace(facts, whole_rows=10_000)))
-    assert "held-out rows, each drawn at random by itself" in text
+    assert "test rows, each drawn at random by itself" in text
     assert "class by class" not in text
     run = alrviz.Run(data, alrviz.Recipe("lr", order=1, holdout=0.0, max_iter=3))
     run.start()
     run.join()
     _, text = read(report_html(report_of_run(run)))
-    assert "training rows, none was held out" in text
+    assert "training rows, no row was set apart to test it" in text
     assert "probabilities of the training rows get when their points are left out, the rest unchanged" in text
     assert "Every level of every column has a number of points" in text, "single columns have no combinations"

@@ -31,7 +31,6 @@ from alrviz.errors import TableError, TableFileError
 from alrviz.home import make_private_folder, open_private
 from alrviz.stop import NEVER, StopToken
 
-CHUNK = 2**18  # rows
 QUOTA = 50 * 10**9  # bytes of all caches in a folder; beyond, the oldest go
 SUFFIX, READING = ".codes", "reading-"  # of caches, and of folders in which tables are read
 IN_USE, LEFT = 3600.0, 7 * 86400.0  # seconds since the last use in which nothing is removed
@@ -62,7 +61,7 @@ class CodeCache:
         facts: what its writer knew: the encoder, the table's name, notes.
         n_columns: a.
         dtypes: of codes and of classes, as numpy names them.
-        parts: by name ("train", "held"), the chunks.
+        parts: by name ("train", "test"), the chunks.
     """
 
     path: Path

@@ -22,6 +22,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from alrviz.data import splits
 from alrviz.data.apply_reading import as_text, values_of
 from alrviz.data.column_encoder import ColumnEncoder
 from alrviz.data.encode import Encoder
@@ -30,61 +31,14 @@ from alrviz.data.interpret import Values
 from alrviz.data.kinds import sort_levels
 from alrviz.data.numbers import short
 from alrviz.data.reading import ColumnReading, number_text
-from alrviz.data.stream.cache import CHUNK, READING, CacheWriter, CodeCache, no_room
+from alrviz.data.splits import SHUFFLE_SEED, chunk_of, hash_test_rows, row_hash, validation_rows
+from alrviz.data.stream.cache import READING, CacheWriter, CodeCache, no_room
 from alrviz.data.stream.source import Batch, Column, Source
 from alrviz.errors import TableError
 from alrviz.home import make_private_folder
 from alrviz.stop import NEVER, StopToken
 
-SHUFFLED = 2**41  # beside a recipe's seed: the order of rows is another draw than which are held out
-LEAST_CHOOSING, MOST_CHOOSING = 5_000, 100_000  # rows that choose: at least, if these are not over 30 %; at most
 Progress = Callable[[str, int], None]  # hears what is done, and of how many rows it is done
-
-
-def row_hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
-    """Return a hash (n_rows,), even over 64 bits, of the row numbers from `first` on."""
-    with np.errstate(over="ignore"):
-        x = np.arange(first, first + n_rows, dtype=np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-        return x ^ (x >> np.uint64(31))
-
-
-def choosing_size(n_rows: int) -> int:
-    """Return how many of so many training rows choose tuples and settings: 5 %, more of few, and 100,000 at most."""
-    return round(min(max(0.05 * n_rows, min(0.3 * n_rows, LEAST_CHOOSING)), MOST_CHOOSING))
-
-
-def choosing_rows(y: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the numbers of the rows (m,) that choose: the first ones of the first chunk; and of others that would, and
-    are put last: one of each class of which no row would be left to learn from.
-
-    `y` are the classes of all rows, below 0 of those that are no training rows.
-    """
-    parts = [slice(begin, begin + CHUNK) for begin in range(0, len(y), CHUNK)]  # no temporary as long as the table
-    every = np.sum([np.bincount(y[part] + 1, minlength=int(y.max()) + 2)[1:] for part in parts], axis=0)
-    n_rows, found = int(every.sum()), []
-    for part in parts:
-        drawn = row_hash(part.start, len(y[part]), seed + SHUFFLED)
-        own = np.flatnonzero((_goal(drawn, -(-n_rows // CHUNK)) == 0) & (y[part] >= 0))
-        found.append(np.array([own + part.start, drawn[own].view(np.int64)]))
-    first, hashes = np.concatenate(found, axis=1)
-    first = first[np.argsort(hashes.view(np.uint64), kind="stable")].astype(np.intp)
-    last = first[:0]
-    while True:
-        chosen = first[: choosing_size(n_rows)]
-        whole = np.bincount(y[chosen], minlength=len(every)) == every
-        whole[y[last]] = False  # whoever has a row at the end; with hardly a row for each class some go without
-        _, place = np.unique(np.where(whole[y[chosen]], y[chosen], -1), return_index=True)
-        moved = chosen[place][whole[y[chosen[place]]]]
-        if not len(moved):
-            return chosen, last
-        first, last = first[~np.isin(first, moved)], np.append(last, moved)
-
-
-def _goal(drawn: NDArray[np.uint64], n_chunks: int) -> NDArray[np.uint64]:
-    """The chunk that rows of these hashes are dealt to."""
-    return (drawn >> np.uint64(32)) % np.uint64(max(1, n_chunks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,9 +168,9 @@ def _encoded(
     coding: Coding, spool: _Spool, path: Path, facts: dict[str, Any], progress: Progress, stop: StopToken
 ) -> CodeCache:
     """Learn levels and cuts on the training rows, and write the codes of all."""
-    y, held, labels = _split(coding, spool)
-    train = (y >= 0) & ~held
-    _, last = choosing_rows(np.where(train, y, np.int16(-1)), coding.seed)
+    y, test, labels = _split(coding, spool)
+    train = (y >= 0) & ~test
+    _, last = validation_rows(np.where(train, y, np.int16(-1)), coding.seed)
     own = y[train] if None in spool.levels else y[:0]  # cuts of numbers alone ask for them
     weights = np.broadcast_to(1.0, own.shape)
     encoder, columns, lost = coding.encoder, [], []
@@ -234,16 +188,16 @@ def _encoded(
         for levels, column in zip(spool.levels, columns, strict=True)
     ]
     kinds = code_dtype(encoder.levels_), code_dtype(np.array([len(labels)]))
-    parts = {"train": train, "held": held & (y >= 0)}
+    parts = {"train": train, "test": test & (y >= 0)}
     shuffled = {name: _Shuffled(spool.folder / name, int(rows.sum()), kinds) for name, rows in parts.items()}
-    for begin in range(0, spool.n_rows, CHUNK):
+    for begin in range(0, spool.n_rows, splits.CHUNK):
         stop.check()
-        end = min(begin + CHUNK, spool.n_rows)
+        end = min(begin + splits.CHUNK, spool.n_rows)
         codes = np.empty((len(columns), end - begin), kinds[0])
         for j, (column, lookup) in enumerate(zip(columns, looked, strict=True)):
             values = spool.column(j, begin, end)
             codes[j] = column.transform(pd.Series(values)) if lookup is None else lookup[values]
-        drawn = row_hash(begin, end - begin, coding.seed + SHUFFLED)
+        drawn = row_hash(begin, end - begin, coding.seed + SHUFFLE_SEED)
         put_last = np.flatnonzero((last >= begin) & (last < end))
         drawn[last[put_last] - begin] = np.uint64(2**64 - 1 - len(last)) + put_last.astype(np.uint64)
         for name, rows in parts.items():
@@ -268,8 +222,8 @@ def _occurring(spool: _Spool, j: int, train: NDArray[np.bool_]) -> NDArray[np.in
     levels = spool.levels[j]
     assert levels is not None
     there = np.zeros(len(levels.numbers) + 1, bool)
-    for begin in range(0, spool.n_rows, CHUNK):
-        end = min(begin + CHUNK, spool.n_rows)
+    for begin in range(0, spool.n_rows, splits.CHUNK):
+        end = min(begin + splits.CHUNK, spool.n_rows)
         there[spool.column(j, begin, end)[train[begin:end]] + 1] = True
     return np.flatnonzero(there) - 1
 
@@ -279,13 +233,13 @@ class _Shuffled:
 
     def __init__(self, path: Path, n_rows: int, kinds: tuple[np.dtype, np.dtype]):
         self._kinds, self._path = kinds, path
-        self._pieces: list[list[int]] = [[] for _ in range(-(-n_rows // CHUNK))]
+        self._pieces: list[list[int]] = [[] for _ in range(-(-n_rows // splits.CHUNK))]
         self._columns = 0
 
     def add(self, codes: NDArray[np.unsignedinteger], y: NDArray[np.integer], drawn: NDArray[np.uint64]) -> None:
         """Deal out rows: codes (a, m), classes (m,) and their hashes (m,)."""
         self._columns = len(codes)
-        goal = _goal(drawn, len(self._pieces)).astype(np.min_scalar_type(len(self._pieces)))
+        goal = chunk_of(drawn, len(self._pieces)).astype(np.min_scalar_type(len(self._pieces)))
         order = np.argsort(goal, kind="stable")
         ends = np.cumsum(np.bincount(goal, minlength=len(self._pieces)))
         codes, y, drawn = np.take(codes, order, axis=1), y[order].astype(self._kinds[1]), drawn[order]
@@ -323,21 +277,13 @@ class _Shuffled:
 
 
 def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.int16], NDArray[np.bool_], NDArray[Any]]:
-    """The class of every row among the sorted labels, -1 for none; which rows are held out; the labels."""
+    """The class of every row among the sorted labels, -1 for none; which are test rows; the labels."""
     names = np.array(list(spool.classes.numbers), dtype=object)
     order = np.argsort(names.astype(str), kind="stable")
     y = np.append(np.argsort(order), -1).astype(np.int16)[spool.taken_y()]
-    held = np.zeros(spool.n_rows, bool)
-    for begin in range(0, spool.n_rows, CHUNK):
-        n = min(CHUNK, spool.n_rows - begin)
-        held[begin : begin + n] = row_hash(begin, n, coding.seed) < np.uint64(coding.holdout * (2**64 - 1))
-    for k in range(len(names)):
-        mine = y == k
-        if not (mine & ~held).any():
-            held[int(mine.argmax())] = False
     if len(names) < 2:
         raise TableError(f"column {coding.target.source!r} has {len(names)} class; two classes at least were expected")
-    return y, held, names[order].astype(str)
+    return y, hash_test_rows(y, len(names), coding.holdout, coding.seed), names[order].astype(str)
 
 
 def _series(feature: ColumnReading, levels: _Levels | None, values: NDArray[Any]) -> pd.Series:

@@ -12,7 +12,7 @@ import glob
 import gzip
 import lzma
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,6 +73,7 @@ class Source:
         types: of the columns, as the files declare them; text in delimited text.
         head: the cells of the row of names as they stand, () where the format has types.
         stamps: size and time of the last change of each file, as it was opened.
+        stated_kinds: those that the first file states beside its names.
     """
 
     paths: tuple[Path, ...]
@@ -82,6 +83,7 @@ class Source:
     options: ReadOptions
     head: tuple[str, ...] = ()
     stamps: tuple[tuple[int, int], ...] = field(default=())
+    stated_kinds: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -150,7 +152,7 @@ def open_source(paths: Any, options: ReadOptions | None = None, expected: Collec
         if found.schema != head.schema:
             raise TableError(_other_columns(path, found.schema, first, head.schema))
     names, types = zip(*head.schema, strict=True)
-    return Source(files, kinds[first], names, types, head.options, head.head, tuple(map(_stamp, files)))
+    return Source(files, kinds[first], names, types, head.options, head.head, tuple(map(_stamp, files)), head.kinds)
 
 
 def _files(paths: Any) -> Iterator[Path]:
@@ -281,11 +283,12 @@ _Schema = list[tuple[str, pa.DataType]]
 
 @dataclass(frozen=True)
 class _Layout:
-    """The columns of a file, its options with what was found filled in, the cells of its row of names."""
+    """The columns of a file, its options with what was found filled in, the cells of its row of names, stated kinds."""
 
     schema: _Schema
     options: ReadOptions
     head: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 def _text_layout(path: Path, options: ReadOptions, expected: Collection[str]) -> _Layout:
@@ -295,7 +298,7 @@ def _text_layout(path: Path, options: ReadOptions, expected: Collection[str]) ->
             f"{path.name!r} has lines that begin with {raw.options.comment!r}, which are not looked for in batches; "
             "take them out, or read the table whole with read_table"
         )
-    return _Layout([(column.name, pa.string()) for column in raw.columns], raw.options, raw.head)
+    return _Layout([(column.name, pa.string()) for column in raw.columns], raw.options, raw.head, raw.kinds)
 
 
 def _text_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:

@@ -26,8 +26,9 @@ from alrviz.data.limits import OWN_LIMITS
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import decide
 from alrviz.data.reading import ColumnReading, Reading
+from alrviz.data.splits import row_hash
 from alrviz.data.stream.cache import SUFFIX, CodeCache, open_cache
-from alrviz.data.stream.coding import Coding, Progress, code_table, row_hash
+from alrviz.data.stream.coding import Coding, Progress, code_table
 from alrviz.data.stream.source import Column as StreamColumn
 from alrviz.data.stream.source import Source, open_source
 from alrviz.data.text import TextColumn
@@ -38,7 +39,7 @@ from alrviz.stop import NEVER, StopToken
 SAMPLE = 50_000  # rows that tell what columns are
 UNREADABLE = ("error", "missing")
 _SAMPLED = 2**40  # seed of the sample's hash: no recipe's, or the sample would be rows that are held out
-_FORMAT = 1  # of codes: raised where the same table would be coded otherwise
+_FORMAT = 2  # of codes: raised where the same table would be coded otherwise
 
 
 _turns = threading.Lock()
@@ -176,7 +177,7 @@ class CodedTable:
     """A stream's rows as codes: the cache and what wrote it.
 
     Attributes:
-        cache: parts "train" and "held".
+        cache: parts "train" and "test".
         encoder: fitted on the training rows.
         coding: how it was written, and can be again.
     """
@@ -201,7 +202,7 @@ class CodedTable:
         return tuple(column.name for column in self.encoder.columns_)
 
     def some_rows(self, part: str, most: int) -> Encoded:
-        """Return rows of "train" or "held", at most so many: they lie in an order drawn at random."""
+        """Return rows of "train" or "test", at most so many: they lie in an order drawn at random."""
         chunks, taken = [], 0
         for chunk in self.cache.chunks(part):
             chunks.append(chunk)
@@ -280,7 +281,16 @@ def open_table(
         raise TableError("the table has names but no rows; at least one row of values was expected")
     parsed = decide(RawTable(drawn.columns(), source.options, [], (), source.head, drawn.sort), stop)
     table = Table.of(
-        source.name, parsed.columns, parsed.options, OWN_LIMITS, parsed.notes, False, (), options, source.head
+        source.name,
+        parsed.columns,
+        parsed.options,
+        OWN_LIMITS,
+        parsed.notes,
+        False,
+        (),
+        options,
+        source.head,
+        source.stated_kinds,
     )
     try:
         sample = table.dataset(target, kinds=kinds, stop=stop)

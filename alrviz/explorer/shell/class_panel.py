@@ -16,7 +16,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Option, Question, Said, plain_line
 from alrviz.explorer.server.class_store import ClassKeeper
 from alrviz.explorer.server.classes import Classroom
-from alrviz.explorer.server.run_registry import Entry
+from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import class_answers
@@ -209,7 +209,7 @@ class ClassPanel:
             self._leave()
             return False
         room.use()
-        entry = self.session.fit if self.session.page == "boundaries" else self.session.entry
+        entry = self.session.runs.fit if self.session.page == "boundaries" else self.session.runs.entry
         if entry is not None and entry is not self._offered:  # what another window has shown since stays
             self._offered, room.race = entry, self.session.registry.share(entry)
         one, (question, was) = room.round, self._lesson()

@@ -13,6 +13,7 @@ import panel_material_ui as pmui
 from alrviz.errors import TableError
 from alrviz.explorer.server.tables import safe_name
 from alrviz.explorer.session.incoming_file import IncomingFile, too_large
+from alrviz.explorer.session.session import Session
 
 PIECE = 1_000_000  # bytes a message; a message of the page may have 2 MB, and small pieces keep the event loop free
 WORDS = "Your data: drop a file, or browse"
@@ -106,6 +107,43 @@ class DropStrip(pmui.FileInput):
         self._send_msg({"status": "finished"})
         if arrival is not None and not arrival.over:
             self._taken(arrival.name or "table", arrival.finish())
+
+
+class FileStrip(DropStrip):
+    """A strip for files that are not to become the session's table; its bytes count against what the server holds.
+
+    Args:
+        session: whose file it is.
+        taken, refused, words, description: as for `DropStrip`.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        taken: Callable[[str, bytes], None],
+        refused: Callable[[Exception], None],
+        words: str,
+        description: str = TABLES,
+        **params: object,
+    ):
+        self._session = session
+        self._latest: IncomingFile | None = None
+        super().__init__(session.registry.limits.bytes, self._receive, taken, refused, words, description, **params)
+
+    def _receive(self) -> IncomingFile:
+        registry, owner = self._session.registry, self._session.owner
+        self._latest = IncomingFile(registry.tables.claim(owner), registry.limits.bytes, self._refused)
+        self._session.wake()
+        return self._latest
+
+    def pump(self) -> bool:
+        """Give up a file that stopped coming; returns whether one is still coming."""
+        return self._latest is not None and self._latest.poll()
+
+    def cancel(self) -> None:
+        """Take no more of the file that is coming."""
+        if self._latest is not None:
+            self._latest.cancel()
 
 
 def _share(msg: dict[str, Any]) -> float:

@@ -87,7 +87,7 @@ class Frame:
             sizing_mode="stretch_width",
         )  # fmt: skip
         self.root = self._page()
-        session.param.watch(lambda *_: self._show_about(), ["dataset", "pending", "drawn", "page"])
+        session.watch(lambda *_: self._show_about(), ["dataset", "pending", "drawn", "page"])
         self._show_about()
         pn.state.onload(self._show_title)  # Panel gives the document the title of all pages before
 
@@ -121,7 +121,7 @@ class Frame:
         """Say in the browser's tab which page this is, and of which table."""
         title = self._pages[self._slug].title if self._slug else ""
         self._here.object = f"<h1>{safe(title)}</h1>"
-        dataset, document = self.session.dataset, pn.state.curdoc
+        dataset, document = self.session.table.dataset, pn.state.curdoc
         if document is not None:
             parts = [title, "" if dataset is None else dataset.name, "alrviz"]
             with pn.io.hold(document):  # Panel answers presses of buttons without Bokeh's lock, which a title needs
@@ -137,9 +137,9 @@ class Frame:
             self._drawer.param.update(objects=[content], open=True)
 
     def _page(self) -> pmui.Page:
-        limit = self.session.registry.limits.bytes
+        limit, table = self.session.registry.limits.bytes, self.session.table
         strip = DropStrip(
-            limit, self.session.receive, self._dropped, self.session.refuse, width=400, margin=(0, 16), align="center",
+            limit, table.receive, self._dropped, table.refuse, width=400, margin=(0, 16), align="center",
             css_classes=["alrviz-strip"],
         )  # fmt: skip
         tell = copy_code("window.location.href", f"window.alrvizTell({json.dumps(COPIED)})")
@@ -216,12 +216,12 @@ class Frame:
         """Show the QR code of the page's link."""
         location = pn.state.location
         base = "" if location is None else location.href.split("?")[0].split("#")[0]
-        self._code.object = (NOT_HERE if is_local() else "") + qr_html(base + self.session.link)
+        self._code.object = (NOT_HERE if is_local() else "") + qr_html(base + self.session.link.query)
         self._coded.open()
 
     def _show_about(self) -> None:
         self._show_title()
-        dataset, pending = self.session.dataset, self.session.pending
+        dataset, pending = self.session.table.dataset, self.session.table.pending
         if pending is not None:
             self._about.object = f"<b>{safe(pending.name, 40)}</b> <span class='quiet'>&nbsp;needs a class</span>"
             return
@@ -235,7 +235,7 @@ class Frame:
                 f"<b>{len(drawn):,} points</b> <span class='quiet'>&nbsp;drawn, not kept yet{begun}</span>"
             )
             return
-        stream = self.session.stream
+        stream = self.session.table.stream
         of = "" if stream is None else f" of {stream.n_rows:,}"
         self._about.object = (
             f"<div style='white-space:nowrap; overflow:hidden; text-overflow:ellipsis; max-width:440px'>"

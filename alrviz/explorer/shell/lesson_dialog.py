@@ -42,4 +42,4 @@ class LessonDialog:
     def open(self) -> None:
         """Show the dialog, with what is shown now."""
         self._dialog.open()
-        self._text.value = lesson_yaml(self._session.state)
+        self._text.value = lesson_yaml(self._session.link.state)

@@ -67,10 +67,10 @@ class LessonPanel(JSComponent):
         self._problem = ""
         looks = [PANE_CSS, asset("questions.css"), asset("lesson_panel.css")]
         super().__init__(stylesheets=looks, css_classes=["alrviz-lesson"], margin=(12, 0, 12, 16), width=320, **params)
-        session.param.watch(lambda _: self._arrive(), "step")
-        session.param.watch(lambda *_: self.show(), ["dataset", "loading"])
+        session.watch(lambda _: self._arrive(), "step")
+        session.watch(lambda *_: self.show(), ["dataset", "loading"])
         # Another ground or measure is another figure, which has lost its mark; who looks next draws it again.
-        session.param.watch(lambda *_: session.wake(), ["dark", "measure"])
+        session.watch(lambda *_: session.wake(), ["dark", "measure"])
         self._arrive()
 
     # ---- where the reader is ---------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class LessonPanel(JSComponent):
 
     def look(self) -> None:
         """See whether what the step is about has run; then say what happened."""
-        result = None if self.session.asking else self._result()
+        result = None if self.session.runs.asking else self._result()
         drawn = self._draw_said(result is not None and result is self._about)
         if result is self._about:
             if drawn != self._drawn:
@@ -196,7 +196,7 @@ class LessonPanel(JSComponent):
     def show(self) -> None:
         """Bring the browser's panel, and what of the page is hidden, up to date."""
         step, at, count = self.step, self.session.step, len(self.lesson.steps)
-        self.session.asking = locked = self._open()
+        self.session.runs.asking = locked = self._open()
         done = self._about is not None
         told = ""
         if self._problem:
@@ -204,7 +204,7 @@ class LessonPanel(JSComponent):
         elif locked and step.ask is not None and self.said(step.ask) is not None:
             told = _MORE
         elif step.run and not locked and not done:
-            told = _RUN if self.session.dataset is not None and self.session.loading is None else _OPENING
+            told = _RUN if self.session.table.dataset is not None and self.session.table.loading is None else _OPENING
         minutes = f" · about {self.lesson.minutes} minutes" if at == 1 else ""
         self.shown = {
             "head": f"<h2>{safe(self.lesson.title)}</h2><p>Step {at} of {count}{minutes}</p>",

@@ -13,7 +13,7 @@ from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import html
-from alrviz.views.core.background_task import BackgroundTask
+from alrviz.job import LatestJob
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class Notice:
             label="Cancel", variant="outlined", size="small", margin=(0, 0, 0, 12), css_classes=["alrviz-key-s"]
         )
         self._close = pmui.Button(label="Dismiss", variant="text", size="small", margin=(0, 0, 0, 12))
-        self._cancel.on_click(lambda _: session.give_up())
-        self._close.on_click(lambda _: session.param.update(problem=None, told="", wanted=None))
+        self._cancel.on_click(lambda _: session.table.give_up())
+        self._close.on_click(lambda _: self._dismiss())
         self._row = pn.Row(  # Bokeh's own layouts: the words are there before React has drawn the buttons
             pn.Column(self._text, self._bar, sizing_mode="stretch_width", margin=0),
             self._cancel,
@@ -74,12 +74,16 @@ class Notice:
         )
         self.heard = ScreenReaderText("", stylesheets=[_HIDDEN], margin=0)
         self.panel = pn.Column(sizing_mode="stretch_width", margin=(12, 16, 0, 16), visible=False)
-        session.param.watch(lambda *_: self.show(), ["loading", "problem", "told", "wanted"])
+        session.watch(lambda *_: self.show(), ["loading", "problem", "message", "requested_file"])
         self.show()
+
+    def _dismiss(self) -> None:
+        self.session.notify()
+        self.session.table.requested_file = None
 
     def show(self) -> None:
         """Show what the session says now; the pump calls it while time passes."""
-        loading = self.session.loading
+        loading = self.session.table.loading
         self._bar.visible = self._cancel.visible = loading is not None
         self._close.visible = loading is None
         heard = html = ""
@@ -94,7 +98,7 @@ class Notice:
         self.panel.visible = visible
         self.panel.styles = _BAD if self.session.problem is not None and loading is None else _PLAIN
 
-    def _under_way(self, loading: BackgroundTask | IncomingFile) -> tuple[str, str]:
+    def _under_way(self, loading: LatestJob | IncomingFile) -> tuple[str, str]:
         """Return what is heard of work (not its time, which changes all the while), and what is seen."""
         queue = " (waiting for a free place)" if loading.waiting else ""
         title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue} …")
@@ -110,11 +114,12 @@ class Notice:
         session = self.session
         if session.problem is not None:
             return problem_html(session.problem)
-        told = f"<p>{safe(session.told)}</p>" if session.told else ""
-        if session.wanted is not None:
+        told = f"<p>{safe(session.message)}</p>" if session.message else ""
+        if session.table.requested_file is not None:
             return (
                 f"{told}<p><b>This link uses the author's own data.</b> Drop the same file to see it: "
-                f"{safe(session.wanted, 300)}. It was not sent along, and never leaves the server it is dropped on.</p>"
+                f"{safe(session.table.requested_file, 300)}. It was not sent along, and never leaves the server it is "
+                "dropped on.</p>"
             )
         return told
 

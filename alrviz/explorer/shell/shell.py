@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from alrviz.views.core.live_figure import NumberAxes
 
 
-_LINKED = ("dataset", "pending", "loading", "entry", "wanted", "fit", *HELD)  # what of a session its link shows
+_LINKED = ("dataset", "pending", "loading", "entry", "requested_file", "fit", *HELD)  # what of a session its link shows
 TICK = 100  # ms
 # Presses that came while another page was being built are read before the next one is: only the last is opened.
 OPEN_DELAY_MS = 50
@@ -56,7 +56,7 @@ class Shell:
         self.lesson = (
             None if lesson is None else LessonPanel(session, lesson, self._result, self.open_place, self._axes)
         )
-        session.registry.opened(session)
+        session.registry.opened(session.runs)
         self._classes = page_classes
         self.pages: dict[str, Page] = {cls.slug: cls(session) for cls in page_classes}
         self._first = next(iter(self.pages))
@@ -73,11 +73,8 @@ class Shell:
         self.root, self.notice = self.frame.root, self.frame.notice
         session.on_wake = self.wake
         session.open_drawer = self.open_drawer
-        session.param.watch(lambda *_: self.show_page(), "page")
-        session.param.watch(
-            lambda *_: self.write_link(),
-            list(_LINKED),
-        )
+        session.watch(lambda *_: self.show_page(), "page")
+        session.watch(lambda *_: self.write_link(), list(_LINKED))
         if pn.state.location is not None:
             pn.state.location.param.watch(lambda event: self._visited(event.new), "search")
         self.root.param.watch(lambda event: setattr(session, "dark", bool(event.new)), "dark_theme")
@@ -128,7 +125,7 @@ class Shell:
                 self._close(one)
             returns, self._returns = self._returns, True  # nor is a link written of some of them
             try:
-                self.session.apply(state, told)
+                self.session.link.open(state, told)
             finally:
                 self._returns = returns
             self.pages |= {cls.slug: cls(self.session) for cls in self._classes if cls.slug in anew}
@@ -172,8 +169,8 @@ class Shell:
         self.frame.open_drawer(self._drawers[slug] if open else None)
 
     def _dropped(self, name: str, data: bytes) -> None:
-        awaited = self.session.wanted is not None  # by a link: the page it is about is shown
-        self.session.load_bytes(name, data)
+        awaited = self.session.table.requested_file is not None  # by a link: the page it is about is shown
+        self.session.table.load_bytes(name, data)
         if not awaited:
             self.session.go("data")
 
@@ -224,7 +221,7 @@ class Shell:
         if self.session.held:
             self._await_drawn()
         busy = self.session.pump(watched)
-        if self.session.loading is not None:
+        if self.session.table.loading is not None:
             self.notice.show()
         page = self.pages.get(self._shown)
         wants = bool(page.pump()) if page is not None else False
@@ -248,8 +245,8 @@ class Shell:
         """End the work of a visitor who has gone: others wait for its places. Runs are the registry's."""
         if self._callback is not None and self._callback.running:
             self._callback.stop()
-        self.session.registry.closed(self.session)
-        self.session.cancel()
+        self.session.registry.closed(self.session.runs)
+        self.session.table.cancel()
         for page in self.pages.values():
             page.close()
 
@@ -265,13 +262,13 @@ class Shell:
 
     def _visited(self, search: str) -> None:
         """The browser's address has changed: by us, or by the reader's Back or Forward."""
-        if search != self.session.link:
+        if search != self.session.link.query:
             self._returns = True
             try:
                 with pn.io.hold():
                     self._return_to(search)
             finally:
-                self._returns, self._awaited = False, self.session.loading
+                self._returns, self._awaited = False, self.session.table.loading
             self.write_link()
 
     def _return_to(self, search: str) -> None:
@@ -282,15 +279,15 @@ class Shell:
                 self.open_place(search)
                 return
             session.step = place.step
-        session.visit(place)
+        session.link.visit(place)
 
     def write_link(self) -> None:
         """Put what is shown into the address bar; until the table that this asks for is there it stays as it is."""
-        location, session = pn.state.location, self.session
-        awaited = session.loading is not None and (session.dataset is None or session.loading is self._awaited)
+        location, session, table = pn.state.location, self.session, self.session.table
+        awaited = table.loading is not None and (table.dataset is None or table.loading is self._awaited)
         if self._returns or awaited:
             return
-        if location is not None and location.search != (link := session.link):
+        if location is not None and location.search != (link := session.link.query):
             location.search = link
 
 
@@ -314,7 +311,7 @@ def build(page_classes: Sequence[Any], dataset: "Dataset | Upload | Stream | Non
     session.dark = dark
     search = pn.state.location.search if pn.state.location is not None else ""
     state, told, lesson = opened(search or "", page_classes)
-    session.apply(state, told)
+    session.link.open(state, told)
     shell = Shell(session, page_classes, lesson)
     if request is not None:
         pn.state.on_session_destroyed(partial(_gone, shell))

@@ -34,7 +34,9 @@ class ScriptDialog:
         )  # fmt: skip
 
     def show(self, text: str) -> None:
-        """Show a script."""
+        """Show a script, if there is one."""
+        if not text:
+            return
         self._code.value = text
         self._later.open()
 

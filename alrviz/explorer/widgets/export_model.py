@@ -14,10 +14,9 @@ import panel_material_ui as pmui
 from alrviz import __version__
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.server.tables import safe_name
-from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.drop_strip import DropStrip
+from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.widgets.evaluation_part import EvaluationPart, Judged
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
@@ -44,7 +43,7 @@ READY = tuple(name for name, family in FAMILIES.items() if family.counts_cells a
 DATABASES = {"DuckDB": "duckdb", "SQLite": "sqlite", "PostgreSQL": "postgres"}
 WORDS = "New rows: drop a file, or browse"
 ABOUT = (
-    "<p>The final model, trained on this page's training rows (held-out rows are not used). The zip "
+    "<p>The final model, trained on this page's training rows (test rows are not used). The zip "
     "holds JSON, Parquet and a script that scores new rows with numpy and pyarrow alone; <code>model.joblib</code> is "
     "a pickle, for Python with this version of alrviz; the weights are a table, a line per cell; the SQL makes tables "
     "and a view that predicts the rows of a database's table (dlr and AnDE have neither weights nor SQL). Or drop rows "
@@ -98,7 +97,6 @@ class ExportModel:
         self._session, self._tasks = session, tasks
         self._race: Any = None
         self._model: RecipeClassifier | None = None
-        self._arrival: IncomingFile | None = None
         self._predictions = ""
         self.folded: Collapsible | None = None
         self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
@@ -124,10 +122,7 @@ class ExportModel:
         self.predicted.visible = False
         about, self.told = html(), html()
         say(about, ABOUT)
-        self.strip = DropStrip(
-            self._session.registry.limits.bytes, self._begin, self._dropped, self._refused, WORDS,
-            width=400, margin=(8, 16, 8, 0),
-        )  # fmt: skip
+        self.strip = FileStrip(self._session, self._dropped, self._refused, WORDS, width=400, margin=(8, 16, 8, 0))
         buttons = (self.racer, self.zipped, self.pickled, self.weights, self.dialect, self.sql)
         return Collapsible(
             "Export model, or predict new rows", about,
@@ -143,7 +138,7 @@ class ExportModel:
         if found is not self._race:
             self._race = found
             self._offer()
-        return self._arrival is not None and self._arrival.poll()
+        return self.folded is not None and self.strip.pump()
 
     def _offer(self) -> None:
         runs = () if self._race is None else self._race.runs
@@ -177,9 +172,10 @@ class ExportModel:
         say(self.told, fine if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
 
     def _judged(self, run: Any) -> Judged | None:
-        """How a model is judged: on the rows held out for it."""
+        """How a model is judged: on its test rows."""
+        from alrviz.data.splits import split_table
         from alrviz.data.stream.table import Stream
-        from alrviz.studies.protocols.evaluate import evaluate, evaluate_heldout
+        from alrviz.studies.protocols.evaluate import evaluate, evaluate_split
         from alrviz.studies.protocols.report_facts import report_of_run
 
         dataset = run.dataset
@@ -188,7 +184,7 @@ class ExportModel:
         about = {"data": dataset.name, "data hash": dataset.hash}
         if isinstance(run, ExportableModel):
             return Judged(
-                lambda stop, tell: evaluate_heldout(run.classifier, dataset, run.holdout, run.seed),
+                lambda stop, tell: evaluate_split(run.classifier, dataset, split_table(dataset, run.holdout, run.seed)),
                 about | {"model": run.name, "seed": run.seed},
             )
         about |= {"seed": run.recipe.seed}
@@ -234,12 +230,6 @@ class ExportModel:
         return weights_csv(self._classifier(), about, [self._run.recipe])
 
     # ---- new rows ----------------------------------------------------------------------------------------------
-
-    def _begin(self) -> IncomingFile:
-        limits = self._session.registry.limits
-        self._arrival = IncomingFile(self._session.tables.claim(self._session.owner), limits.bytes, self._refused)
-        self._session.wake()
-        return self._arrival
 
     def _dropped(self, name: str, data: bytes) -> None:
         """Predict a file's rows on a thread."""
@@ -312,9 +302,7 @@ def _fitted_on(run: Any, dataset: "Dataset | Stream") -> str:
     else:
         rows = round(run.trace.rows) if run.encoded is None else len(run.encoded.y)
     rest = dataset.n_rows - rows
-    return (
-        f"{rows:,} of {dataset.n_rows:,} rows ({rest:,} are held out to judge it)" if rest > 0 else f"all {rows:,} rows"
-    )
+    return f"{rows:,} of {dataset.n_rows:,} rows ({rest:,} are test rows)" if rest > 0 else f"all {rows:,} rows"
 
 
 def _size(run: Any) -> int:

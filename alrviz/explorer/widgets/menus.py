@@ -39,8 +39,8 @@ def tables_menu(session: Session) -> dict[str, str]:
     from alrviz.data.demos import demo_names
 
     options = {name: name for name in demo_names()}
-    if session.file is not None and session.dataset is not None:
-        options = {f"{session.dataset.name} (yours)": FILE, **options}
+    if session.table.source.file is not None and session.table.dataset is not None:
+        options = {f"{session.table.dataset.name} (yours)": FILE, **options}
     return options
 
 
@@ -60,7 +60,7 @@ def data_menu(session: Session) -> pmui.Select:
 
     def chosen(event: Event) -> None:
         if event.new and event.new != FILE and event.new != _shown(session):
-            session.load_demo(event.new)
+            session.table.load_demo(event.new)
 
     menu.param.watch(chosen, "value")
     return menu
@@ -76,7 +76,7 @@ def rows_menu(session: Session) -> pmui.Select:
     menu = select("Rows", {}, 176, description=WHOLE)
 
     def chosen(event: Event) -> None:
-        if event.new is not None and session.stream is not None:
+        if event.new is not None and session.table.stream is not None:
             session.whole = event.new
 
     menu.param.watch(chosen, "value")
@@ -85,10 +85,10 @@ def rows_menu(session: Session) -> pmui.Select:
 
 def show_rows(menu: pmui.Select, session: Session) -> None:
     """Bring the menu up to date; of a table in memory there is nothing to choose."""
-    stream = session.stream
+    stream = session.table.stream
     menu.visible = stream is not None
-    if stream is not None and session.dataset is not None:
-        rows = {f"sample: {session.dataset.n_rows:,}": "", f"all {stream.n_rows:,}": "all"}
+    if stream is not None and session.table.dataset is not None:
+        rows = {f"sample: {session.table.dataset.n_rows:,}": "", f"all {stream.n_rows:,}": "all"}
         menu.param.update(options=rows, value=session.whole)
 
 
@@ -96,4 +96,4 @@ def _shown(session: Session) -> str:
     """The entry of the table that is there: loading what is shown would load it again."""
     if FILE in tables_menu(session).values():
         return FILE
-    return str((session.demo or session.asked or (first_demo(session.page),))[0])
+    return str((session.table.source.demo or session.table.requested_demo or (first_demo(session.page),))[0])

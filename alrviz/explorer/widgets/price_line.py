@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import panel as pn
 
-from alrviz.data.stream.cache import CHUNK
+from alrviz.data.splits import CHUNK
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
@@ -24,9 +24,9 @@ from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.explorer.session.managed_jobs import ManagedRace
     from alrviz.fitting.pricing.price import Price
-    from alrviz.studies.race.race_like import RaceLike, RunLike
+    from alrviz.fitting.runs.run import Run
+    from alrviz.studies.race.race import Race, RecordedRun
 
 _SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
@@ -136,8 +136,8 @@ class PriceLine:
         return min(available_threads(), self._tasks.session.registry.limits.threads or available_threads())
 
     def start(
-        self, dataset: "Dataset | Stream", recipes: tuple[Recipe, ...], adopt: "Callable[..., ManagedRace]"
-    ) -> "ManagedRace | None":
+        self, dataset: "Dataset | Stream", recipes: tuple[Recipe, ...], adopt: "Callable[..., Race]"
+    ) -> "Race | None":
         """Return the race that Run starts, at this price, as `adopt` (of the session) hands it back; None without one.
 
         Where the price is not known yet, or was refused before the press, it is asked for, and the press is to be
@@ -168,9 +168,9 @@ class PriceLine:
         """Show words of our own in place of the price."""
         say(self.pane, f"<span class='quiet'>{words}</span>")
 
-    def tell_passes(self, race: "RaceLike | None") -> None:
+    def tell_passes(self, race: "Race | None") -> None:
         """While all rows of a table larger than memory are gone over: say how fast, and what memory the process has."""
-        if race is None or race.phase != "running" or not isinstance(getattr(race, "dataset", None), Stream):
+        if race is None or race.control.phase != "running" or not isinstance(getattr(race, "dataset", None), Stream):
             return
         if words := passes_text(race.runs):
             self.say(words)
@@ -244,7 +244,7 @@ def priced(
     return found
 
 
-def passes_text(runs: "Sequence[RunLike]") -> str:
+def passes_text(runs: "Sequence[Run | RecordedRun]") -> str:
     """Return how fast runs go over the rows of a table read in batches, and the memory of the process; "" before."""
     begun = [run for run in runs if len(run.trace) > 1]
     seconds = sum(run.trace[-1].seconds - run.trace[0].seconds for run in begun)

@@ -1,7 +1,6 @@
 """The drawer of the Convergence page and of studies: one recipe's settings, and those that all of them share.
 
-A control that has no effect is hidden, and nothing is offered that a recipe would refuse: both are asked of
-`racer_fields`, which asks the registry of families.
+A control that has no effect is hidden, and nothing is offered that a recipe would refuse: `recipe_fields` tells.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,15 +11,11 @@ from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError, RecipeError
 from alrviz.explorer.recipes.recipe_fields import (
-    HIGHEST,
     MODEL,
     RACERS,
     Choosable,
-    Field,
-    common_fields,
-    in_words,
     param_of,
-    racer_fields,
+    setting_names,
 )
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS, button, html
@@ -62,14 +57,14 @@ class RecipeSettings:
     def _build(self) -> None:
         self._title, self._problem, self._badge, self._solver = (html((4, 8)) for _ in range(4))
         self._reasons: Sequence[str] = ()
-        family = self._select(Field("family", "Family"))
+        family = self._select("family", "Family")
         family.options = {FAMILIES[name].words: name for name in self._choosable.families}
         self._fields: dict[str, Viewable] = {"family": family}
         # A link may ask for a run of a family that is not on offer.
-        fields = racer_fields((*RUNS, *self._choosable.families))
-        self._fields |= {field.name: self._widget(field) for field in fields}
+        names = setting_names(dict.fromkeys((*RUNS, *self._choosable.families)))
+        self._fields |= {name: self._widget(name) for name in names}
         self._each = self._numbers_input()
-        self._common = {field.name: self._widget(field) for field in common_fields()}
+        self._common = {name: self._widget(name) for name, param in ENCODING.items() if param.key}
         self._remove = button(
             f"Remove this {self._what.lower()}", lambda: self._removed(self._number), icon="delete",
             variant="outlined", color="error", margin=(8, 8),
@@ -88,27 +83,25 @@ class RecipeSettings:
             pn.Row(self._paper, self._remove), head, *self._common.values(), sizing_mode="stretch_width",
         )  # fmt: skip
 
-    def _widget(self, field: Field) -> Viewable:
-        return self._select(field) if self._choosable.is_menu(field.name) else self._number_input(field)
-
-    def _select(self, field: Field) -> Viewable:
-        widget = pmui.Select(
-            label=field.label, options=[], size="small", description=explain(field.term) if field.term else "",
-            sizing_mode="stretch_width", margin=(6, 8),
-        )  # fmt: skip
-        widget.param.watch(lambda event: self._edit(field.name, event.new), "value")
-        return widget
-
-    def _number_input(self, field: Field) -> Viewable:
-        param = param_of(field.name)
+    def _widget(self, name: str) -> Viewable:
+        param = param_of(name)
+        label, description = param.label or name, explain(param.term) if param.term else ""
+        if self._choosable.is_menu(name):
+            return self._select(name, label, description)
         kind = pmui.IntInput if param.integer else pmui.FloatInput
         shown = {} if param.integer else {"format": "0.[000000]"}
         widget = kind(
-            **shown, label=field.label, step=field.step, start=param.low, size="small",
-            end=HIGHEST.get(field.name, param.high if param.high < 1e5 else None),
-            description=explain(field.term) if field.term else "", sizing_mode="stretch_width", margin=(6, 8),
+            **shown, label=label, step=param.step, start=param.low, end=min(param.high, param.highest), size="small",
+            description=description, sizing_mode="stretch_width", margin=(6, 8),
         )  # fmt: skip
-        widget.param.watch(lambda event: self._edit(field.name, event.new), "value")
+        widget.param.watch(lambda event: self._edit(name, event.new), "value")
+        return widget
+
+    def _select(self, name: str, label: str, description: str = "") -> Viewable:
+        widget = pmui.Select(
+            label=label, options=[], size="small", description=description, sizing_mode="stretch_width", margin=(6, 8)
+        )
+        widget.param.watch(lambda event: self._edit(name, event.new), "value")
         return widget
 
     def _numbers_input(self) -> Viewable:
@@ -161,9 +154,9 @@ class RecipeSettings:
 
     def _fill(self, key: str, widget: Viewable, recipe: Recipe) -> None:
         widget.visible = self._choosable.shows(recipe, key)
-        if key not in recipe.params and key not in ENCODING:
+        if key not in recipe.settings:
             return
-        value = recipe.params[key] if key in recipe.params else getattr(recipe, key)
+        value = recipe.value(key)
         if self._choosable.is_menu(key):
             values = self._choosable.values(recipe, key)
             widget.options = {self._words(recipe, key, o): _NONE if o is None else o for o in values}
@@ -178,7 +171,7 @@ class RecipeSettings:
         if key == "solver" and value == "auto":
             why = ", which keeps the bounds" if recipe.params["bounds"] is not None else ""
             return f"auto: {recipe.replace(solver='auto').solver}{why}"
-        return in_words(key, value)
+        return recipe.settings[key].text(value)
 
     def _change(self, change: Callable[[Recipe], Recipe]) -> None:
         if self._recipe is None:

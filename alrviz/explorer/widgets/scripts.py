@@ -51,14 +51,14 @@ def dataset_code(session: "Session", whole: bool = False) -> str:
     """Python that makes the table of a session, split as it is; `whole`: all rows of one larger than memory, in which
     races may read them.
     """
-    kinds = session.state.kinds
-    origin = TableOrigin(session.dataset, session.upload, session.demo, session.seed, kinds, session.served_from)
-    stream = session.stream
+    kinds, table = session.link.state.kinds, session.table
+    origin = TableOrigin(table.dataset, table.source.upload, table.source.demo, session.seed, kinds, table.served_from)
+    stream = table.stream
     if stream is None:
         return table_code(origin)
     read = _options_code(stream.sample.table.asked)
     where = f"  # {stream.n_rows:,} rows, {stream.sample.n_rows:,} of them in the sample"
-    made = f"dataset = alrviz.open_table({session.served_from!r}, {stream.target!r}{read})"
+    made = f"dataset = alrviz.open_table({session.table.served_from!r}, {stream.target!r}{read})"
     return made + ("" if whole else ".sample") + where + _kinds_code(origin, retarget=False)
 
 

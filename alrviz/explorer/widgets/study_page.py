@@ -1,26 +1,24 @@
 """The page of a study, made of its description: menus, what it costs, the study, its link, "copy as Python".
 
-What is set is a study (`StudySpec`), whether it runs or not: it is priced, the tasks of it that are kept are shown,
-and Run goes on with the rest. While a study of other settings still runs it stays in the picture, marked as outdated.
-A page derives from `StudyPage` and adds its picture and what is peculiar to it; several may be the tabs of one page.
+A page derives from `StudyPage` and says which study it is of (`spec_of`), how that is shown (`view_of`), and what its
+answer is used for. `StudyRunner` has the state of the study, `StudyLayout` what is seen. Several such pages may be the
+tabs of one page.
 """
 
-import time
-from collections.abc import Callable, Collection, Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import panel as pn
-import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError, RecipeError
+from alrviz.errors import RecipeError
+from alrviz.explorer.page import Page
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
-from alrviz.explorer.session.view_settings import link_view
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
@@ -28,11 +26,11 @@ from alrviz.explorer.widgets.evaluation_part import EvaluationPart, judged_folds
 from alrviz.explorer.widgets.menus import data_menu, rows_menu, select, show_data, show_rows
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.study_costs import costs_html, costs_line
+from alrviz.explorer.widgets.study_runner import WAITING, DraggedValue, StudyRunner, StudyState
 from alrviz.explorer.widgets.study_spec import StudySpec
 from alrviz.explorer.widgets.tabbed_page import TabbedPage
 from alrviz.explorer.widgets.table_settings import cuts_menu, cuts_of, show_cuts, show_split, split_menu, with_cuts
 from alrviz.fitting.recipe import Recipe
-from alrviz.stop import StopToken
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.panes import Updating, say
@@ -41,12 +39,7 @@ from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.explorer.session.managed_jobs import ManagedStudy
 
-REST = 0.5  # seconds after which what a hand moved is taken to rest
-WAITING = "<span class='quiet'>No table yet.</span>"
-READING = "<span class='quiet'>Reading the table …</span>"
-KEEP = "Continue when I close the page"
 PYTHON = "Python: copy this study as a script whose numbers are the screen's"
 
 
@@ -93,6 +86,12 @@ class StudyMenus:
         """The menus of what is seldom set."""
         return [self[name] for name, of in self._of.items() if of.folded]
 
+    def row(self, *beside: Viewable) -> Viewable:
+        """Return the page's first row."""
+        return pn.FlexBox(
+            *self.parts, *beside, align_items="center", gap="10px 0", margin=0
+        )  # a label stands out above
+
     def tell(self, name: str, value: Any) -> None:
         """Tell what was chosen, unless it is only being shown."""
         if not self._setting and value is not None:
@@ -115,7 +114,81 @@ class StudyMenus:
                     self[name].param.update(options=dict(options), value=value, description=why)
 
 
-class StudyPage:
+class StudyLayout:
+    """What is seen of the page: the row of menus (`first`) and everything below it (`below`).
+
+    Args:
+        page: whose menus, recipes and view these are.
+    """
+
+    def __init__(self, page: "StudyPage"):
+        view = page.study_view
+        self.time, self.note, self.prices = html(), html(), html((8, 0, 0, 0))
+        self.time.param.update(sizing_mode=None, align="center", margin=(0, 4))
+        self.note.visible = False
+        self.dialog = ScriptDialog()
+        python = text_button("Python", "code", PYTHON, lambda: self.dialog.show(page.script()))
+        self.use = button(
+            "Use it", page.use_it, icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
+        )
+        bar = view.bar.panel  # it has room for one of them
+        bar.insert(2, self.use) if page.use_hint else bar.append(page.runner.keep)
+        beside = pn.Row(self.time, python, margin=0, styles={"margin-left": "auto"})
+        line: dict[str, object] = {"align_items": "center", "margin": (0, 0, 8, 0), "sizing_mode": "stretch_width"}
+        above, folded = [], []
+        if page.chooser is None:
+            self.first = page.menus.row(beside)
+        else:
+            self.first = page.menus.row()
+            above = [pn.FlexBox(page.chooser.panel, beside, gap="4px 8px", css_classes=["alrviz-part-racers"], **line)]
+        self.card = pn.Column(view, styles=CARD | {"min-height": page.high}, sizing_mode="stretch_width", margin=0)
+        if hasattr(view, "aside"):
+            view.aside[:] = [self.prices]
+        else:
+            folded = [Collapsible("What it costs", self.prices)]
+        if page.menus.folded:
+            folded.append(Collapsible("More settings", pn.Row(*page.menus.folded, margin=(10, 0))))
+        self.evaluation = EvaluationPart(page.session, page.tasks)
+        self.below = pn.Column(
+            *above, self.note, self.card, self.evaluation.part, *folded,
+            Collapsible("What am I looking at?", html(text=rich(page.about))),
+            self.dialog.place, sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+
+    def show_costs(self, line: str, table: str, timed: bool) -> None:
+        """Show what the study costs. timed: its bar says how long it takes, by the fits that are finished."""
+        # The line keeps its room: a row that wraps differently moves the picture.
+        say(self.time, f"<span style='visibility:hidden'>{line}</span>" if timed else line)
+        say(self.prices, table)
+
+    def show_remarks(self, remarks: list[str]) -> None:
+        """Show what a reader should know of the table first, as HTML."""
+        self.note.param.update(object=f"<p class='quiet'>{' '.join(remarks)}</p>", visible=bool(remarks))
+
+    def offer_use(self, label: str, hint: str) -> None:
+        """Offer to use the answer; "" for none."""
+        text = f"Use {label or 'it'}"
+        if (self.use.visible, self.use.label) != (bool(label), text):
+            # An accessible description begins with the label that is seen.
+            self.use.param.update(visible=bool(label), label=text, description=f"{text}: {hint}")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a study says, as far as it can be used.
+
+    Attributes:
+        label: what is used, for the button.
+        racers: returns the recipes that are raced.
+        best: name of the recipe whose evaluation is shown first; None for the first.
+    """
+
+    label: str
+    racers: Callable[[], tuple[Recipe, ...]]
+    best: str | None = None
+
+
+class StudyPage(Page):
     """See the module's text; a deriving class says which study it is of, and how that is shown.
 
     Args:
@@ -123,10 +196,6 @@ class StudyPage:
         tabs: the page that it is a tab of, if it is one.
     """
 
-    title: str
-    icon: str
-    group: str
-    slug: str
     spec_of: ClassVar[type[StudySpec]]
     view_of: ClassVar[Callable[..., StudyView]]
     looks: ClassVar[Mapping[str, Any]] = {}  # parameters of the view
@@ -140,6 +209,8 @@ class StudyPage:
     streams: ClassVar[bool] = False  # whether it shows runs over all rows of a table larger than memory
     judges: ClassVar[bool] = False  # whether the recipes of its folds can be evaluated
     use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
+    price_line: Callable[[Any], str] = staticmethod(costs_line)  # the costs in the first rows
+    prices_html: Callable[[Any], str] = staticmethod(costs_html)  # the table of costs
     # Seconds: the study that a page opens on, where no link asks for another, begins if it is likely to take no longer.
     at_once: ClassVar[float] = 0.0
 
@@ -148,15 +219,14 @@ class StudyPage:
     def __init__(self, session: Session, tabs: "StudyTabs | None" = None):
         self.session, self._tabs = session, tabs
         self._page = self.slug if tabs is None else tabs.slug
-        self._own = session.own(self._page) if tabs is None else tabs.own(self.slug)
+        self._own = session.link.own(self._page) if tabs is None else tabs.own(self.slug)
         self.spec: Any = self.read(self._own)
         self.tasks = PageTasks(session)
-        self.known: Any = None
-        self._sought: Hashable = None  # what `known` is, or will be, about
-        self._doing = ""
-        # Nothing has been learned yet, and neither a link nor a lesson asks for anything.
-        self._opening = not (self._own.judged or session.lesson)
-        self._touched = 0.0
+        asked_for = bool(self._own.judged or session.lesson)
+        self.runner = StudyRunner(
+            session, self.tasks, self.update, lambda text: say(self.layout.time, text),
+            None if asked_for else self.at_once,
+        )  # fmt: skip
 
     @classmethod
     def choices(cls) -> dict[str, Collection[str]]:
@@ -172,71 +242,44 @@ class StudyPage:
 
     def view(self) -> Viewable:
         """Build the page."""
-        self.build()
-        self.first.param.update(margin=(0, 0, 8, 0), sizing_mode="stretch_width", css_classes=["alrviz-part-controls"])
+        first, below = self.build()
+        first.param.update(margin=(0, 0, 8, 0), sizing_mode="stretch_width", css_classes=["alrviz-part-controls"])
         self.follow()
-        return pn.Column(self.first, self.below, sizing_mode="stretch_width", margin=0)
+        return pn.Column(first, below, sizing_mode="stretch_width", margin=0)
 
-    def build(self) -> None:
-        """Make what is shown: `first`, the row of menus, and `below`, the rest."""
-        session = self.session
-        self.time, self.note, self.prices = html(), html(), html((8, 0, 0, 0))
-        self.time.param.update(sizing_mode=None, align="center", margin=(0, 4))
-        self.note.visible = False
-        python = text_button("Python", "code", PYTHON, self._show_script)
-        self.dialog = ScriptDialog()
-        self.keep = pmui.Checkbox(label=KEEP, align="center", margin=(0, 0, 0, 8))
-        self.keep.param.watch(lambda event: self._kept(bool(event.new)), "value")
-        self.study_view = view = type(self).view_of(
-            again=self.begin, wake=session.wake, dark=session.dark, ready=False, **self.looks, **self.given()
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Make what is shown; return the row of menus and everything below it."""
+        session, dragged = self.session, [self.dragged] if self.dragged else []
+        given = {key: getattr(self._own, key) for key in (*self.keys, *dragged)}
+        given = {key: value for key, value in given.items() if value != getattr(State(), key)}
+        given = {key: value for key, value in given.items() if value in self.closed.get(key, (value,))}
+        self.study_view = self.runner.view = view = type(self).view_of(
+            again=self.runner.start, wake=session.wake, dark=session.dark, ready=False, **self.looks, **given
         )
-        self._write_view = link_view(session, self._page, view, self.viewed, self.keys, self._own)
-        if self.dragged:
-            view.param.watch(lambda *_: self._looked(), [*self.keys, self.dragged])
-        self.use = button(
-            "Use it", self.use_it, icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
-        )
-        bar = view.bar.panel  # it has room for one of them
-        bar.insert(2, self.use) if self.use_hint else bar.append(self.keep)
+        self._write_view = session.link.connect(self._page, view, self.viewed, self.keys, self._own)
+        self.drag = DraggedValue(session, view, self.dragged) if self.dragged else None
+        if self.drag is not None:
+            view.param.watch(self.drag.move, self.dragged)
+            view.param.watch(lambda *_: self.update(), [*self.keys, self.dragged])
         self.menus = self.make_menus()
-        told = pn.Row(self.time, python, margin=0, styles={"margin-left": "auto"})
-        line: dict[str, object] = {"align_items": "center", "margin": (0, 0, 8, 0), "sizing_mode": "stretch_width"}
         self.chooser: RecipeChooser | None = None
-        above, folded = [], []
+
+        def fresh() -> Recipe:
+            columns = 1 if session.table.dataset is None else session.table.dataset.X.shape[1]
+            return with_cuts((self.spec.fresh(columns),), session.cuts)[0]
+
         if self.choosable is not None:
             self.chooser = RecipeChooser(
-                session, lambda: self.spec.recipes, self._choose, self._fresh, self.choosable,
+                session, lambda: self.spec.recipes, lambda recipes: self.change(replace(self.spec, recipes=recipes)),
+                fresh, self.choosable,
                 place=(lambda panel: None) if self._tabs is None else self._tabs.place,
             )  # fmt: skip
-            above = [pn.FlexBox(self.chooser.panel, told, gap="4px 8px", css_classes=["alrviz-part-racers"], **line)]
-        self.first = self.make_first(self.menus.parts if above else [*self.menus.parts, told])
-        self.card = pn.Column(view, styles=CARD | {"min-height": self.high}, sizing_mode="stretch_width", margin=0)
-        if hasattr(view, "aside"):
-            view.aside[:] = [self.prices]
-        else:
-            folded = [Collapsible("What it costs", self.prices)]
-        if self.menus.folded:
-            folded.append(Collapsible("More settings", pn.Row(*self.menus.folded, margin=(10, 0))))
-        self.evaluation = EvaluationPart(session, self.tasks)
-        self.below = pn.Column(
-            *above, self.note, self.card, self.evaluation.part, *folded,
-            Collapsible("What am I looking at?", html(text=rich(self.about))),
-            self.dialog.place, sizing_mode="stretch_width", margin=0,
-        )  # fmt: skip
-
-    def given(self) -> dict[str, Any]:
-        """Return the view's parameters that have a property of the link, as it has them."""
-        keys = [*self.keys, *([self.dragged] if self.dragged else ())]
-        found = {key: getattr(self._own, key) for key in keys if getattr(self._own, key) != getattr(State(), key)}
-        return {key: value for key, value in found.items() if value in self.closed.get(key, (value,))}
+        self.layout = StudyLayout(self)
+        return self.layout.first, self.layout.below
 
     def make_menus(self) -> StudyMenus:
         """Return the menus."""
         return StudyMenus(self.session, self.spec_of, self.choose, self.choose_cuts, self.streams)
-
-    def make_first(self, parts: list[Viewable]) -> Viewable:
-        """Return the row of menus."""
-        return pn.FlexBox(*parts, align_items="center", gap="10px 0", margin=0)  # a label stands out above
 
     def drawer(self) -> Viewable | None:
         """Return the settings of the recipe chosen; nothing where all there is to set is in the first row."""
@@ -253,14 +296,6 @@ class StudyPage:
             self.menus.show(self.spec)
         else:
             self.change(spec)
-
-    def _choose(self, recipes: tuple[Recipe, ...]) -> None:
-        self.change(replace(self.spec, recipes=recipes))
-
-    def _fresh(self) -> Recipe:
-        dataset = self.session.dataset
-        found: Recipe = self.spec.fresh(dataset.X.shape[1] if dataset is not None else 1)
-        return with_cuts((found,), self.session.cuts)[0]
 
     def choose_cuts(self, slug: str) -> None:
         """Cut numbers so here, and from now on on every page."""
@@ -281,31 +316,6 @@ class StudyPage:
         self.session.param.update(self.spec.written() | ({} if "measure" in self.keys else {"measure": ""}))
         self._write_view()
 
-    # -- what is peculiar to a page ------------------------------------------------------------------------------------
-
-    def learned(self) -> None:
-        """What is known, or shown, has changed."""
-
-    def offer(self) -> str:
-        """Return what of the answer can be used, in words; "" for nothing."""
-        return ""
-
-    def racers(self) -> tuple[Recipe, ...]:
-        """Return what is raced when the answer is used."""
-        return ()
-
-    def price_line(self, known: Any) -> str:
-        """Return about how long all takes, for the page's first rows."""
-        return costs_line(known)
-
-    def prices_html(self, known: Any) -> str:
-        """Return the table of prices."""
-        return costs_html(known)
-
-    def prints(self, known: Any) -> str:
-        """Return the end of the script."""
-        return self.spec_of.prints
-
     # -- what is asked -------------------------------------------------------------------------------------------------
 
     @property
@@ -315,20 +325,21 @@ class StudyPage:
 
     def follow(self) -> None:
         """Follow the session from now on: to be called once, when the view is there."""
-        self.session.subscribe(lambda _: self._ground_changed(), "dark")
+
+        def turn_dark(_: object) -> None:
+            self.study_view.dark = self.session.dark
+            if self.chooser is not None:
+                self.chooser.show()
+
+        self.session.subscribe(turn_dark, "dark")
         self.session.subscribe(lambda *_: self.ask(), ["dataset", "loading", "cuts", "whole"])
-        self.session.subscribe(lambda _: self._answered(), "asking")
+        self.session.subscribe(lambda _: self.runner.show_again(), "asking")
         self.ask()
 
-    def _ground_changed(self) -> None:
-        self.study_view.dark = self.session.dark
-        if self.chooser is not None:
-            self.chooser.show()
-
     def ask(self) -> None:
-        """Learn what is known of what is set, unless that is known or on its way; not while it is not seen."""
-        session, dataset = self.session, self.session.dataset
-        seen = self.front and session.loading is None
+        """Estimate the study of the current settings, unless the page is not seen."""
+        session = self.session
+        seen = self.front and session.table.loading is None
         # Before anything is shown: a menu that goes back and forth while its press is handled stays wrong on the page.
         if seen and session.cuts != self.spec.cuts:  # set here or on another page
             self.change(self.spec.cut(session.cuts))
@@ -337,206 +348,75 @@ class StudyPage:
         if self.chooser is not None:
             self.chooser.show()
         if seen:
-            self.seek_on(dataset)
-        elif self.front and self.study_view.study is None:
-            self.study_view.coming = True
-            self.study_view.tell(READING)
+            self.estimate(session.table.dataset)
+        elif self.front:
+            self.runner.wait_for_table()
 
-    def seek_on(self, dataset: "Dataset | None") -> None:
-        """Learn what is known of what is set on the session's table."""
+    def estimate(self, dataset: "Dataset | None") -> None:
+        """Estimate the study of the current settings on the session's table."""
         if dataset is None:
-            say(self.prices, WAITING)
-            self._not_coming()
-            self.study_view.tell(WAITING)
+            say(self.layout.prices, WAITING)
+            self.runner.reset(WAITING)
         else:
-            self.seek((dataset.hash, self.spec, self.session.seed), self.spec.learn(dataset, self.session))
+            settings = (dataset.hash, self.spec, self.session.seed)
+            self.runner.estimate(settings, self.spec.learn(dataset, self.session))
 
-    def seek(self, sought: Hashable, work: Callable[[StopToken, Callable[[str], None]], Any]) -> None:
-        """Learn on a thread what is known of what is sought, unless that is known or on its way."""
-        if sought == self._sought:
-            self.tasks.withdraw("study")
-            return
-        view = self.study_view
-        if self._sought is not None:  # a press is of what was set then, or waits for its table
-            view.forget_press()
-        self._sought, self.known = sought, None
-        view.param.update(ready=False, coming=True, outdated=view.study is not None)
-        if view.study is None:
-            view.tell("<span class='quiet'>Being priced …</span>")
-        self._learn()
-        self.tasks.start(
-            "study", lambda stop: work(stop, self.tell), self.take_up, self._failed,
-            lambda: say(self.time, f"<span class='quiet'>{safe(self._doing, 120)} …</span>"),
-        )  # fmt: skip
-
-    def _not_coming(self) -> None:
-        """Nothing that Run may start is on its way."""
-        self.study_view.forget_press()
-        self.study_view.coming = False
-
-    def tell(self, doing: str) -> None:
-        """Say what the thread is at."""
-        self._doing = doing
-
-    def _failed(self, error: Exception) -> None:
-        self._sought = None
-        self._not_coming()
-        say(self.time, "")
-        if self.study_view.study is None:
-            self.study_view.tell_none()
-        self.tasks.failed("study", error)
-
-    def take_up(self, known: Any) -> None:
-        """Show the study that is set, that of this process or what is kept of it, unless another is under way."""
-        self.known = known
-        remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in known.remarks]
-        if self.session.stream is not None:
-            remarks.insert(0, safe(self.session.sample_note, 600))
-        self.note.param.update(object=f"<p class='quiet'>{' '.join(remarks)}</p>", visible=bool(remarks))
-        view = self.study_view
-        shown = view.study
-        busy = shown is not None and shown.phase in ("running", "queued")
-        if known.study is None:
-            self._not_coming()
-            if not busy:
-                view.watch(None)
-                why = "; ".join(known.left_out) or "nothing is chosen"
-                view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
-        else:
-            found = self.session.find_study(known.study)
-            if self.session.asking and not busy and (found or known.study).phase != "waiting":
-                view.watch(None)
-                view.tell("<span class='quiet'>What was computed before is shown when the question is answered.</span>")
-            elif not busy or (found is not None and found.spec == shown.spec and found.data_hash == shown.data_hash):
-                view.outdated = False
-                view.watch(found if found is not None else known.study)
-                if found is not None:
-                    self.keep.value = found.entry.keep
-            view.param.update(ready=True, coming=False)
-            if self.session.asking:  # Run is free when that is answered
-                view.forget_press()
-            elif view.waits:
-                view.press_again()
-            elif self._opening and view.study.phase == "waiting" and known.seconds <= self.at_once:
-                view.press_run()
-        self._opening = False
-        self._learn()
-
-    def _answered(self) -> None:
-        """Show what the question of a lesson has kept back."""
-        if self.known is not None and self.study_view.study is None and not self.session.asking:
-            self.take_up(self.known)
-
-    def _looked(self) -> None:
-        self._touched = time.monotonic()
-        self._learn()
-
-    def _note_dragged(self) -> bool:
-        """Put what a hand moves into the link, or return that it is too early: each link is one of the browser's
-        history.
-        """
-        if not self.dragged or not self.front:
-            return False
-        view = self.study_view
-        value = getattr(view, self.dragged)
-        value = getattr(State(), self.dragged) if value == view.param[self.dragged].default else value
-        if value == getattr(self.session, self.dragged):
-            return False
-        if time.monotonic() - self._touched < REST:
-            return True
-        self.session.param.update({self.dragged: value})
-        return False
-
-    def _learn(self) -> None:
-        """Update the costs and the offered answer after a change of what is known or shown."""
-        self._say_costs()
-        self.learned()
-        offer = "" if self.study_view.outdated else self.offer()
-        label = f"Use {offer or 'it'}"
-        if (self.use.visible, self.use.label) != (bool(offer), label):
-            # What a button is called begins with what is written on it.
-            self.use.param.update(visible=bool(offer), label=label, description=f"{label}: {self.use_hint}")
+    def update(self) -> None:
+        """Show costs, remarks and the answer after a change of what is estimated or computed."""
+        costs, layout, runner = self.runner.costs, self.layout, self.runner
+        study = runner.current
+        verdict = None if study is None else getattr(self.study_view, "verdict", None)
+        if costs is not None:
+            timed = study is not None and study.progress.seconds_left is not None
+            layout.show_costs(self.price_line(costs), self.prices_html(costs), timed)
+            remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in costs.remarks]
+            if self.session.table.stream is not None:
+                remarks.insert(0, safe(self.session.table.sample_note, 600))
+            # A verdict with notes says itself what it stands on.
+            layout.show_remarks([] if verdict is not None and verdict.notes else remarks)
+        answer = None if self.study_view.outdated else self.answer()
+        layout.offer_use("" if answer is None else answer.label, self.use_hint)
         if self.judges:
-            study = None if self.study_view.outdated else self.study_view.study
-            done = study is not None and study.phase not in ("running", "queued")
-            self.evaluation.offer((study, done), judged_folds(study) if study is not None and done else {}, self.best())
+            done = study is not None and runner.state in (StudyState.READY, StudyState.DONE)
+            best = None if answer is None else answer.best
+            layout.evaluation.offer((study, done), judged_folds(study) if done else {}, best)
 
-    def _say_costs(self) -> None:
-        """Say what the study costs; how long it takes only until the bar says so by the fits that are back."""
-        if (known := self.known) is None:
-            return
-        study = None if self.study_view.outdated else self.study_view.study
-        timed = study is not None and study.progress.seconds_left is not None
-        line = self.price_line(known)  # it keeps its room: a row that wraps differently moves the picture
-        say(self.time, f"<span style='visibility:hidden'>{line}</span>" if timed else line)
-        say(self.prices, self.prices_html(known))
+    # -- the answer ----------------------------------------------------------------------------------------------------
+
+    def answer(self) -> Answer | None:
+        """Return what can be used of the study shown; None for nothing."""
+        return None
 
     def result(self) -> Any:
         """Return the study of what is set, when it is done."""
-        view = self.study_view
-        return view.study if view.study is not None and view.study.phase == "done" and not view.outdated else None
+        return self.runner.current if self.runner.state is StudyState.DONE else None
 
     def axes(self) -> NumberAxes | None:
         """Return the picture of the study, if its axes are numbers."""
         return getattr(self.study_view, "axes", None)
 
-    def best(self) -> str | None:
-        """Return the name of the racer whose evaluation is shown first; None for the first."""
-        return None
-
-    # -- running -------------------------------------------------------------------------------------------------------
-
-    def begin(self) -> "ManagedStudy | None":
-        """The study that Run starts or goes on with, given to the registry; None where there is none."""
-        session, known = self.session, self.known
-        if known is None or known.study is None:
-            return None
-        try:
-            self.tasks.withdraw("study")
-            study = session.adopt_study(known.study, bytes=known.bytes, threads=known.n_jobs)
-            study.entry.keep = self.keep.value
-            return study
-        except AlrvizError as error:
-            self.tasks.failed("study", error)
-            return None
-
-    def _kept(self, keep: bool) -> None:
-        """Let the study shown go on, or not, when nobody looks at it."""
-        entry = getattr(self.study_view.study, "entry", None)  # none before it is begun
-        if entry is not None:
-            entry.keep = keep
-
     def use_it(self) -> None:
         """Race what the study chose on the page Convergence."""
-        if racers := self.racers():
+        answer = self.answer()
+        if answer is not None and (racers := answer.racers()):
             self.session.go("convergence", race=True, recipes=racers)
 
     def script(self) -> str:
-        """Return the script of "copy as Python"."""
-        code: str = self.spec.script(self.session, self.known, __version__, self.prints(self.known))
-        return code
-
-    def _show_script(self) -> None:
-        if self.known is not None:
-            self.dialog.show(self.script())
+        """Return the script of "copy as Python"; "" before the study is known."""
+        costs = self.runner.costs
+        return "" if costs is None else self.spec.script(self.session, costs, __version__, self.spec_of.prints)
 
     # -- the shell's calls ---------------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        waiting = self.tasks.poll() | self._note_dragged()
-        seen = self.study_view.drawn
-        moving = self.study_view.pump()
-        if self.study_view.drawn != seen:
-            self._learn()
-        return moving or waiting
+        waiting = self.tasks.poll()
+        dragging = self.front and self.drag is not None and self.drag.write()
+        return self.runner.pump() or waiting or dragging
 
     def on_shown(self) -> None:
         """Turn to what came meanwhile."""
         self.ask()
-
-    def on_hidden(self) -> None:
-        """A study goes on while its page is behind another."""
 
     def close(self) -> None:
         """End the threads' work; the study is the registry's."""
@@ -555,7 +435,7 @@ class StudyTabs(TabbedPage):
         super().__init__(session)
         linked = issubclass(self._of(self.front), StudyPage)
         self._linked = self.front if linked else next(iter(self.tabs.values()))  # what the link is about
-        self._own = session.own(self.slug)
+        self._own = session.link.own(self.slug)
 
     @classmethod
     def _of(cls, slug: str) -> Any:
@@ -576,10 +456,10 @@ class StudyTabs(TabbedPage):
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
         """Return a tab, what stands of it beside the menu of tabs, and what stands below."""
         tab = self._of(slug)(self.session, self)
-        tab.build()
-        tab.first.param.update(styles={"flex": "1 1 0"}, css_classes=["alrviz-line"])
+        first, below = tab.build()
+        first.param.update(styles={"flex": "1 1 0"}, css_classes=["alrviz-line"])
         tab.follow()
-        return tab, tab.first, tab.below
+        return tab, first, below
 
     def turned(self) -> None:
         """Let the tab in front turn to what came meanwhile."""

@@ -11,8 +11,10 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from alrviz.explorer.recipes.questions import OWN
+from alrviz.explorer.recipes.recipe_fields import has_effect, param_of
 from alrviz.explorer.server.run_store import store_or_error
 from alrviz.explorer.session.state import OF_STUDIES, State
+from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, processes, remarks_of
 from alrviz.explorer.widgets.table_settings import cut_params, with_cuts
@@ -57,12 +59,24 @@ class Menu:
     folded: bool = False
 
 
-def recipe_menu(name: str, options: Any, label: str, width: int, **more: Any) -> Menu:
-    """Return the menu of a parameter of the recipe, of a page with one; `more`: what else a `Menu` takes."""
+def recipe_menu(name: str, width: int, options: Any = None, label: str = "") -> Menu:
+    """Return the menu of a parameter of the recipe, of a page with one, as its `Param` has it.
+
+    Args:
+        name: the parameter.
+        width: px.
+        options: words and values, or a function of the spec; None: the choices of the recipe's family.
+        label: shorter than the widget's, where the line has no room for that.
+    """
+    param = param_of(name)
+
+    def choices(spec: Any) -> dict[str, Any]:
+        return {words: value for value, words in spec.recipe.settings[name].choices.items()}
+
     return Menu(
-        label, width, options, lambda spec: spec.recipe.params[name],
+        label or param.label, width, options or choices, lambda spec: spec.recipe.params[name],
         lambda spec, value: replace(spec, recipes=(spec.recipe.replace(**{name: value}),)),
-        lambda spec: name in spec.recipe.params, **more,
+        lambda spec: has_effect(spec.recipe, name), explain(param.term) if param.term else None,
     )  # fmt: skip
 
 

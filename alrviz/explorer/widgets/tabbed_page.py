@@ -7,27 +7,25 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.explorer.page import Page, Tab
 from alrviz.explorer.session.session import Session
+from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE
 
 
-class TabbedPage:
-    """See the module's text; a deriving class makes the tabs, which have pump() and close().
+class TabbedPage(Page):
+    """See the module's text; a deriving class makes the tabs.
 
     Args:
         session: the visitor's.
     """
 
-    title: str
-    icon: str
-    group: str
-    slug: str
     tabs: ClassVar[Mapping[str, str]]  # slugs, by what they are called; the first is left out of the link
 
     def __init__(self, session: Session):
         self.session = session
-        self._built: dict[str, Any] = {}
-        self._parts: dict[str, tuple[Viewable, Viewable]] = {}
+        self._built: dict[str, Tab] = {}
+        self.layouts: dict[str, tuple[Viewable, Viewable]] = {}  # by tab built: beside the menu of tabs, and below
         self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
@@ -45,17 +43,21 @@ class TabbedPage:
         return tab if tab in slugs else slugs[0]
 
     @property
-    def tab(self) -> Any:
-        """The tab that is shown."""
+    def _front_tab(self) -> Tab:
         return self._built[self.choice.value]
 
-    def result(self) -> Any:
-        """Return what has run of what is set on the tab shown, when it has ended; None before."""
-        return self.tab.result() if hasattr(self.tab, "result") else None
+    @property
+    def tab(self) -> Any:
+        """The tab that is shown, as the deriving class knows it."""
+        return self._front_tab
 
-    def axes(self) -> Any:
+    def result(self) -> object | None:
+        """Return what has run of what is set on the tab shown, when it has ended; None before."""
+        return self._front_tab.result()
+
+    def axes(self) -> NumberAxes | None:
         """Return the picture of the tab shown, if its axes are numbers; None where they are not."""
-        return self.tab.axes() if hasattr(self.tab, "axes") else None
+        return self._front_tab.axes()
 
     def view(self, *beside: Viewable) -> Viewable:
         """Build the page; `beside`: what stands between the menu of tabs and the tab's own."""
@@ -81,12 +83,12 @@ class TabbedPage:
         with pn.io.hold():
             if slug not in self._built:
                 self._built[slug], *parts = self.build_tab(slug)
-                self._parts[slug] = (parts[0], parts[1])
+                self.layouts[slug] = (parts[0], parts[1])
                 self._first.append(parts[0])
                 self._area.append(parts[1])
             self.choice.value = slug
             # A tab that is left is hidden, not taken out: its figures would be made anew when it comes back.
-            for name, of_tab in self._parts.items():
+            for name, of_tab in self.layouts.items():
                 for part in of_tab:
                     part.visible = name == slug
             self.session.open_drawer(False)
@@ -105,14 +107,11 @@ class TabbedPage:
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        return bool(self.tab.pump())
+        return self._front_tab.pump()
 
     def on_shown(self) -> None:
         """Turn to what came meanwhile."""
         self._show()
-
-    def on_hidden(self) -> None:
-        """What runs goes on while its page is behind another."""
 
     def close(self) -> None:
         """End the threads' work; runs are the registry's."""

@@ -92,7 +92,7 @@ def cuts_menu(chosen: Callable[[str], None]) -> pmui.Select:
 
 def show_cuts(menu: pmui.Select, session: Session, slug: str) -> None:
     """Show the cuts that are set; hidden where the table has no number to cut."""
-    dataset = session.dataset
+    dataset = session.table.dataset
     options = {_cuts_words(each): each for each in dict.fromkeys((*CUTS, *([] if slug == EACH else [slug])))}
     if slug == EACH:
         options = {"each recipe's own": EACH, **options}
@@ -109,11 +109,11 @@ def split_menu(session: Session) -> pmui.Select:
     menu = pmui.Select(label="Split rows", options={}, width=176, size="small", margin=(0, 8, 0, 0), description=_WHY)
 
     def chosen(event: Event) -> None:
-        if event.new == MORE and session.dataset is not None:
-            menu.tags = [_table_key(session.dataset)]  # of this table all are offered from now on
+        if event.new == MORE and session.table.dataset is not None:
+            menu.tags = [_table_key(session.table.dataset)]  # of this table all are offered from now on
             show_split(menu, session)
-        elif event.new is not None and event.new != session.source.split and session.dataset is not None:
-            session.set_split(event.new)
+        elif event.new is not None and event.new != session.table.source.split and session.table.dataset is not None:
+            session.table.set_split(event.new)
 
     menu.param.watch(chosen, "value")
     return menu
@@ -121,7 +121,7 @@ def split_menu(session: Session) -> pmui.Select:
 
 def show_split(menu: pmui.Select, session: Session) -> None:
     """Show how rows are split, and what else is there for this table."""
-    dataset, slug = session.dataset, session.source.split
+    dataset, slug = session.table.dataset, session.table.source.split
     options = split_options(dataset)
     if dataset is not None and _table_key(dataset) not in menu.tags:
         options = likely_splits(dataset, options, slug)

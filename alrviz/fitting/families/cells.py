@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.data.encoded import SMOOTH_WAYS
-from alrviz.data.stream.coding import choosing_size
+from alrviz.data.splits import n_validation_rows
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_folds, with_number
@@ -22,19 +22,38 @@ from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_s
 from alrviz.fitting.families.counted import (
     InMemory,
     OverPasses,
-    choosing_part,
     first_rows,
-    held_part,
     sample_trial,
     step_trial,
+    test_part,
+    validation_part,
 )
 from alrviz.fitting.families.family import GREY, BuiltFit, Family, FitRequest, StreamRequest, rows_key
 from alrviz.fitting.families.param import Param, in_digits
+from alrviz.fitting.families.shared_params import (
+    ALPHA,
+    BOUNDS,
+    CENTER,
+    CLASS_WEIGHT,
+    MAX_ITER,
+    MEMORY,
+    MISSING,
+    OBJECTIVE,
+    ORDER,
+    PENALTY,
+    SCALE,
+    SHARE,
+    SMOOTHING,
+    SOLVER,
+    START,
+    TOL,
+    UNSEEN,
+    center_name,
+)
 from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_counting, price_stream, require_memory
 from alrviz.fitting.solvers.solver_support import (
     IN_BATCHES,
     NEEDS,
-    OFFERS,
     SOLVER_NAMES,
     STOCHASTIC,
     check_solver,
@@ -53,23 +72,7 @@ if TYPE_CHECKING:
 
 # Solvers that follow a metric which changes from step to step.
 _TAKE_METRIC = ("lbfgs", "gd")
-CENTERS: Mapping[object, str] = {0: "0", 1: "1", "anje": "AnJE", "shares": "the class shares"}
-TABLES: Mapping[str, Param] = {
-    "order": Param(2, low=1, high=12, integer=True, words=("auto",)),
-    "smoothing": Param(1.0, low=0.0, high=1e6),
-    "missing": Param("level", ("level", "skip")),
-    "unseen": Param("neutral", ("neutral", "m-estimate")),
-}
-FIT: Mapping[str, Param] = {
-    "solver": Param("auto", ("auto", *NEEDS)),
-    "objective": Param("nll", tuple(OFFERS)),
-    "bounds": Param(None, (None, (0, 1))),
-    "class_weight": Param(None, (None, "balanced")),
-    "share": Param("cell-class", ("cell-class", "cell", "tuple", "all")),
-    "max_iter": Param(200, low=0, high=10_000_000, integer=True),
-    "tol": Param(1e-6, low=0.0, high=1.0),
-    "memory": Param(10, low=1, high=1000, integer=True),
-}
+TABLES: Mapping[str, Param] = {"order": ORDER, "smoothing": SMOOTHING, "missing": MISSING, "unseen": UNSEEN}
 # What [ALR] and [WANBIA-C] ran. SciPy's L-BFGS-B ends where F falls by less than tol = factr * eps of itself, and factr
 # is 1e7; or at pgtol = 1e-33, which is never ([WANBIA-C] prints 1e-32).
 _PAPER: Mapping[str, Any] = {
@@ -87,11 +90,6 @@ _PAPER: Mapping[str, Any] = {
 }
 
 
-def penalty(alpha: float, on: str) -> dict[str, Param]:
-    """Return the parameters of the penalty, with the defaults that docs/defaults.md measures."""
-    return {"alpha": Param(alpha, low=0.0, high=1e12, words=("cv", "auto")), "penalty": Param(on, ("phi", "w"))}
-
-
 class CellFamily(Family):
     """What the linear families share."""
 
@@ -100,7 +98,7 @@ class CellFamily(Family):
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there of what the family says
+        cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there unless it is written out
         own_tuples = {"tuples", "all_tuples"} & vars(cls).keys()
         if own_tuples and "learns_rows" not in vars(cls):
             cls.learns_rows = ""  # row by row all tuples of one order are counted, which are not this family's
@@ -160,7 +158,7 @@ class CellFamily(Family):
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
         cache, n_classes = coded.cache, len(coded.classes)
-        n_choosing = choosing_size(cache.n_rows("train"))  # rows that are not learned from while they choose
+        n_validation = n_validation_rows(cache.n_rows("train"))  # rows that are not learned from while they choose
         request.tell("compiling")
         bends = params.get("solver") in ("auto", "tron", "lbfgs") or params.get("selection") == "gain"
         compiled = warm_stream(n_classes, coded.encoder.levels_, bends)
@@ -170,14 +168,14 @@ class CellFamily(Family):
         def count(tuples: Tuples, choosing: bool = False) -> Streamed:
             n_rows, sample = cache.n_rows("train"), partial(first_rows, coded)
             require_memory(price_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
-            own = request.chunks(n_choosing if choosing or request.choosing else 0)
+            own = request.chunks(n_validation if choosing or request.choosing else 0)
             request.used.append(own)
             return count_stream(
                 coded.levels, tuples, own, n_classes, params["smoothing"], request.allowed // 8, request.n_jobs, stop
             )
 
-        rows = choosing_part(cache, n_classes) if request.choosing else held_part(cache, n_classes)
-        first = first_rows(coded, n_choosing if request.choosing else 0)
+        rows = validation_part(cache, n_classes) if request.choosing else test_part(cache, n_classes)
+        first = first_rows(coded, n_validation if request.choosing else 0)
         trial, sample = step_trial(first), sample_trial(first)
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
         price = price_stream(streamed, request.allowed, params.get("solver", "none"), sample.learned.n_rows)
@@ -311,32 +309,25 @@ class LR(Fitted):
     name = words = "lr"
     learns_rows = "ones"
     rival = "alr"
-    about = """LR^n, logistic regression over all cells of n columns.
-
-        log p(k|x) = b_k + sum over tuples t of  w[x_t, k]  - log of the sum over classes         [ALR] (18)
-
-    A tuple is a set of n columns, x_t the cell (a level of each) that the row lies in. n = 1 is logistic regression on
-    the one-hot table; there are no terms of lower order. `scale="diagonal"` measures the weights in units of the
-    Hessian's diagonal, phi = w s: the same models, another path to the best one.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> from alrviz import LRClassifier
-    >>> X, y = [["no", "no"], ["no", "yes"], ["yes", "no"], ["yes", "yes"]], [0, 1, 1, 0]  # exclusive or
-    >>> LRClassifier(order=1, alpha=0.1, center=0).fit(X, y).predict_proba(X)[:, 1].round(2)
-    array([0.5, 0.5, 0.5, 0.5])
-    >>> LRClassifier(order=2, alpha=0.1, center=0).fit(X, y).predict_proba(X)[:, 1].round(2)
-    array([0.16, 0.84, 0.84, 0.16])
-    """
+    # The defaults of the penalty, here and in ALR, are those that docs/defaults.md measures.
     params: ClassVar[Mapping[str, Param]] = {
-        **TABLES,
-        **FIT,
-        **penalty(0.3, "phi"),
-        "scale": Param("none", ("none", "diagonal", "diagonal-adaptive")),
-        "center": Param(0, (0, "anje", "shares")),
-        "start": Param("zero", ("zero", "anje", "random")),
+        "scale": SCALE.among("none", "diagonal", "diagonal-adaptive"),
+        "order": ORDER,
+        "objective": OBJECTIVE,
+        "alpha": ALPHA,
+        "penalty": PENALTY,
+        "center": CENTER.among(0, "anje", "shares"),
+        "start": START.among("zero", "anje", "random"),
+        "solver": SOLVER,
+        "memory": MEMORY,
+        "max_iter": MAX_ITER,
+        "tol": TOL,
+        "share": SHARE,
+        "bounds": BOUNDS,
+        "smoothing": SMOOTHING,
+        "missing": MISSING,
+        "unseen": UNSEEN,
+        "class_weight": CLASS_WEIGHT,
     }
     _labels: ClassVar[Mapping[str, str]] = {"diagonal": "diagonal", "diagonal-adaptive": "adaptive"}
     colours: ClassVar[Mapping[str, str]] = {"lr": "#D55E00", "diagonal": "#E69F00", "adaptive": "#CC79A7"}
@@ -366,31 +357,13 @@ class ALR(Fitted):
 
     name = words = "alr"
     learns_rows = "log theta"
-    about = """ALR^n, LR^n whose weights multiply what counting knows already.
-
-        log p(k|x) = w_k log pi_k + sum over tuples t of  w[x_t, k] log theta(x_t | k)
-                     - log of the sum over classes                                               [ALR] (14)
-
-    The models are those of LR^n; in these units the optimum is often reached in fewer steps. w = gamma is AnJE, the
-    generative model: `start="anje"` begins there, `center="anje"` shrinks toward it.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> from alrviz import ALRClassifier, load_demo
-    >>> data = load_demo("led")
-    >>> model = ALRClassifier(order=2, alpha=1, penalty="w", center=0).fit(data.X, data.y)
-    >>> model.cells_.n_parameters(10), round(model.score(data.X, data.y), 2)
-    (850, 0.75)
-    """
     params: ClassVar[Mapping[str, Param]] = {
-        **TABLES,
-        **FIT,
-        **penalty(1.0, "w"),
-        "scale": Param("theta", ("theta", "theta-gamma")),
-        "center": Param(0, (0, 1, "anje", "shares")),
-        "start": Param("zero", ("zero", "one", "anje", "random")),
+        **LR.params,
+        "scale": SCALE.among("theta", "theta-gamma"),
+        "alpha": replace(ALPHA, default=1.0),
+        "penalty": replace(PENALTY, default="w"),
+        "center": CENTER,
+        "start": START,
     }
     _labels: ClassVar[Mapping[str, str]] = {"theta-gamma": "alrj"}
     colours: ClassVar[Mapping[str, str]] = {"alr": "#0072B2", "alrj": "#56B4E9", "wanbiac": "#0072B2"}
@@ -406,23 +379,6 @@ class AnJE(CellFamily):
     name = "anje"
     learns_rows = "counts"
     words = "AnJE"
-    about = """AnJE, averaged n-join estimators: the generative model of order n.
-
-        log p(k|x) = log pi_k + gamma * sum over tuples t of  log theta(x_t | k)
-                     - log of the sum over classes,          gamma = 1 / C(a - 1, n - 1)          [ALR] (12)
-
-    With gamma every one of the a columns is counted once in all. n = 1 is naive Bayes. Nothing is fitted: `n_iter_` is
-    0, and `trace_` has one step, which tells the log loss.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> from alrviz import AnJEClassifier, load_demo
-    >>> data = load_demo("tic-tac-toe")
-    >>> [round(AnJEClassifier(order=n).fit(data.X, data.y).score(data.X, data.y), 3) for n in (1, 2, 3)]
-    [0.698, 0.723, 0.895]
-    """
     params = TABLES
     paper: ClassVar[Mapping[str, Any]] = {"unseen": "m-estimate"}
     colours: ClassVar[Mapping[str, str]] = {"anje": GREY, "nb": GREY}
@@ -450,7 +406,7 @@ _SMOOTH: Mapping[str, tuple[object, ...]] = {
 
 def toward(params: Mapping[str, Any]) -> str:
     """Return words for what a penalty shrinks toward, "" for 0."""
-    return "" if params["center"] == 0 else f" toward {CENTERS[params['center']]}"
+    return "" if params["center"] == 0 else f" toward {center_name(params['center'])}"
 
 
 def _check_adaptive(params: Mapping[str, Any]) -> None:

@@ -6,23 +6,25 @@ Missing values are a level, or summed out along the structure, in which a column
 
 from collections.abc import Hashable, Mapping
 from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from alrviz.data.splits import spread_folds
 from alrviz.errors import RecipeError
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.families.cells import FIT
 from alrviz.fitting.families.family import BuiltFit, FitRequest, rows_key
 from alrviz.fitting.families.networks import SMOOTHED, TAN, LearnedNetwork, Networks
 from alrviz.fitting.families.param import Param
+from alrviz.fitting.families.shared_params import CLASS_WEIGHT, MAX_ITER, TOL
 from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price, ShapePrice
 from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.choice import SolverChoice
-from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold, fold_of_rows
+from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.direct_counts import LOOKUPS
@@ -48,18 +50,52 @@ _CALLS = 60e-6
 _CHOICE = SolverChoice("cg", 0, "cg: Polak and Ribiere's, with Brent's search along each direction", 4)
 
 
+def _parents(structure: Mapping[Any, Any]) -> Mapping[str, tuple[str, ...]]:
+    """A structure in its plain form: the parents of each column that has any, by name."""
+    plain = {}
+    for child, above in structure.items():
+        parents = (above,) if isinstance(above, str) else above
+        listed = parents if isinstance(parents, list | tuple) else (None,)
+        if not all(isinstance(name, str) for name in (child, *listed)):
+            raise RecipeError(
+                f"structure gives {child!r} the parents {above!r}; expected a column's name, and its parent's name or "
+                "a list of several"
+            )
+        if len(parents):
+            plain[str(child)] = tuple(map(str, parents))
+    return MappingProxyType(dict(sorted(plain.items())))
+
+
 class ELR(Networks):
     """ELR: extended logistic regression of a network's tables."""
 
     name = words = "elr"
     estimator = "alrviz.estimators.conditional.ELRClassifier"
     params: ClassVar[Mapping[str, Param]] = {
-        "structure": Param("nb", ("nb", "tan")),
-        "cross_tuning": Param(True, (True, False)),
-        "sum_missing": Param("auto", ("auto", True, False)),
+        "structure": Param(
+            "nb", {"nb": "naive Bayes", "tan": "TAN: a tree"}, parse=_parents, label="Structure", key="z",
+            help="Which columns a column depends on besides the class: none, one other column (the tree that TAN "
+            "finds), or those given by name, {child: parent} or {child: [parents]}.",
+        ),
+        "cross_tuning": Param(
+            True, {True: "early stopping by cross-validation", False: "until convergence"},
+            label="Number of iterations", key="g",
+            help="Whether the number of iterations is the median of the best numbers on five held-out folds; False: "
+            "until convergence.",
+        ),
+        "sum_missing": Param(
+            "auto", {"auto": "by structure", True: "summed out", False: "a level of their own"},
+            label="Missing values in ELR", key="M",
+            help="Whether a missing value, or one that training never saw, is summed out: p(k, x) is then the sum over "
+            "all its levels. Every column may have one parent at most. Else a missing value is a level of its own "
+            "where training rows have it.",
+            meanings={"auto": 'it is summed out with the structure "nb", where it drops out'},
+        ),
+        "max_iter": MAX_ITER,
+        "tol": TOL,
         "smoothing": SMOOTHED,
-        **{name: FIT[name] for name in ("class_weight", "max_iter", "tol")},
-    }
+        "class_weight": CLASS_WEIGHT,
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"elr": "#8A6D00"}
     has_steps = True
 
@@ -162,7 +198,7 @@ class ELR(Networks):
         structure, encoded = self.structure(prepared, params, stop), prepared.encoded
         summed = self.sums(params) and any(structure.parents)
         objective, heldout = conditional(prepared, structure, params, stop, summed=summed)
-        fold = fold_of_rows(encoded.y, recipe.seed)
+        fold = spread_folds(encoded.y, FOLDS, recipe.seed)
 
         def make(number: int) -> Fold:
             held = fold == number

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from alrviz.data.encoded import Encoded
+from alrviz.data.splits import n_validation_rows
 from alrviz.data.stream.cache import CodeCache
-from alrviz.data.stream.coding import choosing_size
 from alrviz.data.stream.table import CodedTable
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.alpha_folds import with_number
@@ -64,7 +64,7 @@ class InMemory(Counted):
     def losses_without(self, tuples: Tuples) -> Floats:
         """As `Counted` says; counted without D_CV. Raises `RecipeError` for rows of different weights."""
         of = self._request
-        apart = of.prepared.choosing(of.recipe.seed, of.stop)
+        apart = of.prepared.validation(of.recipe.seed, of.stop)
         assert apart.holdout is not None
         weights = apart.holdout.weights
         there = weights > 0
@@ -110,7 +110,7 @@ class OverPasses(Counted):
     def losses_without(self, tuples: Tuples) -> Floats:
         """As `Counted` says; counted without D_CV, in a pass."""
         of, rest = self._request, self._count(tuples, True)
-        chosen = choosing_part(of.coded.cache, rest.tables.n_classes)
+        chosen = validation_part(of.coded.cache, rest.tables.n_classes)
         jobs = rest.passes.n_jobs
         of_each = LeftOut(rest.tables, chosen, of.recipe.params, of.recipe.seed, jobs, of.stop, of.allowed)
         return of_each.losses(of.tell)
@@ -133,15 +133,16 @@ def first_rows(coded: CodedTable, skipped: int = 0) -> Encoded:
     return Encoded(codes, y, np.ones(len(y)), coded.levels, coded.classes, coded.names)
 
 
-def choosing_part(cache: CodeCache, n_classes: int) -> CodedRows:
-    """Return D_CV of a table read in batches: training rows that choose, and that choosing does not learn from."""
-    return CodedRows(*next(iter(cache.chunks("train", [0]))), n_classes).part(0, choosing_size(cache.n_rows("train")))
+def validation_part(cache: CodeCache, n_classes: int) -> CodedRows:
+    """Return the validation rows (D_CV) of a table read in batches: training rows that choose tuples and settings."""
+    n_rows = n_validation_rows(cache.n_rows("train"))
+    return CodedRows(*next(iter(cache.chunks("train", [0]))), n_classes).part(0, n_rows)
 
 
-def held_part(cache: CodeCache, n_classes: int) -> CodedRows | None:
-    """Return the held-out rows, None without any: they choose nothing."""
-    held = cache.whole("held") if "held" in cache.parts else None
-    return None if held is None or not len(held.y) else CodedRows(held.codes, held.y, n_classes)
+def test_part(cache: CodeCache, n_classes: int) -> CodedRows | None:
+    """Return the test rows, None without any: they choose nothing."""
+    test = cache.whole("test") if "test" in cache.parts else None
+    return None if test is None or not len(test.y) else CodedRows(test.codes, test.y, n_classes)
 
 
 def step_trial(first: Encoded) -> Trial:

@@ -6,19 +6,22 @@ shrink: it is the pass that a fit begins with, and by which it is priced.
 """
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from alrviz.data.splits import split_holdout
 from alrviz.errors import RecipeError
 from alrviz.fitting.density.hierarchical import Hierarchical
 from alrviz.fitting.density.objective import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
-from alrviz.fitting.families.cells import FIT, TABLES, toward
+from alrviz.fitting.families.cells import toward
 from alrviz.fitting.families.family import BuiltFit, Family, FitRequest, rows_key
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.prepare import class_weighted, split
+from alrviz.fitting.families.shared_params import ALPHA, CENTER, CLASS_WEIGHT, MAX_ITER, SMOOTHING, START, TOL
+from alrviz.fitting.prepare import class_weighted
 from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_density
@@ -58,14 +61,42 @@ class DLR(Family):
     name = words = "dlr"
     estimator = "alrviz.estimators.density.DLRClassifier"
     params: ClassVar[Mapping[str, Param]] = {
-        "bandwidth": Param("silverman", ("loo", "silverman", "validation", "paper")),
-        "validation_fraction": Param(0.2, low=0.0, high=0.95, open_low=True),
-        "alpha": Param(10.0, low=0.0, high=1e12),
-        "center": Param(0, (0, 1)),
-        "start": Param("zero", ("zero", "one")),
-        "smoothing": TABLES["smoothing"],
-        **{name: FIT[name] for name in ("class_weight", "max_iter", "tol")},
-    }
+        "bandwidth": Param(
+            "silverman",
+            {
+                "loo": "leave-one-out", "silverman": "Silverman (fixed)", "validation": "validation set",
+                "paper": "Algorithm 1 of [DLR]",
+            },
+            label="Bandwidths", term="bandwidth", key="q", help="How h is found.",
+            meanings={
+                "loo": "together with w, by the log loss of the training rows, each left out of its own sums",
+                "silverman": "h = 1.06 sigma N^(-1/5), fixed, every row in its own sums",
+                "validation": "by the log loss of a part of the rows held out for it, w following h",
+                "paper": "[DLR] Algorithm 1, by the same rows, w held fixed as h moves and h as w does, which lowers "
+                "no one loss",
+            },
+        ),
+        "validation_fraction": Param(
+            0.2, low=0.0, high=0.95, open_low=True, label="Validation fraction for bandwidths", key="r", step=0.05,
+            has_effect=lambda recipe: recipe.params["bandwidth"] in VALIDATES,
+            help='Share of the rows on which "validation" and "paper" judge h; they have no part in the sums and the '
+            "weights.",
+        ),
+        "alpha": replace(
+            ALPHA, default=10.0, keywords={}, help="Weight of the penalty alpha ||w - center||^2; 0 for none."
+        ),
+        "center": CENTER.among(0, 1),
+        "start": START.among("zero", "one"),
+        "max_iter": MAX_ITER,
+        "tol": replace(
+            TOL, help="The fit ends when no step of the bandwidths is expected to lower the loss by more than this "
+            "share of itself, the weights being at their optimum.",
+        ),
+        "smoothing": replace(
+            SMOOTHING, help="m: a level's share of class k is (N_level,k + m N_k / N) / (N_level + m)."
+        ),
+        "class_weight": CLASS_WEIGHT,
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"dlr": "#009E73"}
     # h is Silverman's or Algorithm 1's.
     paper: ClassVar[Mapping[str, Any]] = {
@@ -171,14 +202,14 @@ def assemble_density(
     validation = None
     if mode in VALIDATES and len(encoded.numeric):
         fraction = params["validation_fraction"]
-        train, held = split(encoded.y, fraction, seed)
-        if not len(held):
+        splits = split_holdout(encoded.y, fraction, seed)
+        if not len(splits.test):
             raise RecipeError(
                 f"validation_fraction={fraction:g} of {encoded.n_rows} rows leaves none to validate the bandwidths on; "
                 "expected a larger share or more rows, or bandwidth='loo'"
             )
-        validation = rows_beside(encoded.take(held), n_jobs, params["class_weight"])
-        encoded = encoded.take(train)
+        validation = rows_beside(encoded.take(splits.test), n_jobs, params["class_weight"])
+        encoded = encoded.take(splits.train)
     numbers, codes = parts_of(encoded)
     levels = encoded.levels[others_of(encoded)]
     y, weights, n_classes = encoded.y, encoded.weights, encoded.n_classes

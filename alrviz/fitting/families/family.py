@@ -114,10 +114,8 @@ class Family:
     Attributes:
         name: what a recipe calls it.
         words: what a menu calls it.
-        params: its parameters by name.
+        params: its parameters by name, its own first: checks, docstrings, links and widgets are made of them.
         estimator: the dotted name of its classifier.
-        about: the text of its classifier, where that is made of the family: a formula, an example, and a line
-            `{parameters}`.
         colours: its colour (#rrggbb) on pictures, for each label that it gives out.
         aliases: other names of it, in small letters alone, and the recipe that each one means.
         has_steps: whether its fit is a run, a stream of steps; else it is fitted at one go, by its classifier.
@@ -137,7 +135,6 @@ class Family:
     words: ClassVar[str]
     params: ClassVar[Mapping[str, Param]]
     estimator: ClassVar[str]
-    about: ClassVar[str] = ""
     colours: ClassVar[Mapping[str, str]]
     aliases: ClassVar[Mapping[str, str]] = {}
     has_steps: ClassVar[bool] = False

@@ -17,6 +17,7 @@ import numpy as np
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.param import Param
+from alrviz.fitting.families.shared_params import SMOOTHING
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_cells, price_shape
 from alrviz.fitting.solvers.choice import SolverChoice
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
 
 # A level that no row has with its parents must not be impossible.
-SMOOTHED = Param(1.0, low=0.0, high=1e6, open_low=True)
+SMOOTHED = replace(
+    SMOOTHING, open_low=True,
+    help="m of the m-estimates: p(level | parents, class) = "
+    "(N_level,parents,class + m / card) / (N_parents,class + m).",
+)  # fmt: skip
 # Vectors as long as phi: counts, phi, start, logarithms.
 _COUNTED = 4
 _COUNTING = SolverChoice("none", 0, "nothing is fitted: counting is all", 0)
@@ -151,10 +156,16 @@ class KDB(Networks):
     words = "KDB"
     estimator = "alrviz.estimators.networks.KDBClassifier"
     params: ClassVar[Mapping[str, Param]] = {
-        "k": Param(1, low=0, high=8, integer=True),
-        "selective": Param(False, (False, True)),
+        "k": Param(
+            1, low=0, high=8, integer=True, label="Parents of a column, k", key="K",
+            help="How many other columns a column depends on at most. 0 is naive Bayes.",
+        ),
+        "selective": Param(
+            False, {False: "all of them", True: "the best of them (selective)"}, label="Columns", key="S",
+            help="Whether columns and the number of parents are chosen by leave-one-out RMSE of the training rows.",
+        ),
         "smoothing": SMOOTHED,
-    }
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"kdb": "#BB3344"}
 
     def title(self, params: Mapping[str, Any]) -> str:
@@ -189,7 +200,13 @@ class AnDE(Networks):
     name = "ande"
     words = "AnDE"
     estimator = "alrviz.estimators.networks.AnDEClassifier"
-    params: ClassVar[Mapping[str, Param]] = {"n": Param(1, (0, 1, 2)), "smoothing": SMOOTHED}
+    params: ClassVar[Mapping[str, Param]] = {
+        "n": Param(
+            1, {0: "0", 1: "1", 2: "2"}, label="Columns every other depends on, n", key="n",
+            help="How many columns are the parents of all others. 0 is naive Bayes.",
+        ),
+        "smoothing": SMOOTHED,
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"ande": "#77BB55"}
     shows_weights = False
 

@@ -17,13 +17,13 @@ import numpy as np
 from alrviz.errors import RecipeError
 from alrviz.fitting.families.cells import ALR, LR, Fitted
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.families.selected import check_keep, grown_at_most, kept_words, most_kept, price_of_chosen
+from alrviz.fitting.families.selected import KEEP, check_keep, grown_at_most, kept_words, most_kept, price_of_chosen
 from alrviz.fitting.pricing.price import Price, PriceRequest, known_order
 from alrviz.models.cell_space import AllOrders, Tuples, columns_of, sizes_of
 from alrviz.models.tuple_selection import Counted, Level, best, wider
 
-_KEEP = Param(
-    1.0, low=0.001, high=1e6, about="Share of the tuples of each order from 2 on that are kept, or above 1 their "
+_KEEP = replace(
+    KEEP, default=1.0, keywords={}, help="Share of the tuples of each order from 2 on that are kept, or above 1 their "
     "number: those that, by the residuals of a model of the orders below, should lower held-out log loss most; tuples "
     "of three or more grow from those that were kept. Single columns all stay.",
 )  # fmt: skip
@@ -103,36 +103,13 @@ class HierarchicalFamily(Fitted):
                               "for each order; expected one number, or share='tuple'")  # fmt: skip
 
 
-_SAYS_ALPHA = "`alpha` is one number, or one for each order (inf leaves that order out)"
-
-
 class HLR(HierarchicalFamily, LR):
     """hLR^n: weights of the cells of all orders up to n."""
 
     name = words = "hlr"
     rival = "lr"
-    about = f"""hLR^n, LR over the cells of one column, of two, ... and of n, all at once.
-
-        log p(k|x) = b_k + sum over tuples t of 1 to n columns of  w[x_t, k]
-                     - log of the sum over classes                                              [sALR]
-
-    Lower orders hold what columns say by themselves, higher ones what they say only together, so that each may have a
-    penalty of its own: {_SAYS_ALPHA}. With alpha = (inf, ..., inf, a) it is LR^n. A cell that no training row has adds
-    nothing, and its parts, which rows have, still do. A column of one level is in no tuple, unless missing="skip": then
-    whether it is missing may tell. n = 1 is LR^1.
-
-    {{parameters}}
-
-    Examples
-    --------
-    >>> from alrviz import HLRClassifier, load_demo
-    >>> data = load_demo("led")
-    >>> model = HLRClassifier(order=2, alpha=(0.1, 3)).fit(data.X, data.y)
-    >>> model.cells_.n_tuples, round(model.score(data.X, data.y), 2)
-    (28, 0.75)
-    """
     params: ClassVar[Mapping[str, Param]] = {
-        **LR.params, "alpha": replace(LR.params["alpha"], each=True), "keep": _KEEP
+        "keep": _KEEP, **LR.params, "alpha": replace(LR.params["alpha"], each=True)
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"hlr": "#CD977C"}
     aliases: ClassVar[Mapping[str, str]] = {"hierarchicallr": 'Recipe("hlr")'}
@@ -143,27 +120,8 @@ class HALR(HierarchicalFamily, ALR):
 
     name = words = "halr"
     rival = "alr"
-    about = f"""hALR^n, ALR over the cells of one column, of two, ... and of n, all at once.
-
-        log p(k|x) = w_k log pi_k + sum over tuples t of 1 to n columns of  w[x_t, k] log theta(x_t | k)
-                     - log of the sum over classes                                              [sALR]
-
-    A cell that no training row has adds nothing, and its parts, which rows have, still do: where thousands of cells are
-    seen once or never the score falls back to lower orders by itself. A column of one level is in no tuple, unless
-    missing="skip": then whether it is missing may tell. {_SAYS_ALPHA}. n = 1 is ALR^1.
-
-    {{parameters}}
-
-    Examples
-    --------
-    >>> from alrviz import HALRClassifier, load_demo
-    >>> data = load_demo("led")
-    >>> model = HALRClassifier(order=2).fit(data.X, data.y)
-    >>> model.cells_.n_tuples, round(model.score(data.X, data.y), 2)
-    (28, 0.75)
-    """
     params: ClassVar[Mapping[str, Param]] = {
-        **ALR.params, "alpha": replace(ALR.params["alpha"], each=True), "keep": _KEEP
+        "keep": _KEEP, **ALR.params, "alpha": replace(ALR.params["alpha"], each=True)
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"halr": "#F279DE"}
     aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(("hierarchicalalr", "allorders"), 'Recipe("halr")')

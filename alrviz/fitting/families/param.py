@@ -1,37 +1,70 @@
-"""What one parameter may be: a word of a list, or a number of a range; and the error that says so."""
+"""The schema of a setting: the one place that says what it may be, what it is called and what it does.
+
+Recipes check values by it; the estimators' docstrings, links and the widgets of the explorer are made of it.
+"""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from alrviz.errors import RecipeError, nearest
 
+if TYPE_CHECKING:
+    from alrviz.fitting.recipe import Recipe
+
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter's default and what it may be: one of `choices`, or a number between `low` and `high`, or one of
-    `words`.
+    """A setting: one of `choices`; or, without any, a number between `low` and `high` or one of `keywords`.
 
-    each: whether it may be a tuple of such numbers, one for each order; inf among them leaves an order out.
-    about: what it does, for docstrings; of those that several families have, estimators/param_docs.py says it.
+    Attributes:
+        default: the value of a recipe that does not name it.
+        choices: each value, and its text in a menu.
+        low, high: bounds of a number; `open_low`: whether `low` itself is excluded.
+        integer: whether the number is a whole one.
+        keywords: words that stand for a number ("auto"), and their text in a menu.
+        each: whether it may be a tuple of numbers, one for each order; inf among them leaves an order out.
+        parse: checks a dict, where one may be given; returns it in its plain form.
+        help: what it does, as the estimators' docstrings say it.
+        meanings: of values that need it, what they do: the end of `help`.
+        label: what a widget calls it.
+        term: the glossary's term that explains it.
+        key: its letter in the link of a recipe, unique within a family; "" for a setting that no link carries.
+        step: by which the buttons of its widget move it.
+        highest: the largest number that widgets and links take, so that a link cannot ask a server for any amount.
+        has_effect: whether it changes anything for a recipe.
     """
 
     default: Any
-    choices: tuple[Any, ...] = ()
+    choices: Mapping[Any, str] = field(default_factory=dict)
     low: float = -math.inf
     high: float = math.inf
-    integer: bool = False
     open_low: bool = False
-    words: tuple[str, ...] = ()
+    integer: bool = False
+    keywords: Mapping[str, str] = field(default_factory=dict)
     each: bool = False
-    about: str = ""
+    parse: Callable[[Mapping[Any, Any]], Mapping[Any, Any]] | None = None
+    help: str = ""
+    meanings: Mapping[Any, str] = field(default_factory=dict)
+    label: str = ""
+    term: str = ""
+    key: str = ""
+    step: float = 1
+    highest: float = math.inf
+    has_effect: Callable[["Recipe"], bool] = lambda recipe: True
+
+    def among(self, *values: Any) -> "Param":
+        """Return the setting of a family that has these choices alone, the first by default."""
+        return replace(self, default=values[0], choices={value: self.choices[value] for value in values})
 
     def check(self, name: str, value: Any) -> Any:
         """Return `value` in its plain form, or raise `RecipeError` that says what was expected."""
+        if self.parse is not None and isinstance(value, Mapping):
+            return self.parse(value)
         if self.choices:
             value = tuple(value) if isinstance(value, list) else value  # JSON has no tuples
             for choice in self.choices:
@@ -42,22 +75,34 @@ class Param:
                     return choice
             listed = ", ".join(map(repr, self.choices))
             raise RecipeError(f"{name}={value!r} is not known; expected one of {listed}{nearest(value, self.choices)}")
-        if isinstance(value, str) and value in self.words:
+        if isinstance(value, str) and value in self.keywords:
             return value
         several = isinstance(value, Sequence) and not isinstance(value, str)
         if self.each and (several or (isinstance(value, np.ndarray) and value.ndim == 1)):
             return self._numbers(name, value)
         return self._number(name, value)
 
+    def text(self, value: Any) -> str:
+        """Return a value as a menu shows it."""
+        words = self.choices.get(value) or self.keywords.get(value)
+        return words or (in_digits(value) if isinstance(value, float | tuple) else str(value))
+
+    def clamp(self, number: float) -> float | int:
+        """Return a number moved into the range that widgets and links take; the default where none is near."""
+        number = min(max(number, self.low), self.high, self.highest)
+        if self.open_low and number <= self.low:
+            return self.default
+        return int(number) if self.integer else number
+
     def _numbers(self, name: str, values: Sequence[Any] | np.ndarray) -> tuple[float, ...] | float:
         def one(k: int, value: Any) -> float:
             left_out = isinstance(value, str | Real) and value in (math.inf, "inf")  # JSON has no infinite number
             return math.inf if left_out else float(self._number(f"{name}[{k}]", value))
 
-        found = tuple(one(k, value) for k, value in enumerate(values))
-        if not any(map(math.isfinite, found)):
-            raise RecipeError(f"{name}={found!r} leaves every order out; expected a finite number for one of them")
-        return found if any(found) else 0.0
+        numbers = tuple(one(k, value) for k, value in enumerate(values))
+        if not any(map(math.isfinite, numbers)):
+            raise RecipeError(f"{name}={numbers!r} leaves every order out; expected a finite number for one of them")
+        return numbers if any(numbers) else 0.0
 
     def _number(self, name: str, value: Any) -> float | int:
         kind = "a whole number" if self.integer else "a number"
@@ -65,8 +110,8 @@ class Param:
         wanted = f"expected {kind} {'above' if self.open_low else 'from'} {low}" + (
             f" to {high}" if math.isfinite(self.high) else ""
         )
-        if self.words and "[" not in name:  # of several each is a number
-            wanted += f", or {' or '.join(map(repr, self.words))}"
+        if self.keywords and "[" not in name:  # of several each is a number
+            wanted += f", or {' or '.join(map(repr, self.keywords))}"
         if self.each and "[" not in name:
             wanted += ", or one for each order"
         if isinstance(value, bool) or not isinstance(value, Real):

@@ -23,11 +23,44 @@ from alrviz.passes.cost_model import Work, seconds_here
 if TYPE_CHECKING:
     from alrviz.models.cell_space import Tuples
 
+KEEP = Param(
+    0.6, low=0.001, high=1e6, keywords={"auto": "auto"}, label="Fraction or number of tuples kept", key="P", step=0.05,
+    help="Share of the tuples looked at that are kept, those of the highest scores, or above 1 their number; of a "
+    "hierarchy at each level.",
+    meanings={
+        "auto": "the smallest share whose log loss on a part of the training rows, after fits to the others, is within "
+        "one standard error of the lowest",
+    },
+)  # fmt: skip
 _SELECTION: Mapping[str, Param] = {
-    "keep": Param(0.6, low=0.001, high=1e6, words=("auto",)),
-    "selection": Param("mi", (*SCORES, "cv", "gain")),
-    "unit": Param("tuple", ("tuple", "cell")),
-}
+    "keep": KEEP,
+    "selection": Param(
+        "mi",
+        {
+            "mi": "mutual information", "mi-mm": "mutual information, Miller-Madow",
+            "cv": "log loss without it (validation set)", "gain": "predicted gain",
+        },
+        label="Tuples scored by", key="B", help="What tuples are scored by.",
+        meanings={
+            "mi": "the mutual information of their cells and the class",
+            "mi-mm": "the same with Miller and Madow's correction, as plain MI favours tuples of many cells",
+            "cv": "by how much the log loss of a part of the training rows rises where a model, fitted to others of "
+            "that part, lacks the tuple",
+            "gain": "by how much held-out log loss should fall beside a model of their parts, from its residuals: it "
+            "sees exclusive or, keeps none that should raise it, but for the best, and has their parts in the model "
+            "as well",
+        },
+    ),
+    "unit": Param(
+        "tuple", {"tuple": "tuples", "cell": "single cells"}, label="What is chosen", key="U",
+        help="What is scored, kept and grown: tuples with all their cells, or single cells, each as a feature that a "
+        "row has or not: for columns of many levels, of which few tell.",
+    ),
+}  # fmt: skip
+_GROW = Param(
+    "weak", {"weak": "one part is kept", "strong": "all parts are kept"}, label="Look at tuples if", key="G",
+    help="Whether a tuple needs one part that was kept, or all.",
+)  # fmt: skip
 # The paper learns in five passes of AdaGrad, without a penalty, from counts smoothed by 0.1.
 _PAPER: Mapping[str, Any] = {**ALR.paper, "solver": "adagrad", "max_iter": 5}
 
@@ -37,26 +70,8 @@ class SelectiveALR(ALR):
 
     name = words = "salr"
     rival = "alr"
-    about = """sALR^n, ALR^n on the tuples that tell most about the class.
-
-        log p(k|x) = w_k log pi_k + sum over the kept tuples t of  w[x_t, k] log theta(x_t | k)
-                     - log of the sum over classes                                              [sALR] 3
-
-    Every tuple of n columns is scored by the mutual information of its cells and the class, and a share `keep` of them
-    is kept, those of the highest scores. keep = 1 is ALR^n. With `unit="cell"` single cells are scored and kept.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> from alrviz import SelectiveALRClassifier, load_demo
-    >>> data = load_demo("led")
-    >>> model = SelectiveALRClassifier(order=2, keep=0.25).fit(data.X, data.y)
-    >>> len(model.cells_.tuples), round(model.score(data.X, data.y), 2)
-    (6, 0.65)
-    """
     params: ClassVar[Mapping[str, Param]] = {
-        **ALR.params, **_SELECTION, "alpha": replace(ALR.params["alpha"], words=("cv",)),
+        **_SELECTION, **ALR.params, "alpha": replace(ALR.params["alpha"], keywords={"cv": "nested CV"}),
     }  # fmt: skip
     paper: ClassVar[Mapping[str, Any]] = _PAPER
     colours: ClassVar[Mapping[str, str]] = {"salr": "#009E73"}
@@ -228,26 +243,9 @@ class HierarchicalSelectiveALR(SelectiveALR):
 
     name = words = "hsalr"
     rival = "salr"
-    about = """hsALR^n, ALR^n on tuples that grow level after level.
-
-        level 1: all columns; level i: kept tuples of level i - 1 and one column more             [sALR] 4
-        at each level a share `keep` of the tuples goes on, those of the highest scores; the model has those of level n
-
-    With `grow="weak"` a tuple is looked at if one of its parts was kept, with "strong" if all were. It never counts all
-    tuples of n columns, which of many columns are too many; but what tells only together, as in exclusive or, is not
-    seen from below.
-
-    {parameters}
-
-    Examples
-    --------
-    >>> from alrviz import HierarchicalSelectiveALRClassifier, load_demo
-    >>> data = load_demo("led")
-    >>> model = HierarchicalSelectiveALRClassifier(order=2, keep=0.5).fit(data.X, data.y)
-    >>> len(model.cells_.tuples), round(model.score(data.X, data.y), 2)
-    (9, 0.73)
-    """
-    params: ClassVar[Mapping[str, Param]] = {**SelectiveALR.params, "grow": Param("weak", ("weak", "strong"))}
+    params: ClassVar[Mapping[str, Param]] = {
+        **_SELECTION, "grow": _GROW, **SelectiveALR.params
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"hsalr": "#13BF77"}
     aliases: ClassVar[Mapping[str, str]] = {"hierarchicalselectivealr": 'Recipe("hsalr")'}
 

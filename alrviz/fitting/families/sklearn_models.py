@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from alrviz.fitting.families.cells import FIT
 from alrviz.fitting.families.family import SECONDS, Family
 from alrviz.fitting.families.param import Param
+from alrviz.fitting.families.shared_params import CLASS_WEIGHT
 from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
 from alrviz.fitting.solvers.choice import SolverChoice
 
@@ -21,7 +21,9 @@ _LEVEL, _TREE, _BINNED, _PAIR = 4.7e-8, 1.5e-3, 8e-9, 1.1e-7
 # What scikit-learn keeps of a kernel's rows.
 _KERNEL = 200 * 2**20
 _CHOICE = SolverChoice("none", 0, "scikit-learn fits it, by no solver of this package", 0)
-_TREES = Param(100, low=1, high=10_000, integer=True)
+_TREES = Param(
+    100, low=1, high=10_000, integer=True, label="Trees", key="T", step=50, highest=1000, help="Number of trees."
+)
 
 
 class SklearnFamily(Family):
@@ -77,9 +79,12 @@ class Boosting(SklearnFamily):
     estimator = "alrviz.estimators.sklearn_models.BoostingClassifier"
     params: ClassVar[Mapping[str, Param]] = {
         "n_estimators": _TREES,
-        "learning_rate": Param(0.1, low=0.0, high=1.0, open_low=True),
-        "class_weight": FIT["class_weight"],
-    }
+        "learning_rate": Param(
+            0.1, low=0.0, high=1.0, open_low=True, label="Learning rate", key="L", step=0.05,
+            help="Factor of what each tree adds.",
+        ),
+        "class_weight": CLASS_WEIGHT,
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"boosting": "#3322FF"}
     aliases: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("boosting", "gradientboosting", "histgradientboosting"), 'Recipe("hgb")'
@@ -110,9 +115,15 @@ class SVM(SklearnFamily):
     words = "SVM"
     estimator = "alrviz.estimators.sklearn_models.SVMClassifier"
     params: ClassVar[Mapping[str, Param]] = {
-        "C": Param(1.0, low=0.0, high=1e12, open_low=True),
-        "kernel": Param("rbf", ("rbf", "linear", "poly")),
-    }
+        "C": Param(
+            1.0, low=0.0, high=1e12, open_low=True, label="C: smaller is stronger regularisation", key="C", highest=1e6,
+            help="Weight of the rows' losses against the width of the margin.",
+        ),
+        "kernel": Param(
+            "rbf", {"rbf": "Gaussian (RBF)", "linear": "linear", "poly": "polynomial"}, label="Kernel", key="F",
+            help="By nearness, none, or products of up to three columns.",
+        ),
+    }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"svm": "#BB77FF"}
 
     def title(self, params: Mapping[str, Any]) -> str:

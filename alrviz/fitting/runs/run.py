@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,8 @@ from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
 from alrviz.data.stream.table import CodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
-from alrviz.fitting.best_keep import Build, best_keep
 from alrviz.fitting.best_order import best_order
+from alrviz.fitting.choose_n_tuples import Build, choose_n_tuples
 from alrviz.fitting.families import RUNS, observers, require_streams
 from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
@@ -42,11 +42,11 @@ from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
 from alrviz.fitting.runs.run_attributes import RunAttributes
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
-from alrviz.fitting.runs.worker import Driven, Worker
 from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.warm import warm_covers
+from alrviz.job import Job
 from alrviz.memory import free_memory, give_back
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Run(RunAttributes, Driven):
-    """One fit.
+class Run(RunAttributes, Job[Step]):
+    """One fit: a job whose turns are steps.
 
     Args:
         dataset: the table; of one read in batches (`open_table`) a step is a pass over all rows.
@@ -142,6 +142,7 @@ class Run(RunAttributes, Driven):
                 'alpha="cv" stands for many fits, and a run is one; expected a number, or '
                 "make_estimator(recipe).fit(X, y)"
             )
+        super().__init__(self._remaining_steps, f"alrviz-run-{recipe.label}")
         self.dataset = dataset
         self.recipe = recipe
         self.trace = Trace()
@@ -153,7 +154,6 @@ class Run(RunAttributes, Driven):
         self._max_memory = max_memory
         self._start = start
         self._on_step, self._on_trial = on_step, on_trial
-        self._stop = StopToken()
         self._advancing = threading.Lock()
         self._ending = threading.Lock()
         self._scheduler, self._connection = scheduler, ExitStack()
@@ -172,7 +172,6 @@ class Run(RunAttributes, Driven):
         self._state: SolverState | None = None
         self._seconds = 0.0
         self._snapshots = Snapshots(SNAPSHOT_LIMIT // (4 if isinstance(dataset, Stream) else 1))
-        self._worker = Worker(self._turn, f"alrviz-run-{recipe.label}")
 
     @classmethod
     def of(
@@ -218,8 +217,7 @@ class Run(RunAttributes, Driven):
     def stop(self) -> None:
         """End the run at once, from any state and thread: no step is added after this returns."""
         self._end(Outcome(STOPPED, "stopped on request"))
-        self._stop.stop()
-        self._worker.stop()
+        super().stop()
         self._disconnect()
 
     def steps(self) -> Iterator[Step]:
@@ -302,7 +300,7 @@ class Run(RunAttributes, Driven):
         """One of "waiting", "preparing", "running", "paused" or "ended"."""
         if self.outcome is not None:
             return "ended"
-        if self._worker.paused:
+        if self.paused:
             return "paused"
         if self._state is not None:
             return "running"
@@ -310,15 +308,13 @@ class Run(RunAttributes, Driven):
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def _turn(self) -> bool:
-        """One turn of the worker: errors have become the outcome, which is where a watcher looks."""
-        try:
-            return self.advance() is not None and self.outcome is None
-        except AlrvizError:
-            return False
-        except Exception:
-            _log.exception("run of %s failed", self.name)
-            return False
+    def _remaining_steps(self, stop: StopToken) -> Iterator[Step]:
+        """The turns of its thread: an error has become the outcome, which is where a watcher looks."""
+        with suppress(AlrvizError):
+            for step in self.steps():
+                if self.outcome is not None:
+                    return
+                yield step
 
     def _end(self, outcome: Outcome) -> None:
         with self._ending:
@@ -414,7 +410,7 @@ class Run(RunAttributes, Driven):
 
     def _of_rows(self) -> BuiltFit:
         """What the recipe makes of a table in memory."""
-        stop = self._stop
+        stop = self.token
         if self._prepared is None:
             self.activity = "encoding"
             self._encode = partial(prepare, self.dataset, n_jobs=self._n_jobs, stop=stop)  # type: ignore[arg-type]
@@ -453,7 +449,7 @@ class Run(RunAttributes, Driven):
             holdout=recipe.holdout,
             seed=recipe.seed,
             progress=self._tell_rows,
-            stop=self._stop,
+            stop=self.token,
         )
         give_back()  # what reading took
         if lost := lost_text(self._coded.encoder):
@@ -464,9 +460,9 @@ class Run(RunAttributes, Driven):
             chunks = partial(own_chunks, self._coded, "train")
         else:
             self._tell("waiting for the cluster")
-            chunks = ClusterChunks(client, self._coded, "train", self._stop).without
+            chunks = ClusterChunks(client, self._coded, "train", self.token).without
         request = StreamRequest(
-            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, self._stop, self._levels.append,
+            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, self.token, self._levels.append,
             spent=self._chosen_in,
         )  # fmt: skip
         trial = replace(request, hear=lambda level: None, choosing=True)
@@ -497,7 +493,7 @@ class Run(RunAttributes, Driven):
             own = {"solver": "auto", "max_iter": 200}
             recipe = asked.replace(**{name: value for name, value in own.items() if name in asked.params})
         found = best_order(
-            recipe, prepared, self._encode or (lambda of: prepared), max_memory=self._max_memory, stop=self._stop,
+            recipe, prepared, self._encode or (lambda of: prepared), max_memory=self._max_memory, stop=self.token,
             hear=hear,
         )  # fmt: skip
         sentence, chosen = found.sentence, found.recipe.params
@@ -512,15 +508,15 @@ class Run(RunAttributes, Driven):
     def _choose_keep(self, build: Build) -> None:
         if self.recipe.params.get("keep") == AUTO:
             self.activity = "choosing keep"
-            self.recipe, sentence = best_keep(self.recipe, build, self._stop)
+            self.recipe, sentence = choose_n_tuples(self.recipe, build, self.token)
             self._settled = [*self._settled, sentence]
 
     def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
         """What a recipe makes of the training rows without D_CV."""
-        apart = prepared.choosing(recipe.seed, self._stop)
-        price = price_of(apart.encoded, recipe, apart.holdout, self._max_memory, self._stop, prepared=apart)
+        apart = prepared.validation(recipe.seed, self.token)
+        price = price_of(apart.encoded, recipe, apart.holdout, self._max_memory, self.token, prepared=apart)
         require_memory(price)
-        return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, price), lambda what: None, self._stop))
+        return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, price), lambda what: None, self.token))
 
     def _tell_rows(self, what: str, rows: int) -> None:
         self.activity = f"{what}: {rows:,} rows"

@@ -16,7 +16,6 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.state import Solver, SolverState, stalled
@@ -141,15 +140,3 @@ def _losses(fold: Fold, inner: SolverState, number: int) -> dict[str, float]:
 
 def _flat(before: SolverState | None, inner: SolverState) -> bool:
     return before is not None and before.point.objective - inner.point.objective < FLAT * inner.point.objective
-
-
-def fold_of_rows(y: NDArray[np.integer], seed: int) -> NDArray[np.int64]:
-    """Return the fold of each row (N,): at random, every class spread over the folds as evenly as it goes.
-
-    Not `folds.stratified_folds`: rows of a class too small for every fold never meet in one here.
-    """
-    order = np.random.default_rng(seed).permutation(len(y))
-    order = order[np.argsort(y[order], kind="stable")]
-    fold = np.empty(len(y), np.int64)
-    fold[order] = np.arange(len(y)) % FOLDS
-    return fold

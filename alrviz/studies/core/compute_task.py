@@ -21,7 +21,7 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.alpha_path_task import path
 from alrviz.studies.core.effects_task import effects
-from alrviz.studies.core.fold_cache import FoldCache, cached_fold, test_rows, warm
+from alrviz.studies.core.fold_cache import FoldCache, cached_fold, warm
 from alrviz.studies.core.learning_curve_task import prequential
 from alrviz.studies.core.study_task import RELIABILITY, Result, Row, StudyTask, failure, pack
 from alrviz.studies.core.table_transfer import SentTable
@@ -96,9 +96,9 @@ def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     """
     made = predict_fold(task, table, stop)
     row = {
-        "train_rows": len(made.fold.train),
-        "test_rows": len(made.fold.test),
-        **_losses(made.log_p, table.y[made.fold.test]),
+        "train_rows": len(made.fold.splits.train),
+        "test_rows": len(made.fold.splits.test),
+        **_losses(made.log_p, table.y[made.fold.splits.test]),
         **_ended(made.estimator),
         **_cut(made.fold),
         "train_seconds": made.train_seconds,
@@ -133,18 +133,19 @@ def predict_fold(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> 
         valid = 'objective="nll" or "mse"'
         raise RecipeError(f"{recipe.name} has scores and no probabilities, which a study judges; expected {valid}")
     train_seconds = made.fit(estimator, recipe, stop)
-    X, _ = test_rows(table, made)
+    X = table.X.iloc[made.splits.test]
     start = time.perf_counter()
     log_p = estimator.predict_log_proba(X)
     classify_seconds = time.perf_counter() - start
     known = np.searchsorted(table.classes, estimator.classes_)
-    whole = over_all_classes(log_p, known, len(table.classes), len(made.train))
+    whole = over_all_classes(log_p, known, len(table.classes), len(made.splits.train))
     return PredictedFold(made, estimator, whole, known[log_p.argmax(axis=1)], train_seconds, classify_seconds)
 
 
 def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     """Judge the class prior of the training rows, the model of order 0: one row as `fold` has it."""
-    train, test = task.split.rows(table.y, table.splitting)
+    splits = task.split.splits(table.y, table.splitting)
+    train, test = splits.train, splits.test
     start = time.perf_counter()
     log_p = share_log_p(table.y[train], len(table.classes), len(test))
     row = {
@@ -195,9 +196,9 @@ def _ended(estimator: RecipeClassifier) -> Row:
     if isinstance(chosen, tuple):  # one for each order
         row |= {f"alpha_{order}": float(alpha) for order, alpha in enumerate(chosen, 1)}
     if getattr(estimator, "discretize", None) == "auto":
-        row["discretize_chosen"] = estimator._recipe.discretize
+        row["discretize_chosen"] = estimator.recipe_.discretize
     if getattr(estimator, "order", None) == "auto":
-        fitted = estimator._recipe.params
+        fitted = estimator.recipe_.params
         row |= {f"{name}_chosen": fitted[name] for name in ("order", "keep") if name in fitted}
     row["parameters"] = _parameters(estimator)
     return row

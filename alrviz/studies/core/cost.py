@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from alrviz.data.encode import lost_text
 from alrviz.data.encoded import SMOOTH_WAYS
+from alrviz.data.splits import FOLDS, n_validation_folds
 from alrviz.errors import AlrvizError, MemoryLimitError, for_page
 from alrviz.fitting.best_order import affordable
 from alrviz.fitting.families.family import SECONDS
-from alrviz.fitting.folds import FOLDS, judging_folds
 from alrviz.fitting.pricing.price import of_likely_order, price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cell_space import telling
@@ -72,7 +72,7 @@ def choosing_seconds(price: "Price", recipe: Recipe, counts: NDArray[Any], tuple
     """About how long folds take to choose alpha, before or within a fit of an order; 0 where it is given."""
     if (alpha := str(recipe.params.get("alpha"))) not in _SHORT:
         return 0.0
-    folds, share = judging_folds(counts), 1 - 1 / FOLDS
+    folds, share = n_validation_folds(counts), 1 - 1 / FOLDS
     smooth = _SMOOTH if recipe.cuts in SMOOTH_WAYS else 1.0
     each = _WARM + _SHORT[alpha] * smooth * share * _pass_seconds(price, len(counts))
     return folds * (share * _COUNTED * float(counts.sum()) * tuples + _ALPHAS * each)
@@ -95,7 +95,7 @@ def order_seconds(prepared: "Prepared", likely: Recipe, max_memory: int | None, 
         tuples = comb(several, order)
         one = choosing_seconds(price, recipe, encoded.class_rows, tuples)
         if not one:  # alpha is given: a fit for each fold
-            one = judging_folds(encoded.class_rows) * fit_seconds(price, recipe, encoded.class_rows, tuples)
+            one = n_validation_folds(encoded.class_rows) * fit_seconds(price, recipe, encoded.class_rows, tuples)
         total += one
     return total
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from alrviz.data.seeds import seed_of
 from alrviz.errors import AlrvizError
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
@@ -22,7 +23,6 @@ from alrviz.models.parameterisation import weights_by_cell
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import StopToken
 from alrviz.studies.core.fold_cache import FoldCache, cached_fold, warm
-from alrviz.studies.core.seeds import seed_of
 from alrviz.studies.core.study_task import Result, Row, StudyTask, pack
 from alrviz.studies.core.table_transfer import SentTable
 

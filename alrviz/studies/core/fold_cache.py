@@ -9,10 +9,8 @@ from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-import pandas as pd
-from numpy.typing import NDArray
-
 from alrviz.data.encoded import MDL_WAYS, SMOOTH_WAYS
+from alrviz.data.splits import SplitSpec
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.prepare import encode_rows
 from alrviz.fitting.pricing.price import price_of
@@ -20,7 +18,6 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_covers, warm_cuts
 from alrviz.models.cell_space import Tuples
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.core.splits import Split
 from alrviz.studies.core.table_transfer import SentTable
 
 # Encodings a worker keeps: tasks come split by split, and the recipes of one differ by their cuts at most.
@@ -32,18 +29,19 @@ class FoldCache:
     """The training rows of one split and encoding.
 
     Attributes:
-        train, test: row numbers.
-        X: of the training rows.
+        splits: training and test rows.
+        X: columns of the training rows.
         prepared: encoded rows, on one thread, and what was made of them.
         seconds: what encoding took.
     """
 
-    def __init__(self, table: SentTable, split: Split, recipe: Recipe):
-        self.train, self.test = split.rows(table.y, table.splitting)
+    def __init__(self, table: SentTable, split: SplitSpec, recipe: Recipe):
+        self.splits = split.splits(table.y, table.splitting)
+        train = self.splits.train
         start = time.perf_counter()
-        self.X, labels = table.X.iloc[self.train], table.labels[self.train]
-        own = table.splitting.of_rows(self.train)
-        self.prepared = encode_rows(recipe, self.X, labels, n_jobs=1, splitting=own)
+        self.X, labels = table.X.iloc[train], table.labels[train]
+        rules = table.splitting.of_rows(train)
+        self.prepared = encode_rows(recipe, self.X, labels, n_jobs=1, splitting=rules)
         self.seconds = time.perf_counter() - start
         self._covering: dict[Hashable, float] = {}
 
@@ -77,7 +75,7 @@ class FoldCache:
         return () if price.refused else counted
 
 
-def cached_fold(table: SentTable, split: Split, recipe: Recipe) -> FoldCache:
+def cached_fold(table: SentTable, split: SplitSpec, recipe: Recipe) -> FoldCache:
     """Return the training rows of a split as a recipe has them encoded; the last few are kept."""
     shelf: OrderedDict[Any, FoldCache] = _mine.__dict__.setdefault("shelf", OrderedDict())
     key = (table.hash, split, recipe.cuts, recipe.most_levels, recipe.missing)
@@ -99,8 +97,3 @@ def warm(recipe: Recipe, n_classes: int) -> None:
     if recipe.definition.counts_cells:
         warm_covers()
     recipe.definition.warm(recipe, n_classes)
-
-
-def test_rows(table: SentTable, made: FoldCache) -> tuple[pd.DataFrame, NDArray[Any]]:
-    """Return X and the class indices of the rows to be judged on."""
-    return table.X.iloc[made.test], table.y[made.test]

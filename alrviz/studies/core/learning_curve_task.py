@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.data.seeds import seed_of
 from alrviz.fitting.prepare import require_learnable
 from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
@@ -19,7 +20,6 @@ from alrviz.passes.prequential import Learner
 from alrviz.passes.rows import as_compiled
 from alrviz.stop import StopToken
 from alrviz.studies.core.fold_cache import cached_fold, warm
-from alrviz.studies.core.seeds import seed_of
 from alrviz.studies.core.study_task import Result, StudyTask
 from alrviz.studies.core.table_transfer import SentTable
 

@@ -11,16 +11,16 @@ saved: after a crash, or in a study that shares tasks with it, nothing is comput
 """
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from alrviz.data.splits import check_folds
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_max_memory
-from alrviz.fitting.folds import check_folds
 from alrviz.fitting.recipe import Recipe
+from alrviz.job import Job
 from alrviz.passes.cluster import require_dask
 from alrviz.stop import StopToken
 from alrviz.studies.core import workers
@@ -95,8 +95,7 @@ class Study(StudyResults):
         self._summary = summary
         self._n_jobs, self._scheduler = n_jobs, scheduler
         self._checkpoint = Checkpoint(keep, owner, kind, self.spec, self.data_hash)
-        self._stop = StopToken()
-        self._thread: threading.Thread | None = None
+        self._job: Job[None] = Job(self._drive, "alrviz-study")
 
     # -- driving ------------------------------------------------------------------------------------------------------
 
@@ -105,22 +104,20 @@ class Study(StudyResults):
         with self._changed:
             if self.phase == "running":
                 return
-            self._stop, self.error, self._seconds = StopToken(), None, {}
-            self._thread = threading.Thread(target=self._drive, args=(self._stop,), name="alrviz-study", daemon=True)
-            self._thread.start()
+            if self._job.started or self._job.token.stopped:  # a sitting before
+                self._job = Job(self._drive, "alrviz-study")
+            self.error, self._seconds = None, {}
+            self._job.start()
 
     def stop(self) -> None:
         """End it at once: no row is added after this returns; tasks under way are lost, finished ones are not."""
         with self._changed:
-            self._stop.stop()
+            self._job.stop()
             self._changed.notify_all()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until it is done, stopped or has failed; returns whether it is."""
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout)
-        return thread is None or not thread.is_alive()
+        return self._job.join(timeout)
 
     def rows(self) -> Iterator[Row]:
         """Start, and yield every row as soon as it is there, those of earlier sittings first.
@@ -132,10 +129,10 @@ class Study(StudyResults):
         try:
             while True:
                 with self._changed:
-                    while len(self._arrived) == cursor and self._alive and not self._stop.stopped:
+                    while len(self._arrived) == cursor and self._job.alive and not self._job.token.stopped:
                         self._changed.wait(0.5)
                     cursor, found = self.since(cursor)
-                    ended = not found and (not self._alive or self._stop.stopped)
+                    ended = not found and (not self._job.alive or self._job.token.stopped)
                 yield from found
                 if ended:
                     break
@@ -230,23 +227,19 @@ class Study(StudyResults):
     @property
     def phase(self) -> str:
         """One of "waiting", "running", "stopped", "done" (some tasks may have failed) or "failed"."""
-        if self._alive and not self._stop.stopped:
+        if self._job.alive and not self._job.token.stopped:
             return "running"
         if self.error is not None:
             return "failed"
         if self._complete:
             return "done"
-        return "waiting" if self._thread is None and not self._results else "stopped"
+        return "waiting" if not self._job.started and not self._results else "stopped"
 
     def summary(self) -> "pd.DataFrame":
         """Return what follows from the rows so far; what its columns are the function that made the study says."""
         return self._summary(self)
 
     # -- inside -------------------------------------------------------------------------------------------------------
-
-    @property
-    def _alive(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
 
     def _drive(self, stop: StopToken) -> None:
         error: Exception | None = None
@@ -260,7 +253,7 @@ class Study(StudyResults):
         except Exception as caught:  # nobody waits on this thread: whoever looks must find it
             error = caught
         with self._changed:
-            mine = self._stop is stop  # else it was stopped, and goes on already
+            mine = self._job.token is stop  # else it was stopped, and goes on already
             if mine:
                 self.error = error
         if mine:

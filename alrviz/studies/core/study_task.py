@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz import __version__
+from alrviz.data.seeds import seed_of
+from alrviz.data.splits import SplitSpec
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import FAILED
-from alrviz.studies.core.seeds import seed_of
-from alrviz.studies.core.splits import Split
 
 Row = dict[str, Any]
 # What a row holds that is a table of its own, {column: list}: results have it, frames do not.
@@ -46,7 +46,7 @@ class StudyTask:
     kind: str
     recipe: str
     data_hash: str
-    split: Split
+    split: SplitSpec
     options: str = "{}"
     seed: int = 0
     max_memory: int = 0
@@ -72,7 +72,7 @@ def plain(recipe: Recipe) -> Recipe:
 def fold_tasks(
     data_hash: str,
     recipes: Sequence[Recipe],
-    splits: Iterable[Split],
+    splits: Iterable[SplitSpec],
     seed: int,
     first: int = 0,
 ) -> list[StudyTask]:

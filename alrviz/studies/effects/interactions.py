@@ -28,7 +28,6 @@ from alrviz.fitting.runs.run import Run
 from alrviz.models.density_model import DensityModel
 from alrviz.models.effects import Effects, purify
 from alrviz.models.linear import LinearModel, log_softmax
-from alrviz.models.parameterisation import weights_by_cell
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
@@ -95,14 +94,15 @@ def interactions(
     if heldout is not None:
         require_dataset(heldout)
         others = _encoded(model, heldout, stop)
-    if isinstance(model._model, DensityModel):
+    if isinstance(model.model_, DensityModel):
         return ColumnInteractions(model, rows, others, n_jobs, stop)
-    return Interactions(model._model, model.encoder_, rows, others, n_jobs, stop, _weights(model), note)
+    weights = getattr(model, "cell_weights_", None)
+    return Interactions(model.model_, model.encoder_, rows, others, n_jobs, stop, weights, note)
 
 
 def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
     """Some training rows of a table that is read in batches, some of those held out, and words about them."""
-    parts = [(part, coded.cache.n_rows(part)) for part in ("train", "held")]
+    parts = [(part, coded.cache.n_rows(part)) for part in ("train", "test")]
     some = [coded.some_rows(part, MOST_ROWS) if rows else None for part, rows in parts]
     told = [
         f"{MOST_ROWS:,} of {rows:,} {words} rows"
@@ -113,16 +113,10 @@ def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
     return some[0], some[1], f"Measured on {' and '.join(told)}, drawn at random." if told else ""
 
 
-def _weights(model: Any) -> Floats | None:
-    """(S, C) the weights of a classifier's cells, where it has some."""
-    w = getattr(model, "weights_", None)
-    return None if w is None else weights_by_cell(model.tables_, model._share, w)
-
-
 def _checked(model: Any) -> Any:
     if isinstance(model, RecipeClassifier):
         check_is_fitted(model)
-        if isinstance(getattr(model, "_model", None), LinearModel | DensityModel):
+        if isinstance(getattr(model, "model_", None), LinearModel | DensityModel):
             return model
     name = type(model).__name__
     raise RecipeError(f"{name} has no score that is a sum over cells, to be taken apart; expected one of {VALID}")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.seeds import seed_of
+from alrviz.data.splits import holdout_spec
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.seeds import seed_of
-from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import StudyTask, fold_tasks, plain
@@ -78,7 +78,7 @@ def alpha_path(
         if not has_path(recipe):
             raise RecipeError(f"{recipe.label} has no path along alpha; expected recipes of lr or alr")
     repeats = 1 if dataset.splitting.when is not None else repeats
-    splits = [Split(k, 0, 0, seed if k == 0 else seed_of(seed, "split", k), holdout) for k in range(repeats)]
+    splits = [holdout_spec(holdout, seed, repeat) for repeat in range(repeats)]
     options = json.dumps({"alphas": strengths})
     tasks = []
     for split in splits:

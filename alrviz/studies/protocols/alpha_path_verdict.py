@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alrviz.fitting.families.shared_params import center_name
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.names import short_names
 from alrviz.studies.statistics.measures import loss_text
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 BETWEEN, GENERATIVE, FREE, FLAT, UNCLEAR = "between", "generative", "free", "flat", "unclear"
 WORDS: Mapping[str, str] = {"log_loss": "log loss", "rmse": "RMSE", "error": "0-1 loss"}
-_CENTERS = {0: "0", 1: "1", "anje": "AnJE", "shares": "class shares"}
 _ERRORS = 2.0  # standard errors from which a difference counts
 _NEGLIGIBLE_SHARE = 0.05  # of the lowest loss: a difference that is surely smaller hardly matters
 
@@ -66,7 +66,7 @@ def path_names(study: "Study") -> list[str]:
     ['alr to 0', 'lr to AnJE']
     """
     recipes = [recipe.replace(alpha=1.0) for recipe in paths_of(study)]
-    centers = [f" to {_CENTERS[recipe.params['center']]}" for recipe in recipes]
+    centers = [f" to {center_name(recipe.params['center'])}" for recipe in recipes]
     names = zip(short_names(recipes), centers, strict=True)
     return [name if center in name else name + center for name, center in names]
 

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import class_codes
+from alrviz.data.splits import repeated_folds
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import Result, Row, StudyTask, fold_tasks, unpack
@@ -143,7 +143,8 @@ class Errors:
         split = task.split
         fold = (split.seed, split.folds, split.fold)
         if fold not in self._judged:
-            self._judged[fold] = split.rows(self._y, self._splitting)[1]  # the strata of codes are those of the labels
+            # the strata of codes are those of the labels
+            self._judged[fold] = split.splits(self._y, self._splitting).test
         return self._judged[fold]
 
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.encode import cuts_text
+from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError, Sentence
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
-from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import PRIOR, RELIABILITY, StudyTask, fold_tasks

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.names import tuples_text
-from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import fold_tasks
@@ -97,7 +97,7 @@ def choose_tuples(
     if not chosen:
         has = f"the table has {columns} column{'' if columns == 1 else 's'}"
         raise RecipeError(f"orders={list(orders)} does not fit: {has}; expected some of 1, 2, 3 ...")
-    share = replace(recipe.definition.params["keep"], high=1.0, words=())
+    share = replace(recipe.definition.params["keep"], high=1.0, keywords={})
     shares = sorted({float(share.check("keeps", keep)) for keep in keeps})
     if not shares:
         raise RecipeError("keeps names no share; expected one at least, from 0.001 to 1")

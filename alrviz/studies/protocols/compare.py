@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.splits import repeated_folds
 from alrviz.errors import RecipeError, nearest
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.splits import repeated_folds
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import Row, fold_tasks

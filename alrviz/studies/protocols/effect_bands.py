@@ -16,6 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.seeds import seed_of
+from alrviz.data.splits import holdout_spec
 from alrviz.errors import RecipeError, Stopped
 from alrviz.fitting.prepare import Prepared, prepare
 from alrviz.fitting.recipe import Recipe, require_recipe
@@ -23,8 +25,6 @@ from alrviz.models.linear import LinearModel
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import StopToken
 from alrviz.studies.core.effects_task import chooses
-from alrviz.studies.core.seeds import seed_of
-from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import Result, StudyTask, plain, unpack
@@ -232,7 +232,7 @@ def effect_bands(
         raise RecipeError(why)
     if not isinstance(refits, int) or refits < 0 or not 0 <= holdout < 1:
         raise RecipeError(f"refits={refits!r}, holdout={holdout!r}: expected a number of refits, and a share below 1")
-    text, split = plain(recipe).to_json(), Split(0, 0, 0, seed, holdout)
+    text, split = plain(recipe).to_json(), holdout_spec(holdout, seed)
     drawn = seed_of(seed, text, 0)
     tasks = [
         StudyTask("effects", text, dataset.hash, split, json.dumps({"draw": draw, "format": FORMAT}), drawn)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.dataset import Dataset
+from alrviz.data.splits import ROW_WORDS, Splits, split_table
 from alrviz.data.stream.table import Stream
 from alrviz.data.target import class_codes
 from alrviz.errors import AlrvizError, RecipeError, TableError
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.model_file import load_model
 from alrviz.estimators.predict_table import predict_and_tell
-from alrviz.fitting.prepare import split
 from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.compute_task import predict_fold
@@ -38,13 +38,13 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
 
     Args:
         model: a classifier with `predict_proba`, of this package or of scikit-learn; the path of a model of
-            `save_model`; or a `Run`, which is judged on the rows that it held out: of a table read in batches on
+            `save_model`; or a `Run`, which is judged on its test rows: of a table read in batches on
             500,000 of them at most, whose columns are the levels that they were coded as.
         X: rows as the model takes them (N, columns), or a `Dataset`; or a file, which is read as the model's table was.
             None for a run.
         y: the class of each row (N,); the name of the column of X that has it; None for that of a data set.
         sample_weight: (N,), how often each row counts.
-        what: which rows these are, for sentences: "held-out rows".
+        what: which rows these are, for sentences: "test rows".
 
     Raises:
         TableError: no classes, or not as many as rows; no row has a class; a column that is not there.
@@ -66,7 +66,8 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
             return _of_batches(model)
         if not isinstance(model.dataset, Dataset):
             raise RecipeError("the run is of encoded rows, no table; expected rows to evaluate on, as X and y")
-        return evaluate_heldout(estimator_of(model), model.dataset, model.recipe.holdout, model.recipe.seed)
+        splits = split_table(model.dataset, model.recipe.holdout, model.recipe.seed)
+        return evaluate_split(estimator_of(model), model.dataset, splits)
     if X is None:
         raise TableError("there are no rows to evaluate on; expected X and y, or a data set")
     if hasattr(model, "fit"):
@@ -96,13 +97,14 @@ def _without_probabilities(model: Any) -> str:
 
 
 def _of_batches(run: Any) -> Evaluation:
-    """Return how good a run on a table read in batches is on rows that it held out; where it holds out none, on those
+    """Return how good a run on a table read in batches is on its test rows; without test rows, on those
     it learned from. Both are kept as codes, in an order drawn at random.
     """
     model, coded = estimator_of(run), run.coded
     if not hasattr(model, "predict_proba"):
         raise AlrvizError(_without_probabilities(model))
-    part, what = ("held", "held-out rows") if coded.cache.n_rows("held") else ("train", "training rows")
+    part = "test" if coded.cache.n_rows("test") else "train"
+    what = ROW_WORDS[part]
     some = coded.some_rows(part, MOST)
     codes, y = some.codes, some.y.astype(np.intp)
     columns = {}
@@ -111,7 +113,7 @@ def _of_batches(run: Any) -> Evaluation:
         columns[str(own.name)] = pd.Categorical.from_codes(places[its], names, ordered=own.kind != "categorical")
     rows, every = pd.DataFrame(columns), coded.cache.n_rows(part)
     notes = (f"{len(y):,} of {every:,} {what} are judged, drawn at random",) if len(y) < every else ()
-    log_p = log_softmax(model._model.scores(codes))
+    log_p = log_softmax(model.model_.scores(codes))
     return Evaluation(tuple(map(str, coded.classes)), log_p, y, rows, None, f"{what} of {run.dataset.name}", notes)
 
 
@@ -183,13 +185,11 @@ def _check_weights(sample_weight: Any, rows: int) -> NDArray[np.float64]:
     return weight
 
 
-def evaluate_heldout(model: Any, dataset: Dataset, holdout: float, seed: int) -> Evaluation:
-    """Return how good a classifier is on the rows of a data set that a run with this holdout and seed holds out; where
-    it holds out none, on those it learned from.
-    """
-    train, held = split(dataset.y, holdout, seed, dataset.splitting)
-    rows, what = (held, "held-out rows") if len(held) else (train, "training rows")
-    return evaluate(model, dataset.X.iloc[rows], dataset.y[rows], what=f"{what} of {dataset.name}")
+def evaluate_split(model: Any, dataset: Dataset, splits: Splits) -> Evaluation:
+    """Return how good a classifier is on the test rows of a data set; without test rows, on the training rows."""
+    part = splits.judging_part
+    rows = splits.test if part == "test" else splits.train
+    return evaluate(model, dataset.X.iloc[rows], dataset.y[rows], what=f"{ROW_WORDS[part]} of {dataset.name}")
 
 
 def out_of_fold(
@@ -225,7 +225,7 @@ def out_of_fold(
         stop.check()
         tell(f"fold {k + 1} of {len(first)}")
         parts.append(predict_fold(task, table, stop))
-    rows = np.concatenate([part.fold.test for part in parts])
+    rows = np.concatenate([part.fold.splits.test for part in parts])
     order = np.argsort(rows, kind="stable")
     rows, log_p = rows[order], np.concatenate([part.log_p for part in parts])[order]
     what = f"left-out rows of {dataset.name} ({len(first)} folds)"

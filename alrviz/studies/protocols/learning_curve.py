@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.seeds import seed_of
+from alrviz.data.splits import whole_table
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.studies.core.seeds import seed_of
-from alrviz.studies.core.splits import Split
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import StudyTask, plain
@@ -76,7 +76,7 @@ def learning_curve(
     texts = [plain(recipe).to_json() for recipe in recipes]
     tasks = [
         StudyTask(
-            "prequential", text, dataset.hash, Split(repeat, 0, 1, 0),
+            "prequential", text, dataset.hash, whole_table(repeat),
             json.dumps({"theta": theta, "window": window}, sort_keys=True), seed_of(seed, "order", repeat),
             racer=racer,
         )

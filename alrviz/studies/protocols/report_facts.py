@@ -14,12 +14,12 @@ import pandas as pd
 from sklearn.base import clone
 
 from alrviz.data.dataset import Dataset, require_dataset
+from alrviz.data.splits import ROW_WORDS, Splits, split_table
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError, RecipeError, TableError, UnseenLevelWarning
 from alrviz.estimators.auto import AutoClassifier
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.sklearn_models import BoostingClassifier
-from alrviz.fitting.prepare import split
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER, StopToken
@@ -28,7 +28,7 @@ from alrviz.studies.effects.redundancy import ranking
 from alrviz.studies.protocols.evaluate import evaluate
 from alrviz.studies.statistics.evaluation import LEVELS, Evaluation
 
-HOLDOUT = 0.25  # of the rows, where nobody says otherwise
+HOLDOUT = 0.25  # default share of test rows
 COMPARED, CUT = 16, 6  # columns of few values, and others, whose groups are compared
 GROUP = 30  # rows of a group that something is said of
 BOOSTED = 3_000_000  # training rows x classes beyond which no reference is fitted: 100 trees a class take minutes
@@ -39,13 +39,13 @@ class ReportFacts:
     """What a report is made of.
 
     Attributes:
-        dataset: the table; rows of it were trained on, the others judge.
+        dataset: the table; rows of it were trained on, the test rows judge.
         model: the fitted classifier. recipe: its recipe; None of a classifier of others.
-        evaluation: on the rows that judge. rows_trained: the number of the others.
+        evaluation: on the test rows. rows_trained: the number of training rows.
         effects: the model taken apart; None where its score is no sum over cells, `no_effects` says why.
         chosen: how order and penalties were chosen, in words; "" where somebody set them.
         losses: a line for each order that was tried, a column for each number of folds (losses of one fold and of all
-            are of other rows): the lowest log loss on rows held out of training; NaN where so many did not judge.
+            are of other rows): the lowest log loss on validation rows; NaN where so many did not judge.
         tried: how many settings of each order were tried.
         whole_rows: of a table that is read in batches, whose sample `dataset` is; None where that is the table.
         reference: scikit-learn's gradient boosting, of its default settings, fitted to the same rows and judged on the
@@ -139,7 +139,7 @@ def report_facts(
     Args:
         dataset: the table.
         model: a classifier with its settings, fitted or not: it is fitted anew; None for `AutoClassifier()`.
-        holdout: share of the rows that judge. seed: of the split.
+        holdout: share of test rows. seed: of the split.
         stop: ends it between its parts. tell: called with what it is at.
 
     Raises:
@@ -147,14 +147,15 @@ def report_facts(
     """
     require_dataset(dataset)
     fitted = AutoClassifier() if model is None else clone(model)
-    train, test = split(dataset.y, holdout, seed, dataset.splitting) if 0 < holdout < 1 else ((), ())
-    if not len(train) or not len(test):
+    splits = split_table(dataset, holdout, seed) if 0 < holdout < 1 else None
+    if splits is None or not len(splits.train) or not len(splits.test):
         raise TableError(f"holdout={holdout:g} of {dataset.n_rows:,} rows does not fit; expected rows on both sides")
+    train, test = splits.train, splits.test
     tell(f"fitting {type(fitted).__name__} on {len(train):,} rows")
     fitted.fit(dataset.X.iloc[train], dataset.y[train])
     stop.check()
-    tell(f"judging on {len(test):,} other rows")
-    found = evaluate(fitted, dataset.X.iloc[test], dataset.y[test], what="held-out rows")
+    tell(f"judging on {len(test):,} test rows")
+    found = evaluate(fitted, dataset.X.iloc[test], dataset.y[test], what=ROW_WORDS["test"])
     recipe = fitted.to_recipe() if hasattr(fitted, "to_recipe") else None
     own = type(fitted).__module__.startswith("alrviz")
     made = f"{'alrviz.' if own else ''}{' '.join(repr(fitted).split())}"
@@ -171,7 +172,7 @@ def report_facts(
         counts = tried.groupby("order").size()
         losses = tried.pivot_table(index="order", columns="folds", values="log_loss", aggfunc="min")
     stop.check()
-    reference, without = _reference(dataset, train, test, tell)
+    reference, without = _reference(dataset, splits, tell)
     return ReportFacts(
         dataset, fitted, recipe, found, len(train), effects, why, chosen, holdout, seed, code, losses,
         tried=counts, reference=reference, no_reference=without,
@@ -179,7 +180,7 @@ def report_facts(
 
 
 def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None] = lambda _: None) -> ReportFacts:
-    """Return the facts of a run that was fitted, judged on the rows that it held out.
+    """Return the facts of a run that was fitted, judged on its test rows.
 
     Of a table that is read in batches columns are told by its sample, and what is measured by some of its rows.
 
@@ -187,7 +188,7 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
         AlrvizError: there is no step yet, or a loss without probabilities.
     """
     tell("judging")
-    found = replace(evaluate(run), what="held-out rows" if run.recipe.holdout else "training rows")
+    found = replace(evaluate(run), what=ROW_WORDS["test" if run.recipe.holdout else "train"])
     stop.check()
     tell("taking the model apart")
     effects, why = _taken_apart(lambda: interactions(run, stop=stop))
@@ -199,10 +200,9 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
     else:
         assert dataset is not None
         trained = dataset.n_rows - (len(found.y) if recipe.holdout else 0)
-        rows = split(dataset.y, recipe.holdout, recipe.seed, dataset.splitting)
         stop.check()
         if recipe.holdout:
-            reference, without = _reference(dataset, *rows, tell)
+            reference, without = _reference(dataset, split_table(dataset, recipe.holdout, recipe.seed), tell)
     code = (
         f"run = alrviz.Run(dataset, alrviz.Recipe.from_json({recipe.to_json()!r}))\nrun.start()\nrun.join()\n"
         'alrviz.save_report(run, "report.html")'
@@ -213,8 +213,9 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
     )  # fmt: skip
 
 
-def _reference(dataset: Dataset, train: Any, test: Any, tell: Callable[[str], None]) -> tuple[Evaluation | None, str]:
-    """The evaluation of gradient boosting on the rows that judge, or why there is none."""
+def _reference(dataset: Dataset, splits: Splits, tell: Callable[[str], None]) -> tuple[Evaluation | None, str]:
+    """The evaluation of gradient boosting on the test rows, or why there is none."""
+    train, test = splits.train, splits.test
     if len(train) * len(dataset.classes) > BOOSTED:
         return None, f"{len(train):,} rows of {len(dataset.classes):,} classes are too many to be fitted here"
     tell("fitting gradient boosting beside it")
@@ -222,7 +223,7 @@ def _reference(dataset: Dataset, train: Any, test: Any, tell: Callable[[str], No
         model = BoostingClassifier(random_state=0, n_jobs=1).fit(dataset.X.iloc[train], dataset.y[train])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenLevelWarning)
-            return evaluate(model, dataset.X.iloc[test], dataset.y[test], what="held-out rows"), ""
+            return evaluate(model, dataset.X.iloc[test], dataset.y[test], what=ROW_WORDS["test"]), ""
     except (AlrvizError, MemoryError, ValueError) as error:
         return None, str(error)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.fitting.prepare import split
+from alrviz.data.splits import split_holdout, split_table
 from alrviz.passes.rows import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.statistics.align_probabilities import LEAST
@@ -85,17 +85,18 @@ def fit_reference(
         RecipeError: if no peer has that name.
     """
     X, y = dataset.X, dataset.y
-    train, held = split(y, holdout, seed, dataset.splitting)
+    splits = split_table(dataset, holdout, seed)
+    train, test = splits.train, splits.test
     stop.check()
     if name == TRUTH and truth is not None:
         model: Any = Truth(np.asarray(dataset.classes), truth)
         rows = 0
     else:
         if len(train) > MOST:
-            train = train[split(y[train], 1 - MOST / len(train), seed)[0]]  # every class keeps a row
+            train = train[split_holdout(y[train], 1 - MOST / len(train), seed).train]  # every class keeps a row
         model, rows = fit_rows(name, X.iloc[train], y[train]), len(train)
     stop.check()
-    return ReferenceFit(name, model, rows, *_losses(model, X.iloc[held], y[held]), heldout_rows=len(held))
+    return ReferenceFit(name, model, rows, *_losses(model, X.iloc[test], y[test]), heldout_rows=len(test))
 
 
 def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any]) -> Any:

@@ -131,8 +131,8 @@ def checked_card(card: Mapping[str, str] | None) -> dict[str, str]:
 
 def _summary(facts: ReportFacts) -> str:
     found, of, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
-    held = bool(facts.holdout)
-    tried = "others, which it had never seen" if held else found.what
+    tested = bool(facts.holdout)
+    tried = "test rows, which it had never seen" if tested else found.what
     lines = [
         f"The model predicts <b>{safe(data.target, 60)}</b> ({_classes_in_words(data)}) from {data.X.shape[1]} columns "
         f"of a table of {facts.whole_rows or data.n_rows:,} rows. It learned from {facts.rows_trained:,} of them and "
@@ -150,8 +150,8 @@ def _summary(facts: ReportFacts) -> str:
         hardest_group(facts),
         most_missed(facts),
         most_divided(facts),
-        "" if held else
-        "<b>No rows were held out</b>: the figures are of rows that the model has learned from, and too good.",
+        "" if tested else
+        "<b>There are no test rows</b>: the figures are of the training rows, and too good.",
     ]  # fmt: skip
     return "<div class='box'><ul>" + "".join(f"<li>{line}</li>" for line in lines if line) + "</ul></div>" + _ERRORS
 
@@ -232,8 +232,8 @@ def _dates(data: Dataset) -> list[str]:
     if not dates or data.splitting.call:
         return []
     return [
-        f"Rows are held out at random, of all dates of {dates[0]!r}: of later rows than these the model may know less "
-        "than the figures say. To judge it on the latest rows, split them by time "
+        f"Test rows are drawn at random, of all dates of {dates[0]!r}: of later rows than these the model may know "
+        "less than the figures say. To judge it on the latest rows, split them by time "
         f"(--time {dates[0]!r}, or split_by(time={dates[0]!r}))"
     ]
 
@@ -315,12 +315,13 @@ def _chosen(facts: ReportFacts) -> str:
     if facts.losses.shape[1] == 1 and taken in facts.losses.index and facts.losses.iloc[:, 0].idxmin() != taken:
         gap = float(facts.losses.loc[taken].iloc[0] - facts.losses.iloc[:, 0].min())
         few = f" Here the lowest is {loss_text(gap)} lower, less than a standard error: the simpler one was taken."
-    heads = ["the model looks at", "log loss on rows held out of training", "on those of the first fold alone"]
+    heads = ["the model looks at", "log loss on validation rows", "on those of the first fold alone"]
     table = html_table(heads[: 1 + facts.losses.shape[1]], lines) if len(lines) > 1 else ""
     return (
-        f"<p><b>Why this one:</b> {_tried(facts)} were tried on rows held out of the training rows{best}. The one with "
-        "the lowest <i>log loss</i> was taken, or a simpler one that is as good as far as the rows can tell."
-        f"{few} Log loss is the mean of -log(probability given to what happened): it punishes being sure and wrong.</p>"
+        f"<p><b>Why this one:</b> {_tried(facts)} were tried on validation rows, set apart from the training "
+        f"rows{best}. The one with the lowest <i>log loss</i> was taken, or a simpler one that is as good as far as "
+        f"the rows can tell.{few} Log loss is the mean of -log(probability given to what happened): it punishes being "
+        "sure and wrong.</p>"
         f"{table}"
     )
 
@@ -340,10 +341,10 @@ def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
     found, of, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
     auc = "" if np.isnan(of.auc) else f", AUC {number(of.auc, 3)}"
     drawn_so = data.splitting.words or "drawn at random, class by class"
-    if facts.whole_rows is not None:  # read in batches: a hash of its number says of each row whether it is held out
+    if facts.whole_rows is not None:  # read in batches: a hash of its number says of each row whether it is a test row
         drawn_so = "each drawn at random by itself"
     if not facts.holdout:
-        drawn_so = "none was held out"
+        drawn_so = "no row was set apart to test it"
     judged = f"{len(found.y):,} {found.what}, {safe(drawn_so, 200)}"
     judged += "".join(f"; {safe(note, 200)}" for note in found.notes if facts.whole_rows is not None)
     recipe = _settled(facts)
@@ -383,7 +384,7 @@ def _again(facts: ReportFacts) -> str:
     versions = {"alrviz": __version__, "Python": platform.python_version(), **{name: version(name) for name in names}}
     lines = {
         "Data": safe(data.name, 100), "Digest": f"{data.hash} (SHA-256 of values, target and kinds)",
-        "Rows held out": f"{facts.holdout:g} of them, seed {facts.seed}",
+        "Test rows": f"{facts.holdout:g} of all, seed {facts.seed}",
         "Versions": ", ".join(f"{name} {of}" for name, of in versions.items()),
     }  # fmt: skip
     recipe = _settled(facts)

@@ -28,15 +28,15 @@ def save_report(
 ) -> None:
     """Write a report: one HTML file without scripts, that needs no server and no network.
 
-    A model is fitted on a part of the rows and judged on the others. The report says how the table was read, which
+    A model is fitted on training rows and judged on test rows. The report says how the table was read, which
     model was chosen and why, what matters, how good it is, whether its probabilities can be trusted, where it fails,
     and how to make it again.
 
     Args:
-        dataset: what `read_table` returns; or a `Run` that was fitted, which is judged on the rows that it held out.
+        dataset: what `read_table` returns; or a `Run` that was fitted, which is judged on its test rows.
         path: of the file.
         model: a classifier with its settings, fitted anew; None for `AutoClassifier()`, which chooses them.
-        holdout: share of the rows that judge. seed: of the split.
+        holdout: share of test rows. seed: of the split.
         card: what a model card says beside the figures: intended_use, out_of_scope, owner, licence, data_source,
             ethics, caveats.
         rows: whether rows of the table are shown: those that were predicted worst.

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 import alrviz
+from alrviz.data import splits
 from alrviz.data.encode import Encoder
 from alrviz.data.options import ReadOptions
-from alrviz.data.stream import coding as coding_module
+from alrviz.data.splits import SHUFFLE_SEED, row_hash
 from alrviz.data.stream import table as table_module
 from alrviz.data.stream.cache import CacheWriter, keep_quota, open_cache
-from alrviz.data.stream.coding import SHUFFLED, row_hash
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MissingFileError, RecipeError, TableError, TableFileError
 from alrviz.fitting.prepare import prepare
@@ -58,28 +58,28 @@ def written(folder, frame: pd.DataFrame, ending: str):
 
 @pytest.mark.parametrize("chunk", [400, 2**18])
 def test_of_no_class_all_rows_choose(tmp_path, monkeypatch, chunk):
-    monkeypatch.setattr(coding_module, "CHUNK", chunk)
+    monkeypatch.setattr(splits, "CHUNK", chunk)
     frame = messy(600).fillna({"class": "no"})
-    rows = coding_module.choosing_rows(np.zeros(600, np.int32), 0)[0]
+    rows = splits.validation_rows(np.zeros(600, np.int32), 0)[0]
     frame.loc[rows[:2], "class"] = "rare"
     frame.loc[rows[-1], "class"] = "single"
     path = written(tmp_path, frame, "parquet")
     coded = open_table(path, "class", cache=tmp_path / "codes").coded(holdout=0.0)
-    n = coding_module.choosing_size(600)
+    n = splits.n_validation_rows(600)
     chosen = next(iter(coded.cache.chunks("train", [0])))[1][:n]
     left = np.concatenate([y for _, y in coded.cache.rest("train", n)])
     assert set(left) == {0, 1, 2, 3}
     assert coded.classes.tolist() == ["no", "rare", "single", "yes"]
-    numbers, last = coding_module.choosing_rows(np.unique(frame["class"], return_inverse=True)[1], 0)
+    numbers, last = splits.validation_rows(np.unique(frame["class"], return_inverse=True)[1], 0)
     assert sorted(frame["class"][last]) == ["rare", "single"]
     np.testing.assert_array_equal(frame["class"][numbers[:n]], np.array(coded.classes)[chosen])
-    apart = prepare(alrviz.read_table(path, "class"), alrviz.Recipe("alr", order=1, holdout=0.0)).choosing(0)
+    apart = prepare(alrviz.read_table(path, "class"), alrviz.Recipe("alr", order=1, holdout=0.0)).validation(0)
     assert (np.bincount(apart.encoded.y, minlength=4) > 0).all()
 
 
 def in_its_order(rows: np.ndarray, seed: int = 0) -> np.ndarray:
     """Numbers of rows in the order in which a cache of one chunk has them."""
-    return rows[np.argsort(row_hash(0, ROWS, seed + SHUFFLED)[rows], kind="stable")]
+    return rows[np.argsort(row_hash(0, ROWS, seed + SHUFFLE_SEED)[rows], kind="stable")]
 
 
 def held_out(rows: int, share: float, seed: int = 0) -> np.ndarray:
@@ -98,7 +98,7 @@ def test_codes_are_those_of_the_table_in_memory(tmp_path, ending, missing):
     held, place = held_out(ROWS, 0.2), np.cumsum(there) - 1  # of a row among those that have a class
     train = (~held)[there]
     encoder = Encoder(missing=missing).fit(whole.X[train], whole.y[train])
-    for part, rows in (("train", ~held & there), ("held", held & there)):
+    for part, rows in (("train", ~held & there), ("test", held & there)):
         own = place[in_its_order(np.flatnonzero(rows))]
         want, got = encoder.encode(whole.X.iloc[own], whole.y[own]), coded.cache.whole(part)
         np.testing.assert_array_equal(got.codes, want.codes)
@@ -109,7 +109,7 @@ def test_codes_are_those_of_the_table_in_memory(tmp_path, ending, missing):
 
 
 def test_coding_keeps_few_bytes_a_row_of_categories(tmp_path, monkeypatch):
-    monkeypatch.setattr(coding_module, "CHUNK", 2**14)
+    monkeypatch.setattr(splits, "CHUNK", 2**14)
     peaks = []
     for rows in (50_000, 450_000):
         rng = np.random.default_rng(0)
@@ -131,7 +131,7 @@ def test_a_table_in_several_files_is_the_same_table(tmp_path):
     for k in range(4):
         frame[k * 750 : (k + 1) * 750].to_parquet(folder / f"part-{k}.parquet", index=False)
     parts = open_table(str(folder / "part-*.parquet"), "class", cache=tmp_path / "b").coded()
-    for part in ("train", "held"):
+    for part in ("train", "test"):
         np.testing.assert_array_equal(parts.cache.whole(part).codes, whole.cache.whole(part).codes)
 
 
@@ -374,9 +374,8 @@ def test_a_full_disk_is_said(tmp_path, monkeypatch):
 
 
 def test_rows_that_are_sorted_are_mixed_over_all_chunks(tmp_path, monkeypatch):
-    from alrviz.data.stream import coding
 
-    monkeypatch.setattr(coding, "CHUNK", 500)
+    monkeypatch.setattr(splits, "CHUNK", 500)
     frame = pd.DataFrame({"a": np.arange(4000) % 7, "class": np.repeat(["p", "q", "r", "s"], 1000)})
     frame.to_csv(tmp_path / "t.csv", index=False)
     cache = open_table(tmp_path / "t.csv", "class", cache=tmp_path / "codes").coded(holdout=0.0).cache

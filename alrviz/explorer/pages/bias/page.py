@@ -85,7 +85,7 @@ GRIDS: Mapping[str, RecipeGrid] = {
 def _has_alpha(recipe: Recipe) -> bool:
     """Whether a recipe has an alpha that a fold may choose."""
     param = recipe.definition.params.get("alpha")
-    return param is not None and "cv" in param.words
+    return param is not None and "cv" in param.keywords
 
 
 def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
@@ -94,7 +94,7 @@ def with_alpha(recipes: tuple[Recipe, ...], alpha: Any) -> tuple[Recipe, ...]:
     for recipe in recipes:
         if _has_alpha(recipe):
             param = recipe.definition.params["alpha"]
-            if alpha is None or isinstance(alpha, float) or alpha in param.words or (param.each and alpha != "cv"):
+            if alpha is None or isinstance(alpha, float) or alpha in param.keywords or (param.each and alpha != "cv"):
                 recipe = recipe.replace(alpha=param.default if alpha is None else alpha)
         found.append(recipe)
     return tuple(found)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,24 @@ from alrviz.studies.density.gram import Gram, gram
 from alrviz.studies.density.live_density import LiveDensity, at_bandwidths, follow
 from alrviz.studies.maps.run_classifier import StepModel, model_at
 from alrviz.studies.race.reference_fit import fit_rows
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+
+def table_of(dataset: "Dataset", names: tuple[str, str]) -> "Dataset":
+    """Return a data set of these two columns and the class: the same one where there are no others."""
+    rest = [name for name in dataset.X.columns if name not in names]
+    return dataset.with_kinds(**dict.fromkeys(rest, "ignore")) if rest else dataset
+
+
+def log_bandwidths(scene: DensityFrame, log_h: np.ndarray, column: str, h: float) -> np.ndarray:
+    """Return the log bandwidths of the scene's numeric columns, that of `column` set to h."""
+    numeric = [ratio.column for ratio in scene.columns if ratio.x is not None]
+    changed = np.array(log_h, dtype=np.float64)
+    if column in numeric and h > 0:
+        changed[numeric.index(column)] = np.log(h)
+    return changed
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,26 +3,138 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
+import panel as pn
+import panel_material_ui as pmui
 
 from alrviz.explorer.pages.boundaries import dlr_frames
+from alrviz.explorer.pages.boundaries.dlr_controls import ColumnMenus, DlrControls
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
-from alrviz.explorer.pages.boundaries.draw_bar import DrawBar
+from alrviz.explorer.pages.boundaries.dlr_view import Pictures
+from alrviz.explorer.pages.boundaries.fit import FitCard, PeerFit
+from alrviz.explorer.pages.boundaries.frame_queue import FrameQueue
 from alrviz.explorer.server.table_process import READERS
+from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, pack
+from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
+from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.fitting.recipe import Recipe
+from alrviz.job import LatestJob
 from alrviz.studies.race.reference_fit import TRUTH
-from alrviz.views.core.background_task import BackgroundTask
+from alrviz.views.core.panes import say
+from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, safe
 
 if TYPE_CHECKING:
-    from alrviz.explorer.pages.boundaries.dlr_state import DlrState
+    from alrviz.data.dataset import Dataset
 
 UNDONE = 100  # changes that can be taken back
 REST = 0.08  # seconds without a press after which models follow: each press of a fast hand would stop the one before
+
+
+class DlrState(Protocol):
+    """What drawing and the words of the DLR tab use of it.
+
+    Attributes:
+        table: the two columns chosen; None until it is made, or while the data set is loaded.
+        name: slug of the peer beside it.
+        moment: what is drawn; None before the first.
+        part, peer: the fit of the recipe, and that of the peer.
+    """
+
+    session: Session
+    recipe: Recipe
+    name: str
+    table: "Dataset | None"
+    moment: DlrFrame | None
+    part: FitCard
+    peer: PeerFit
+    columns: ColumnMenus
+    menus: DlrControls
+    pictures: Pictures
+    tasks: PageTasks
+    frames: FrameQueue
+    drawing: "Drawing"
+
+    def show_controls(self) -> None:
+        """Bring the menus up to date."""
+
+    def redraw(self) -> None:
+        """Draw the moment that the player is at."""
+
+
+_ACTIONS = {"Add": "add", "Move": "move", "Remove": "remove"}
+_HINTS = {
+    "add": "Press on the left map to add a point",
+    "move": "Drag a point of the left map",
+    "remove": "Press a point of the left map to remove it",
+}
+
+_ONE_LINE = (
+    ":host { height: 24px; } span { display: block; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }"
+)
+
+
+class DrawBar:
+    """A row of controls, shown while a visitor draws.
+
+    Args:
+        acted: called when what a press means has changed.
+        undone: called when the last change is to be taken back. cleared: called when all points are to go.
+        done: called when the points are to be kept as a table. left: when they are to be forgotten.
+    """
+
+    def __init__(
+        self,
+        acted: Callable[[], None],
+        undone: Callable[[], None],
+        cleared: Callable[[], None],
+        done: Callable[[], None],
+        left: Callable[[], None],
+    ):
+        group: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
+        group |= {"stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
+        self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group)
+        self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
+        # One line in every state: where hints wrapped, the map moved under the pointer.
+        self.words = pn.pane.HTML(
+            "", stylesheets=[PANE_CSS, _ONE_LINE], sizing_mode="stretch_width", margin=(4, 0, 0, 0)
+        )
+        self.undo = _button("Undo", "undo", "Undo: take the last change back", undone)
+        clear = _button("Clear", "delete_sweep", "Clear: start from two points of each of two classes", cleared)
+        keep = _button(
+            "Save as data set", "check", "Save as data set: make a table of these points", done, variant="contained"
+        )
+        leave = _button("Discard", "close", "Discard: forget these points", left)
+        self.action.param.watch(lambda _: self._act(acted), "value")
+        # The buttons have a place of their own: whatever a press changes beside them, none slides under the pointer.
+        drawn = pn.FlexBox(
+            self.action, self.label, align_items="center", gap="4px 0", margin=0,
+            styles={"flex": "1 1 0", "min-width": "320px"}, css_classes=["alrviz-line"],
+        )  # fmt: skip
+        buttons = pn.Row(self.undo, clear, leave, keep, align="center", margin=0, styles={"flex": "0 0 auto"})
+        controls = pn.FlexBox(drawn, buttons, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=0)
+        self.panel = pn.Column(controls, self.words, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
+
+    def _act(self, acted: Callable[[], None]) -> None:
+        self.label.visible = self.action.value == "add"
+        acted()
+
+    def show(self, sketch: Sketch, undoable: bool) -> None:
+        """Show what may be drawn, and whether there is a change to take back."""
+        self.undo.disabled = not undoable
+        if list(self.label.options) != list(sketch.classes):
+            self.label.param.update(options=list(sketch.classes), value=sketch.classes[0])
+        hint = "No more points: the map could not follow" if sketch.full else _HINTS[self.action.value]
+        say(self.words, f"<span class='quiet'>{len(sketch):,} points · {safe(hint)}</span>")
+
+
+def _button(label: str, icon: str, hint: str, pressed: Callable[[], None], **params: object) -> pmui.Button:
+    given = {"variant": "outlined", "size": "small", "margin": (0, 8, 0, 0), **params}
+    return button(label, pressed, icon=icon, icon_size="20px", description=hint, **given)
 
 
 class Drawing:
@@ -35,9 +147,9 @@ class Drawing:
         tab: whose maps are drawn on, and whose recipe and peer follow.
     """
 
-    def __init__(self, tab: "DlrState"):
+    def __init__(self, tab: DlrState):
         self._tab = tab
-        self._peers = BackgroundTask("the peer of drawn points")
+        self._peers = LatestJob("the peer of drawn points")
         self.sketch: Sketch | None = None
         self.waiting: Sketch | None = None  # points that were put by
         self._before: list[Sketch] = []  # what Undo goes back to, the latest last
@@ -63,7 +175,7 @@ class Drawing:
         table, names = self._tab.table, self._tab.columns.chosen
         if sketch is None and table is not None and names is not None and self._tab.columns.numeric:
             session = self._tab.session
-            own = session.file is not None and not session.points  # a link would give it away
+            own = session.table.source.file is not None and not session.table.source.points  # a link would give it away
             sketch = Sketch.of(table, names, session.seed, private=own)
         if sketch is None:
             return
@@ -101,7 +213,7 @@ class Drawing:
             self._tab.session.axes = (0, 1)
             table = sketch.csv()
             points = "" if sketch.private else pack(table)
-            self._tab.session.load_bytes(FILE, table, AS_WRITTEN, KINDS, points)
+            self._tab.session.table.load_bytes(FILE, table, AS_WRITTEN, KINDS, points)
 
     def leave(self) -> None:
         """Go back to the table that was there."""
@@ -167,9 +279,9 @@ class Drawing:
         X, y, recipe, name = sketch.X, sketch.y, tab.recipe, tab.name
         before, known = tab.moment, self._fits.get(_of(recipe, X, y))
         if known is None:
-            tab.ask(lambda stop: dlr_frames.of_points(X, y, recipe, before, stop, REST))
+            tab.frames.ask(lambda stop: dlr_frames.of_points(X, y, recipe, before, stop, REST))
         else:
-            tab.ask(lambda stop: iter([known]))
+            tab.frames.ask(lambda stop: iter([known]))
         if name != TRUTH:
             tab.tasks.withdraw("peer")
             self._peers.run(
@@ -177,7 +289,7 @@ class Drawing:
                 self._show_peer,
                 partial(tab.tasks.failed, "peer"),
             )
-        tab.hurry()
+        tab.frames.hurry()
 
     def remember(self, moment: DlrFrame) -> None:
         """Keep what was fitted to points, once nothing follows."""

@@ -12,19 +12,15 @@ import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError
-from alrviz.explorer.pages.boundaries.controls import PYTHON, SETTINGS
-from alrviz.explorer.pages.boundaries.peers import PeerFit, peer_menu
+from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, MapTab, peer_menu
 from alrviz.explorer.pages.boundaries.words import family_script, judged_html, peer_html
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
-from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
-from alrviz.explorer.widgets.export_model import ExportableModel, ExportModel
-from alrviz.explorer.widgets.fit_card import FitCard
+from alrviz.explorer.widgets.export_model import ExportableModel
 from alrviz.explorer.widgets.menus import order_buttons
-from alrviz.explorer.widgets.model_drawer import ModelDrawer
 from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
@@ -42,7 +38,7 @@ _PEER = "peer "  # before a peer's slug in the menu of models
 _FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
 
 
-class FamilyTab:
+class FamilyTab(MapTab):
     """See the module's text.
 
     Args:
@@ -52,25 +48,17 @@ class FamilyTab:
     """
 
     def __init__(self, session: Session, dialogs: ScriptDialog, open_drawer: Callable[[Viewable], None]):
-        self.session, self._dialogs = session, dialogs
-        self.tasks = PageTasks(session)
-        self.part = FitCard(session, self.tasks, self._place_changed)
-        self.peer = PeerFit(session, self.tasks, self._peer_changed)
-        mine = session.tab == "any" and session.model
-        self.recipe: Recipe = session.model[0] if mine else Recipe("alr", **_FIRST, seed=session.seed)
-        self.name = session.peer if session.tab == "any" and not mine and session.peer else ""
+        super().__init__(session, open_drawer, "any", RUNS, Recipe("alr", **_FIRST, seed=session.seed))
+        self._dialogs = dialogs
+        if self.linked_model:  # a model of ours stands in place of a peer
+            self.name = ""
         self._table: Dataset | None = None
         self._ready: ExportableModel | None = None
         self._others = "typical"  # what this table's maps begin with
-        self._stale = self._behind = False
+        self._stale = False
         self._setting = Updating()
-        self._drawer = ModelDrawer(
-            lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, RUNS, open_drawer
-        )
-        self._found = session.tab == "any" and session.fit is not None
         self._build()
-        if self._found and session.fitted is not None:
-            self.part.player.show(session.fitted)
+        self.show_fitted()
 
     # ---- building ----------------------------------------------------------------------------------------------------
 
@@ -79,7 +67,7 @@ class FamilyTab:
         self.model = pmui.Select(label="Model", options={}, width=232, **small)
         self.order = order_buttons()
         self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **small)
-        settings = text_button("Settings", "tune", SETTINGS, self._drawer.show)
+        settings = text_button("Settings", "tune", SETTINGS, self.drawer.show)
         python = text_button("Python", "code", PYTHON, lambda: self._dialogs.show(self.script()))
         self.settings_button = settings
         for name in ("model", "order", "alpha"):
@@ -95,7 +83,6 @@ class FamilyTab:
             self.part.player.transport.panel, self.part.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
             css_classes=["alrviz-run"],
         )  # fmt: skip
-        self.model_part = ExportModel(self.session, self.tasks)
         inside = (self.buttons, self.bar, self.words, self.map, self.model_part.evaluation.part, self.model_part.part)
         self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
 
@@ -103,7 +90,7 @@ class FamilyTab:
 
     def shown(self) -> None:
         """Show what the session has now."""
-        session, dataset = self.session, self.session.dataset
+        session, dataset = self.session, self.session.table.dataset
         self.map.dark = session.dark
         self._show_controls()
         if dataset is None:
@@ -131,7 +118,7 @@ class FamilyTab:
         self._want()
 
     def _show_controls(self) -> None:
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         peers = peer_menu(self.session, dataset)
         if dataset is not None and self.name not in peers.values():  # a truth that another table does not have
             self.name = ""
@@ -167,16 +154,16 @@ class FamilyTab:
             self.name = ""
             changes = {"family": value} if what == "model" else {what: value}
             self.recipe = self.recipe.replace(**changes)
-        self._set()
+        self.set_model()
 
-    def _set(self) -> None:
+    def set_model(self) -> None:
         """Show what was chosen, also in the address, and have it fitted."""
         self.session.param.update(model=() if self.name else (self.recipe,), peer=self.name)
         self._show_controls()
         self._want()
 
     def _want(self) -> None:
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         if dataset is None:
             return
         if self.name:
@@ -193,7 +180,7 @@ class FamilyTab:
         self._say()
 
     def _axes_chosen(self) -> None:
-        dataset, view = self.session.dataset, self.map
+        dataset, view = self.session.table.dataset, self.map
         if dataset is None or self._table is not dataset or view.across is None:
             return
         axes = self._positions(dataset)
@@ -209,8 +196,8 @@ class FamilyTab:
         return tuple(names.index(name) for name in (self.map.across, self.map.up) if name in names)
 
     def _recipe_changed(self, recipe: Recipe) -> None:
-        self.recipe, self.name = recipe, ""
-        self._set()
+        self.name = ""
+        super()._recipe_changed(recipe)
 
     # ---- what is there -----------------------------------------------------------------------------------------------
 
@@ -218,7 +205,7 @@ class FamilyTab:
         self._stale = not self.name  # a peer has no places
 
     def _peer_changed(self) -> None:
-        found, dataset = self.peer.found, self.session.dataset
+        found, dataset = self.peer.found, self.session.table.dataset
         if found is not None:
             if dataset is not None:
                 name = next(words for words, slug in self.model.options.items() if slug == _PEER + found.name)
@@ -232,7 +219,7 @@ class FamilyTab:
 
     def _draw(self) -> None:
         self._stale = False
-        run, dataset = self.part.shown, self.session.dataset
+        run, dataset = self.part.shown, self.session.table.dataset
         race = self.part.player.player.race
         if run is None or dataset is None or race is None or race.dataset.hash != dataset.hash:
             return

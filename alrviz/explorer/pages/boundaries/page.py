@@ -86,7 +86,7 @@ class BoundariesPage(TabbedPage):
         """Show the session's table; behind another page, or while another table is on its way, nothing is fitted."""
         session = self.session
         show_data(self.data, session)
-        if session.page == self.slug and session.loading is None:
+        if session.page == self.slug and session.table.loading is None:
             self.tab.shown()
 
     def _open_drawer(self, panel: Viewable) -> None:

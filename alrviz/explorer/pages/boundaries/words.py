@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alrviz import __version__
-from alrviz.explorer.pages.boundaries.peers import BEST
+from alrviz.explorer.pages.boundaries.fit import BEST
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
+from alrviz.studies.core.export import made_from
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
 from alrviz.studies.statistics.evaluation import wilson
 from alrviz.views.core.style import safe
@@ -16,8 +17,8 @@ from alrviz.views.race.words import number
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
     from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
-    from alrviz.explorer.pages.boundaries.dlr_state import DlrState
-    from alrviz.explorer.pages.boundaries.peers import PeerFit
+    from alrviz.explorer.pages.boundaries.drawing import DlrState
+    from alrviz.explorer.pages.boundaries.fit import PeerFit
     from alrviz.explorer.session.session import Session
     from alrviz.fitting.recipe import Recipe
     from alrviz.views.core.trace_reader import Racer
@@ -135,7 +136,7 @@ def peer_html(name: str, peer: "PeerFit") -> str:
 
 def compared_html(tab: "DlrState") -> str:
     """The sentence of the tab DLR: what its model is worth at this moment, beside the peer and the best possible."""
-    moment, sketch = tab.moment, tab.sketch
+    moment, sketch = tab.moment, tab.drawing.sketch
     if moment is None:
         return judged_html(tab.part.player, tab.part.outdated)
     if sketch is not None:
@@ -161,6 +162,14 @@ def compared_html(tab: "DlrState") -> str:
     words += _beside(tab)
     place = f"<span class='quiet'>iteration {tab.part.player.place:,}:</span>"
     return f"<p><b>dlr</b> {place} {', '.join(words)}{few}</p>{_no_scale_html(tab)}"
+
+
+def made_from_line(tab: "DlrState") -> str:
+    """Say in a line what the moment shown is of, for pictures that are saved."""
+    moment = tab.moment
+    if moment is None or moment.X is None:
+        return tab.part.player.made_from()
+    return made_from({"alrviz": __version__, "points drawn": len(moment.X)}, [tab.recipe])
 
 
 def _no_scale_html(tab: "DlrState") -> str:
@@ -219,7 +228,7 @@ def dlr_script(tab: "DlrState") -> str:
     session, names = tab.session, tab.columns.chosen or ("", "")
     imports, body = run_code([tab.recipe])
     more, beside = _peer_code(session, tab.recipe, tab.name)
-    whole = session.dataset is None or session.dataset is tab.table
+    whole = session.table.dataset is None or session.table.dataset is tab.table
     rest = "" if whole else _TWO.format(names=tuple(map(str, names)))
     axes = f"across={names[0]!r}, up={names[1]!r}"
     return f"""# alrviz {__version__}
@@ -269,9 +278,9 @@ model = model_at(run)"""
 
 def _peer_code(session: "Session", recipe: "Recipe", peer: str) -> tuple[str, str]:
     imports, truth = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
-    if peer == TRUTH and session.demo is not None:
+    if peer == TRUTH and session.table.source.demo is not None:
         imports += "from alrviz.data.demos import demo_truth\n"
-        truth = f", truth=demo_truth({session.demo[0]!r})"
+        truth = f", truth=demo_truth({session.table.source.demo[0]!r})"
     body = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
 print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of held-out rows right")
 model = peer.model"""

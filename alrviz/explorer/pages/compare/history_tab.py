@@ -5,8 +5,10 @@ A list, the latest first; what is chosen in it is told beside it, with what can 
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError, for_page
+from alrviz.explorer.page import Tab
 from alrviz.explorer.server.run_store import store_problem
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -35,7 +37,7 @@ SHOW = "setTimeout(() => window.alrvizFirst('.alrviz-detail')?.scrollIntoView({b
 DELETE, SURE = "Delete", "Delete: press again"
 
 
-class HistoryTab:
+class HistoryTab(Tab):
     """The list and what is told beside it.
 
     Args:
@@ -56,9 +58,8 @@ class HistoryTab:
         self._read = False  # whether what is kept has been read once
         self._problem = ""  # why nothing is being kept
 
-    def build(self) -> None:
-        """Make what is shown."""
-        self.first = pn.Row(margin=0)  # it has no menus
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Make what is shown; return the row of menus, which is empty, and everything below it."""
         self.list = pmui.MenuList(items=[], active=0, dense=True, label="Runs", sizing_mode="stretch_width", margin=0)
         self.list.param.watch(lambda _: self._turn(), "active")
         self.more = button("More", self._show_more, variant="text", size="small", visible=False, margin=(4, 0))
@@ -78,8 +79,8 @@ class HistoryTab:
             self.told, self.buttons, width=476, margin=(0, 0, 0, 16), styles=CARD, css_classes=["alrviz-detail"]
         )
         self.list.jscallback(active=SHOW)
-        self.below = pn.Row(left, self.detail, sizing_mode="stretch_width", margin=0)
         self._tell()
+        return pn.Row(margin=0), pn.Row(left, self.detail, sizing_mode="stretch_width", margin=0)
 
     # ---- what there is ---------------------------------------------------------------------------------------------
 

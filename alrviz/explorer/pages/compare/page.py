@@ -13,6 +13,7 @@ from panel.viewable import Viewable
 
 from alrviz.explorer.pages.compare.history_tab import HistoryTab
 from alrviz.explorer.pages.compare.results_tab import ResultsTab
+from alrviz.explorer.pages.compare.table_sets import NamedTable, OwnTables, TableSets, open_all, opener
 from alrviz.explorer.recipes.recipe_fields import JUDGED
 from alrviz.explorer.server.tables import FileLink
 from alrviz.explorer.session.session import Session
@@ -23,7 +24,6 @@ from alrviz.explorer.widgets.scripts import TableOrigin, table_code
 from alrviz.explorer.widgets.study_costs import Costs, price_recipes, remarks_of
 from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
-from alrviz.explorer.widgets.table_sets import NamedTable, OwnTables, TableSets, open_all, opener
 from alrviz.explorer.widgets.table_settings import with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
@@ -156,7 +156,7 @@ print(ranks(study, "log_loss"))
 
     def table_code(self, session: Session, costs: TableCosts) -> tuple[str, str]:
         """Return Python that makes the tables, and what it calls them."""
-        return tables_code(costs.tables, session.seed, session.served_from), "tables"
+        return tables_code(costs.tables, session.seed, session.table.served_from), "tables"
 
 
 class CompareMenus(StudyMenus):
@@ -184,6 +184,10 @@ class CompareMenus(StudyMenus):
         """The menus in their order."""
         return [self["sets"], self["folds"], self["cuts"]]
 
+    def row(self, *beside: Viewable) -> Viewable:
+        """Return the page's first row."""
+        return pn.Row(*self.parts, *beside, margin=0)
+
     def show(self, spec: Any) -> None:
         """Show what is set."""
         from alrviz.data.demos import demo_names
@@ -196,11 +200,34 @@ class CompareMenus(StudyMenus):
             self["sets"].param.update(options=options, value=[*sets.demos, *(link for link, _ in sets.own)])
 
 
+def _prices_html(known: TableCosts) -> str:
+    """A line a data set, a column a recipe: parameters, memory and seconds of a fit, or why it is refused."""
+    if not known.tables:
+        return NOTHING
+    rows = []
+    for table, line in zip(known.tables, known.lines, strict=True):
+        data = table.dataset
+        shape = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
+        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_price, line)])
+    for name, why in known.absent:
+        lost = f"<span class='bad'>left out</span>: {safe(why, 400)}"
+        rows.append([safe(name, 60), f"<td colspan='{len(known.names)}' style='white-space:normal'>{lost}</td>"])
+    title = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
+    return html_table([title, *(safe(name, 40) for name in known.names)], rows)
+
+
+def _price(one: RecipePrice) -> str:
+    if one.refused or one.price is None:
+        return f"<abbr class='bad' title='{safe(one.refused, 400)}'>refused</abbr>"
+    count = count_text(one.price.parameters) if one.price.parameters else "&ndash;"
+    return f"{count} · {bytes_text(one.price.bytes)} · {seconds_text(one.seconds)}"
+
+
 class CompareTab(StudyPage):
     """The comparison."""
 
     slug, spec_of, view_of, about, choosable = "comparison", CompareSpec, CompareView, ABOUT, JUDGED
-    judges = True
+    judges, prices_html = True, staticmethod(_prices_html)
     looks: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(330, 290, 82)})"}
     keys, viewed = ("measure",), ("across", "up")
     closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": COMPARED}
@@ -214,10 +241,6 @@ class CompareTab(StudyPage):
     def make_menus(self) -> StudyMenus:
         """Return the menus."""
         return CompareMenus(self.own, self.session, self.choose, self.choose_cuts)
-
-    def make_first(self, parts: list[Viewable]) -> Viewable:
-        """Return the row of menus."""
-        return pn.Row(*parts, margin=0)
 
     def choose(self, name: str, value: Any) -> None:
         """Take what was chosen from a menu."""
@@ -243,16 +266,12 @@ class CompareTab(StudyPage):
         else:
             super().ask()
 
-    def seek_on(self, dataset: "Dataset | None") -> None:
-        """Learn what is known of the data sets: not of the session's table, unless it is among those chosen."""
+    def estimate(self, dataset: "Dataset | None") -> None:
+        """Estimate the study of the data sets chosen; the session's table matters only if it is one of them."""
         session = self.session
-        chosen = dataset is not None and any(session.file == link for link, _ in self.spec.sets.own)
+        chosen = dataset is not None and any(session.table.source.file == link for link, _ in self.spec.sets.own)
         about = dataset.hash if chosen and dataset is not None else ""
-        self.seek((self.spec, session.seed, about), self.spec.learn(None, session))
-
-    def prices_html(self, known: TableCosts) -> str:
-        """Return the table of prices."""
-        return prices_html(known)
+        self.runner.estimate((self.spec, session.seed, about), self.spec.learn(None, session))
 
 
 class ComparePage(StudyTabs):
@@ -263,29 +282,6 @@ class ComparePage(StudyTabs):
         "Comparison": CompareTab.slug, "Results": ResultsTab.slug, "History": HistoryTab.slug,
     }  # fmt: skip
     parts = (CompareTab, ResultsTab, HistoryTab)
-
-
-def prices_html(known: TableCosts) -> str:
-    """A line a data set, a column a recipe: parameters, memory and seconds of a fit, or why it is refused."""
-    if not known.tables:
-        return NOTHING
-    rows = []
-    for table, line in zip(known.tables, known.lines, strict=True):
-        data = table.dataset
-        shape = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
-        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_price, line)])
-    for name, why in known.absent:
-        lost = f"<span class='bad'>left out</span>: {safe(why, 400)}"
-        rows.append([safe(name, 60), f"<td colspan='{len(known.names)}' style='white-space:normal'>{lost}</td>"])
-    title = f"parameters · memory · one fit, about {term_html('pass', 'passes')} included"
-    return html_table([title, *(safe(name, 40) for name in known.names)], rows)
-
-
-def _price(one: RecipePrice) -> str:
-    if one.refused or one.price is None:
-        return f"<abbr class='bad' title='{safe(one.refused, 400)}'>refused</abbr>"
-    count = count_text(one.price.parameters) if one.price.parameters else "&ndash;"
-    return f"{count} · {bytes_text(one.price.bytes)} · {seconds_text(one.seconds)}"
 
 
 def tables_code(tables: tuple[NamedTable, ...], seed: int, served_from: str) -> str:

@@ -7,13 +7,14 @@ from typing import Any, cast
 
 import panel as pn
 import panel_material_ui as pmui
+from panel.viewable import Viewable
 
 from alrviz.errors import for_page
+from alrviz.explorer.page import Tab
 from alrviz.explorer.server.tables import safe_name
-from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.drop_strip import DropStrip
+from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.studies.protocols.results import Results, read_results
@@ -35,7 +36,7 @@ The CSVs that Compare saves are such files. So are those of the papers' sets, re
 """
 
 
-class ResultsTab:
+class ResultsTab(Tab):
     """What takes the file, its methods, and the comparison of those that are chosen.
 
     Args:
@@ -48,33 +49,24 @@ class ResultsTab:
     def __init__(self, session: Session, page: object = None):
         self.session, self.tasks = session, PageTasks(session)
         self.results: Results | None = None
-        self._arrival: IncomingFile | None = None
 
-    def build(self) -> None:
-        """Make what is shown."""
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Make what is shown; return the row of menus and everything below it."""
         session = self.session
-        self.strip = DropStrip(
-            session.registry.limits.bytes, self._begin, self._dropped, self._refused, WORDS, TOLD, width=300, margin=0
-        )
+        self.strip = FileStrip(session, self._dropped, self._refused, WORDS, TOLD, width=300, margin=0)
         self.methods = pmui.MultiChoice(
             label="Methods", options=[], max_items=MOST, sizing_mode="stretch_width", solid=False, visible=False,
             margin=(0, 0, 0, 8), css_classes=["alrviz-line"],
         )  # fmt: skip
         self.methods.param.watch(lambda _: self._show(), "value")
-        self.first = pn.Row(self.strip, self.methods, margin=0)
+        first = pn.Row(self.strip, self.methods, margin=0)
         self.said = html(text=rich(ABOUT))
         self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(330, 290, 82)})")
         self.study_view.bar.panel.visible = False  # there is nothing to run
         self.card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0, visible=False)
-        self.below = pn.Column(self.said, self.card, sizing_mode="stretch_width", margin=0)
+        return first, pn.Column(self.said, self.card, sizing_mode="stretch_width", margin=0)
 
     # ---- the file --------------------------------------------------------------------------------------------------
-
-    def _begin(self) -> IncomingFile:
-        session = self.session
-        self._arrival = IncomingFile(session.tables.claim(session.owner), session.registry.limits.bytes, self._refused)
-        session.wake()
-        return self._arrival
 
     def _dropped(self, name: str, data: bytes) -> None:
         name = safe_name(name)
@@ -118,11 +110,10 @@ class ResultsTab:
 
     def pump(self) -> bool:
         """Take over what comes of a file; returns whether there may be more."""
-        coming = self._arrival is not None and self._arrival.poll()
+        coming = self.strip.pump()
         return self.tasks.poll() or coming
 
     def close(self) -> None:
         """End the threads' work, and a file that still comes."""
-        if self._arrival is not None:
-            self._arrival.cancel()
+        self.strip.cancel()
         self.tasks.close()

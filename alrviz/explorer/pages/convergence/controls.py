@@ -70,7 +70,8 @@ class RaceMenus:
             self.question.value = question
             self.question.description = asked.why if asked is not None else "Racers as you set them"
             self.data.options = tables
-            self.data.value = FILE if FILE in tables.values() else (session.demo or session.asked or (FIRST_DEMO,))[0]
+            demo = session.table.source.demo or session.table.requested_demo or (FIRST_DEMO,)
+            self.data.value = FILE if FILE in tables.values() else demo[0]
             show_rows(self.whole, session)
             ordered = any("order" in recipe.params for recipe in choice.recipes)
             self.order.visible = ordered and (asked is None or asked.orders)

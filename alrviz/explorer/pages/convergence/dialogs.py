@@ -52,7 +52,7 @@ class RaceDialogs:
 
     def show_share(self) -> None:
         """Show the secret link to the race shown; it exists once a race was started."""
-        entry = self.session.entry
+        entry = self.session.runs.entry
         self._show_link(entry is not None)
         if entry is None:
             self._text.object = _NOTHING
@@ -68,14 +68,14 @@ class RaceDialogs:
             part.visible = there
 
     def _take_back(self) -> None:
-        if self.session.entry is not None:
-            self.session.registry.take_back(self.session.entry)
+        if self.session.runs.entry is not None:
+            self.session.registry.take_back(self.session.runs.entry)
         self._show_link(False)
         self._link.value, self._text.object = "", _TAKEN
 
     def _kept(self, event: Event) -> None:
-        if self.session.entry is not None:
-            self.session.entry.keep = bool(event.new)
+        if self.session.runs.entry is not None:
+            self.session.runs.entry.keep = bool(event.new)
 
 
 def reader_link(secret: str) -> str:

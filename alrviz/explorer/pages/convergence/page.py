@@ -6,7 +6,7 @@ watched by a `RaceView`, which this page feeds with races and never looks into.
 """
 
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import panel as pn
 from panel.viewable import Viewable
@@ -14,6 +14,7 @@ from panel.viewable import Viewable
 from alrviz import __version__
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
+from alrviz.explorer.page import Page
 from alrviz.explorer.pages.convergence.controls import RaceMenus
 from alrviz.explorer.pages.convergence.dialogs import RaceDialogs
 from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
@@ -29,12 +30,11 @@ from alrviz.explorer.recipes.questions import (
     over_passes,
     over_passes_words,
 )
-from alrviz.explorer.server.run_registry import Entry
+from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
-from alrviz.explorer.session.view_settings import link_view
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.dialogs import text_button
@@ -46,16 +46,12 @@ from alrviz.explorer.widgets.run_history import reopened
 from alrviz.explorer.widgets.table_settings import EACH, cut_params, cuts_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.measures import AXES, MEASURES
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.studies.race.recorded import read_recorded
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.style import safe
 from alrviz.views.race.race_view import RaceView
-
-if TYPE_CHECKING:
-    from alrviz.explorer.session.managed_jobs import ManagedRace
-
 
 FIRST_MEASURE = "gap"
 HEIGHT = room(322, 300, 26)  # of menus, picture and buttons
@@ -63,7 +59,7 @@ _PYTHON = "Python: copy this race as a script whose numbers are the screen's"
 _SHARE = "Share: a link that shows this race and cannot touch it"
 
 
-class ConvergencePage:
+class ConvergencePage(Page):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Convergence", "show_chart", "Explore", "convergence"
@@ -75,13 +71,13 @@ class ConvergencePage:
 
     def __init__(self, session: Session):
         self.session = session
-        race = session.race
+        race = session.runs.race
         recipes = session.recipes if race is None else tuple(race.recipes)
         self.choice = RaceSettings(session.question, recipes, session.seed, cut_params(session.cuts))
         self._cuts, self._whole = session.cuts, session.whole  # those that were taken notice of
         self.tasks = PageTasks(session)
-        self._found = session.entry is not None  # a race was there on arrival: its settings are shown
-        self._autorun = not self._found and not session.kept and not session.lost
+        self._found = session.runs.entry is not None  # a race was there on arrival: its settings are shown
+        self._autorun = not self._found and not session.kept and not session.runs.lost
         self._attended: Entry | None = None  # the registry's entry of the race on this screen
         self._missed = False  # whether another table came while another page was shown
 
@@ -100,9 +96,9 @@ class ConvergencePage:
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
-        if session.own(self.slug).measure in self.race_view.param.measure.objects:
-            self.race_view.measure = session.own(self.slug).measure
-        link_view(session, self.slug, self.race_view, ("span",))
+        if session.link.own(self.slug).measure in self.race_view.param.measure.objects:
+            self.race_view.measure = session.link.own(self.slug).measure
+        session.link.connect(self.slug, self.race_view, ("span",))
         self.race_view.param.watch(lambda event: session.param.update(axis=event.new), "axis")
         self.race_view.param.watch(lambda event: self._measured(event.new), "measure")
         self.dialogs = RaceDialogs(session)
@@ -120,10 +116,10 @@ class ConvergencePage:
         self.why = PreconditionerChart(session, self.tasks)
         self.model = ExportModel(session, self.tasks)
         self._show_controls()
-        if session.race is not None:
-            self.race_view.watch(session.race)
-        elif session.kept or session.lost:
-            self._reopen(session.kept or session.lost)
+        if session.runs.race is not None:
+            self.race_view.watch(session.runs.race)
+        elif session.kept or session.runs.lost:
+            self._reopen(session.kept or session.runs.lost)
         elif self._is_first_screen():
             self.race_view.watch(read_recorded(recorded_text()))
         session.subscribe(lambda _: self._table_changed(), "dataset")
@@ -132,7 +128,7 @@ class ConvergencePage:
         session.subscribe(lambda _: self._recut(), ["cuts"])
         session.subscribe(lambda _: self._turn_rows(), "whole")
         session.subscribe(lambda _: self._revisit(), "revisited")
-        if session.dataset is not None:
+        if session.table.dataset is not None:
             self._table_changed()
         return self._layout()
 
@@ -141,8 +137,8 @@ class ConvergencePage:
             self.session.measure = "" if measure == FIRST_MEASURE else measure
 
     def _is_first_screen(self) -> bool:
-        state = self.session.state
-        asked = self.session.asked == (FIRST_DEMO, FIRST_ROWS) and state.seed == 0 and not state.kinds
+        state = self.session.link.state
+        asked = self.session.table.requested_demo == (FIRST_DEMO, FIRST_ROWS) and state.seed == 0 and not state.kinds
         asked = asked and not self.session.lesson
         return asked and self.choice.is_first
 
@@ -171,7 +167,7 @@ class ConvergencePage:
         ]
         return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
 
-    def result(self) -> RaceLike | None:
+    def result(self) -> Race | None:
         """Return the race of what is set, when it has ended and all of it was shown."""
         player = self.race_view.player
         shown = player.shown
@@ -199,7 +195,7 @@ class ConvergencePage:
     @property
     def racers(self) -> tuple[Recipe, ...]:
         """As they race: over all rows of a table larger than memory by passes."""
-        return over_passes(self.recipes) if isinstance(self.session.raced, Stream) else self.recipes
+        return over_passes(self.recipes) if isinstance(self.session.table.race_data, Stream) else self.recipes
 
     # ---- showing -----------------------------------------------------------------------------------------------
 
@@ -208,7 +204,7 @@ class ConvergencePage:
         self.controls.show(choice, self.session)
         self.chooser.show()
         self.why.show(choice.recipes[0])
-        lost = over_passes_words(self.recipes) if isinstance(self.session.raced, Stream) else ""
+        lost = over_passes_words(self.recipes) if isinstance(self.session.table.race_data, Stream) else ""
         self.note.param.update(object=f"<p class='quiet'>{safe(lost, 600)}</p>", visible=bool(lost))
         self._check_outdated()
         self._ask_price()
@@ -219,7 +215,7 @@ class ConvergencePage:
 
     def _check_outdated(self) -> None:
         """Mark the picture when it is not the one of the settings."""
-        race, dataset = self.race_view.race, self.session.raced
+        race, dataset = self.race_view.race, self.session.table.race_data
         if race is None or dataset is None:
             return
         self.race_view.outdated = tuple(race.recipes) != self.racers or race.dataset.hash != dataset.hash
@@ -235,7 +231,7 @@ class ConvergencePage:
 
     def _ask(self) -> None:
         """Set the racers to those of the question."""
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         self.choice.ask(dataset.X.shape[1] if dataset is not None else MOST_RACERS, self.session.seed)
         self._set()
 
@@ -245,7 +241,7 @@ class ConvergencePage:
         if name == "data":
             if value and value != FILE:
                 self._autorun, self.race_view.player.halted = True, False
-                self.session.load_demo(value)
+                self.session.table.load_demo(value)
             return
         self.choice.choose(name, value)
         self._ask()
@@ -263,16 +259,17 @@ class ConvergencePage:
         """Set everything to an example and race as soon as its table is there."""
         self.choice.question, self.choice.order, self.choice.alpha = example.question, example.order, 0.0
         self._autorun, self.race_view.player.halted = True, False
-        if self.session.demo is not None and self.session.demo[0] == example.data and self.session.dataset is not None:
+        table = self.session.table
+        if table.source.demo is not None and table.source.demo[0] == example.data and table.dataset is not None:
             self._ask()
             self._start_if_cheap()
         else:
-            self.session.load_demo(example.data)
+            table.load_demo(example.data)
 
     def _revisit(self) -> None:
         """Show the question and the race that the reader has gone back to; what was not raced yet is raced if cheap."""
         session = self.session
-        race, kept = session.race, session.kept or session.lost
+        race, kept = session.runs.race, session.kept or session.runs.lost
         self.choice = RaceSettings(session.question, session.recipes, session.seed, cut_params(session.cuts))
         self._found, self._autorun = race is not None, race is None and not kept
         self.race_view.player.halted = False
@@ -317,7 +314,7 @@ class ConvergencePage:
     # ---- table, price, race --------------------------------------------------------------------------------------
 
     def _table_changed(self) -> None:
-        dataset, self._missed = self.session.dataset, self.session.page != self.slug
+        dataset, self._missed = self.session.table.dataset, self.session.page != self.slug
         if dataset is None or self._missed:
             return
         self.choice.reseed(self.session.seed)
@@ -343,22 +340,22 @@ class ConvergencePage:
         self.race_view.tells = entry is not None and entry.shared
 
     def _leave(self) -> None:
-        for entry in (self._attended, self.session.entry):
+        for entry in (self._attended, self.session.runs.entry):
             if entry is not None:
                 entry.screens.discard(id(self))
 
-    def _seen(self, race: RaceLike, iteration: int) -> None:
+    def _seen(self, race: Race, iteration: int) -> None:
         entry = getattr(race, "entry", None)
         if entry is not None:
             entry.seen_to = max(entry.seen_to, iteration)
 
     def _check_awaited(self) -> None:
-        if self.session.loading is None and self.session.dataset is None and self.race_view.player.waits:
+        if self.session.table.loading is None and self.session.table.dataset is None and self.race_view.player.waits:
             self.race_view.press_stop()  # the table that Run waits for does not come
 
     def _ask_price(self) -> None:
         """Price what is set; a press that waits for the price of something else is given up, not one for the table."""
-        dataset = self.session.raced
+        dataset = self.session.table.race_data
         priced_anew = dataset is not None and self.pricing.ask(dataset, self.racers)
         if priced_anew and not self.race_view.player.for_table:
             self.race_view.give_up()
@@ -372,7 +369,7 @@ class ConvergencePage:
             self._start_if_cheap()
 
     def _start_if_cheap(self) -> None:
-        held = self.race_view.player.halted or self.session.asking
+        held = self.race_view.player.halted or self.session.runs.asking
         if not self._autorun or not self.pricing.known or held:
             return
         self._autorun = self.race_view.player.expected = False
@@ -382,25 +379,22 @@ class ConvergencePage:
         else:
             self.race_view.say_status()
 
-    def new_race(self) -> "ManagedRace | None":
+    def new_race(self) -> Race | None:
         """The race that Run starts: these racers on this table, given to the registry; None where there is none.
 
         Where the price is not known yet, the press is repeated when it arrives.
         """
-        session, dataset = self.session, self.session.raced
+        session, dataset = self.session, self.session.table.race_data
         self.race_view.player.for_table = dataset is None
         if dataset is None:
             return None
-        race = self.pricing.start(dataset, self.racers, self._adopt)
+        race = self.pricing.start(dataset, self.racers, session.runs.adopt)
         if race is not None:
-            session.keep_race()
+            session.kept = ""
+            race.entry.attended = True  # nobody is told of it before it is on this screen
+            race.entry.screens.add(id(self))
+            session.runs.keep_race()
         return race
-
-    def _adopt(self, race: RaceLike, **price: int) -> "ManagedRace":
-        governed = self.session.adopt(race, **price)
-        governed.entry.attended = True  # nobody is told of it before it is on this screen
-        governed.entry.screens.add(id(self))
-        return governed
 
     # ---- the run store -------------------------------------------------------------------------------------------
 
@@ -409,9 +403,9 @@ class ConvergencePage:
         owner = self.session.owner
         self.tasks.start("kept", lambda stop: reopened(owner, id), self._reopened)
 
-    def _reopened(self, race: RaceLike | None) -> None:
-        session, lost = self.session, self.session.lost
-        session.lost = ""
+    def _reopened(self, race: Race | None) -> None:
+        session, lost = self.session, self.session.runs.lost
+        session.runs.lost = ""
         if race is None and lost and not session.kept:  # never this visitor's: their own race of the same settings
             self._autorun = True
             self._start_if_cheap()
@@ -436,7 +430,7 @@ class ConvergencePage:
 
     def on_shown(self) -> None:
         """Turn to a table that came meanwhile; race, where another page asked for it and it was not raced yet."""
-        if self._missed and self.session.loading is None:
+        if self._missed and self.session.table.loading is None:
             self._table_changed()
         wanted, self.session.race_wanted = self.session.race_wanted, False
         offered, self.session.offered = self.session.offered, ()

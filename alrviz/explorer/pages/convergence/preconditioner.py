@@ -51,7 +51,7 @@ class PreconditionerChart:
         """Draw it for this racer (the last one given) on the session's table, if it is unfolded and not drawn yet."""
         if recipe is not None and isinstance(recipe.params.get("order"), int):  # dlr has no cells
             self.recipe = recipe
-        recipe, dataset = self.recipe, self._session.dataset
+        recipe, dataset = self.recipe, self._session.table.dataset
         if not self.part.open or dataset is None or recipe is None:
             return
         asked = recipe.key(dataset.hash)
@@ -74,13 +74,13 @@ class PreconditionerChart:
         self.about.object = f"<p class='quiet'>{words}</p>"
 
     def _csv(self) -> str:
-        dataset, recipe = self._session.dataset, self.recipe
+        dataset, recipe = self._session.table.dataset, self.recipe
         if self._points is None or dataset is None or recipe is None:
             return ""
         return to_csv(self._points, self._about(), [recipe])
 
     def _about(self) -> dict[str, object]:
-        dataset, recipe = self._session.dataset, self.recipe
+        dataset, recipe = self._session.table.dataset, self.recipe
         if dataset is None or recipe is None:
             return {}
         return {"alrviz": __version__, "data": dataset.name, "data hash": dataset.hash, "seed": recipe.seed}

@@ -84,7 +84,7 @@ class ColumnCard:
 
     def _cut(self) -> None:
         """Show the cuts that were chosen, here or on another page."""
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         if dataset is not None and self.name in {column.name for column in dataset.columns}:
             self.sync(dataset)
             self.draw()
@@ -99,7 +99,7 @@ class ColumnCard:
 
     def draw(self) -> None:
         """Draw the column anew."""
-        dataset, name, seed = self.session.dataset, self.name, self.session.seed
+        dataset, name, seed = self.session.table.dataset, self.name, self.session.seed
         cuts = cut_params(self.session.cuts)
         if dataset is None or not name:
             return
@@ -117,16 +117,16 @@ class ColumnCard:
 
     def csv(self) -> str:
         """Return the numbers of the picture, with where they come from."""
-        dataset, picture = self.session.dataset, self._picture
+        dataset, picture = self.session.table.dataset, self._picture
         if dataset is None or picture is None:
             return ""
         return to_csv(numbers(picture, self._classes), self._about() | {"cuts": list(picture.cuts)})
 
     def _about(self) -> dict[str, object]:
-        dataset, picture = self.session.dataset, self._picture
+        dataset, picture = self.session.table.dataset, self._picture
         if dataset is None or picture is None:
             return {}
-        return self.session.about() | {"column": picture.axis}
+        return self.session.table.provenance() | {"column": picture.axis}
 
     def origin(self) -> Origin:
         """Return what stands above and below the picture when it is saved."""

@@ -57,11 +57,12 @@ def _number_picture(
     dataset: "Dataset", name: str, y: np.ndarray, discretize: str | None, n_bins: int, seed: int, stop: StopToken
 ) -> ColumnPicture:
     from alrviz.data.encode import Encoder  # numba with it: a page that is opened need not wait for that
-    from alrviz.fitting.prepare import split
+    from alrviz.data.splits import split_table
 
     numbers = dataset.X[name].to_numpy(dtype=np.float64)
     present = ~np.isnan(numbers)
-    train, held = split(dataset.y, Recipe("lr").holdout, seed, dataset.splitting)
+    splits = split_table(dataset, Recipe("lr").holdout, seed)
+    train = splits.train
     alone = Recipe("lr", order=1, discretize=discretize, n_bins=n_bins)
     encoder = Encoder(discretize=alone.cuts, n_bins=alone.most_levels)
     code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], stop=stop).columns_[0]
@@ -79,7 +80,7 @@ def _number_picture(
     missing = int((~present).sum())
     tail = f", {missing:,} rows without a value" if missing else ""
     said = f"{how}: {levels} levels" if levels > 1 else f"{how}: no cut pays for itself, one level"
-    of = f", cut on the {len(train):,} training rows" if len(held) else ""
+    of = f", cut on the {len(train):,} training rows" if len(splits.test) else ""
     return ColumnPicture(f"{name}: {said}{of}{tail}", counts, edges, labels, False, cuts, name)
 
 

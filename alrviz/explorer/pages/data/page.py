@@ -14,6 +14,7 @@ import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.errors import TableError
+from alrviz.explorer.page import Page
 from alrviz.explorer.pages.data.cards import ABOUT, classes_html, head_html, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_grid import ColumnsGrid, columns_frame
@@ -50,7 +51,7 @@ def demo_list(take: Callable[[str], None]) -> Viewable:
     return pn.Row(*columns, sizing_mode="stretch_width", margin=0)
 
 
-class DataPage:
+class DataPage(Page):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Data", "table_chart", "Data", "data"
@@ -137,7 +138,7 @@ class DataPage:
 
     def _take_demo(self, name: str) -> None:
         self._gallery.close()
-        self.session.load_demo(name)
+        self.session.table.load_demo(name)
 
     def drawer(self) -> Viewable:
         """Build the drawer: how the table was read, and what the page shows."""
@@ -147,8 +148,8 @@ class DataPage:
     # ---- showing -----------------------------------------------------------------------------------------------
 
     def _table_changed(self) -> None:
-        session, dataset, pending = self.session, self.session.dataset, self.session.pending
-        empty = dataset is None and pending is None and session.loading is None
+        session, dataset, pending = self.session, self.session.table.dataset, self.session.table.pending
+        empty = dataset is None and pending is None and session.table.loading is None
         if empty and not self._empty.objects:
             self._empty[:] = [self._empty_card()]
         self._target.panel.visible = pending is not None
@@ -157,7 +158,7 @@ class DataPage:
         if pending is not None and pending is not self._asked_about:
             self._target.ask(pending)
         self._asked_about = pending
-        if not self._built and session.loading is not None:
+        if not self._built and session.table.loading is not None:
             return  # the browser keeps the columns of a grid that changes while it is first built
         if pending is None and dataset is not None and dataset is not self._shown:
             self._shown = dataset
@@ -180,12 +181,12 @@ class DataPage:
         self._price(dataset)
 
     def _show_grid(self, dataset: "Dataset") -> None:
-        made = range(len(dataset.columns)) if self.session.demo is not None else ()
-        self._grid.show(dataset, self.chosen, frozenset(made) - set(self.session.source.kinds))
+        made = range(len(dataset.columns)) if self.session.table.source.demo is not None else ()
+        self._grid.show(dataset, self.chosen, frozenset(made) - set(self.session.table.source.kinds))
 
     def choose(self, name: str) -> None:
         """Look at another column."""
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         if dataset is None or name == self.chosen:
             return
         self.chosen = name
@@ -195,11 +196,11 @@ class DataPage:
     def ask_kind(self, name: str, kind: str) -> None:
         """Change a column's kind; what it leads to arrives with the pump."""
         self._asked_target = name if kind == "target" else ""
-        self.session.set_kinds({name: kind})
+        self.session.table.set_kinds({name: kind})
 
     def _on_problem(self, problem: Exception | None) -> None:
-        dataset = self.session.dataset
-        if problem is None or dataset is None or self.session.pending is not None or not self._built:
+        dataset = self.session.table.dataset
+        if problem is None or dataset is None or self.session.table.pending is not None or not self._built:
             return
         self._show_grid(dataset)  # a kind that was refused goes back to what it is
         self._column.sync(dataset)
@@ -207,7 +208,7 @@ class DataPage:
             self._suggest(dataset, quartiles_of=self._asked_target)
 
     def _suggest(self, dataset: "Dataset", quartiles_of: str = "") -> None:
-        reread = self.session.reread if self.session.upload is not None else None
+        reread = self.session.table.reread if self.session.table.source.upload is not None else None
         self._suggestions[:] = suggestions(dataset, dataset.leaks, self.ask_kind, quartiles_of, reread)
 
     # ---- prices and leaks --------------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ class DataPage:
 
     def _recut(self) -> None:
         """Price the table that is shown with other cuts."""
-        dataset = self.session.dataset
+        dataset = self.session.table.dataset
         if self._built and dataset is not None and dataset is self._shown:
             self._price(dataset)
 
@@ -244,18 +245,6 @@ class DataPage:
         self._show_prices()
         return waiting
 
-    def result(self) -> None:
-        """Nothing runs here."""
-
-    def axes(self) -> None:
-        """Nothing is drawn of what ran."""
-
-    def on_shown(self) -> None:
-        """Nothing to do: the page follows the session."""
-
-    def on_hidden(self) -> None:
-        """Nothing to do: threads end by themselves."""
-
     def close(self) -> None:
         """End the threads' work."""
         self._tasks.close()
@@ -264,18 +253,19 @@ class DataPage:
 
     def columns_csv(self) -> str:
         """Return the list of columns, with the table it is of."""
-        dataset = self.session.dataset
-        return "" if dataset is None else to_csv(columns_frame(dataset), self.session.about())
+        dataset = self.session.table.dataset
+        return "" if dataset is None else to_csv(columns_frame(dataset), self.session.table.provenance())
 
     def prices_csv(self) -> str:
         """Return what each order would cost, with the table it is of."""
-        dataset = self.session.dataset
-        return "" if dataset is None else to_csv(order_prices.offers_frame(tuple(self._offers)), self.session.about())
+        table = self.session.table
+        frame = order_prices.offers_frame(tuple(self._offers))
+        return "" if table.dataset is None else to_csv(frame, table.provenance())
 
 
 def _line(session: Session) -> str:
-    if session.demo is not None:
+    if session.table.source.demo is not None:
         from alrviz.data.demos import demo_line
 
-        return demo_line(session.demo[0])
-    return f"from {session.upload.name}" if session.upload is not None else ""
+        return demo_line(session.table.source.demo[0])
+    return f"from {session.table.source.upload.name}" if session.table.source.upload is not None else ""

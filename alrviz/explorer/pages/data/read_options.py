@@ -77,12 +77,12 @@ class ReadOptionsPanel:
     def show(self) -> None:
         """Show the options in force."""
         session = self.session
-        table = session.pending or (session.dataset.table if session.dataset is not None else None)
-        upload = session.upload
+        table = session.table.pending or (session.table.dataset.table if session.table.dataset is not None else None)
+        upload = session.table.source.upload
         self._fields.visible = upload is not None and table is not None
         if upload is None or table is None:
             what = "A demo set is made, not read. Drop a file of your own"
-            if session.demo is None and table is not None:
+            if session.table.source.demo is None and table is not None:
                 what = "The explorer was started with this table. Drop its file here"
             self._head.object = (
                 f"<h1>How it was read</h1><br><p class='quiet'>{what} to see, and to change, how its delimiter, "
@@ -128,7 +128,7 @@ class ReadOptionsPanel:
 
     def _reread(self) -> None:
         """Read the file again: what was changed holds, now and before; all else is detected anew."""
-        upload = self.session.upload
+        upload = self.session.table.source.upload
         said = (upload.options if upload is not None else None) or ReadOptions()
         changed = {
             name: widget.value
@@ -147,4 +147,4 @@ class ReadOptionsPanel:
             self.session.problem = error
             return
         self.session.open_drawer(False)
-        self.session.reread(options)
+        self.session.table.reread(options)

@@ -38,7 +38,7 @@ def suggestions(
         text = f"<b>{safe(quartiles_of, 60)}</b> is a measured number. It can be the class if it is cut into four."
         rows.append(_row(text, "Cut into quartiles", ask, quartiles_of, "quartiles"))
     guessed = any(column.guessed for column in dataset.columns if column.kind == "target")
-    if guessed and dataset.table.default_target.reason is not TargetReason.NAME:
+    if guessed and dataset.table.default_target.reason not in (TargetReason.NAME, TargetReason.STATED):
         others = [choice.name for choice in dataset.table.target_choices if choice.name != dataset.target][
             :MOST_TARGETS
         ]

@@ -33,7 +33,7 @@ class TargetCard:
             self.target,
             button("Use as the class", lambda: self._use("target"), **plain | {"variant": "contained"}),
             self.quartiles,
-            button("Cancel", session.put_away, **plain),
+            button("Cancel", session.table.discard_pending, **plain),
             button("Demo sets", demos, **plain),
             margin=0,
         )
@@ -53,11 +53,11 @@ class TargetCard:
         self._offer_quartiles(target)
 
     def _use(self, kind: str) -> None:
-        if self.session.pending is not None:
-            self.session.set_kinds({self.target.value: kind})
+        if self.session.table.pending is not None:
+            self.session.table.set_kinds({self.target.value: kind})
 
     def _offer_quartiles(self, name: str | None) -> None:
-        table = self.session.pending
+        table = self.session.table.pending
         if table is not None and name in table.names:
             series = table.values[table.names.index(name)].series
             self.quartiles.visible = pd.api.types.is_numeric_dtype(series.dtype)

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import panel as pn
+from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.estimators.model_file import load_model
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.server.tables import UploadClaim, safe_name
-from alrviz.explorer.session.incoming_file import IncomingFile
-from alrviz.explorer.shell.drop_strip import DropStrip
-from alrviz.explorer.shell.glossary import explain, rich
+from alrviz.explorer.shell.drop_strip import FileStrip
+from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import button, html
-from alrviz.explorer.widgets.study_costs import Costs, price_recipes, time_line
-from alrviz.explorer.widgets.study_page import StudyPage
+from alrviz.explorer.widgets.study_costs import price_recipes, time_line
+from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
@@ -100,8 +100,8 @@ class InteractionsSpec(StudySpec):
     first = (Recipe("hlr", order=2, alpha=1.0),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", 104, {name: name for name in FAMILIES}, lambda spec: spec.recipe.family, _family),
-        "order": recipe_menu("order", {f"n = {n}": n for n in ORDERS}, "Order", 96, why=explain("order")),
-        "alpha": recipe_menu("alpha", _alphas, "alpha", 104, why=explain("alpha")),
+        "order": recipe_menu("order", 96, {f"n = {n}": n for n in ORDERS}, "Order"),
+        "alpha": recipe_menu("alpha", 104, _alphas, "alpha"),
         "refits": Menu("Refits", 96, {name: name for name in REFITS}),
     }
     prints = """study.run()
@@ -162,20 +162,19 @@ class InteractionsPage(StudyPage):
     viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
+    price_line = staticmethod(time_line)  # the time alone: the menus leave no more room
     _raced: Recipe | None = None  # the racer that was to be taken apart when racers were looked at last
     _shown_racers: bool = False  # whether racers were looked at before
-    _arrival: IncomingFile | None = None
     # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.
     _shown_room: UploadClaim | None = None
     _coming_room: UploadClaim | None = None
 
-    def build(self) -> None:
-        """Make what is shown, and the part that takes a model file."""
-        super().build()
-        self.strip = DropStrip(
-            self.session.registry.limits.bytes, self._begin, self._dropped, self._refused, FILE_WORDS, FILE_TOLD,
-            width=400, margin=(0, 16, 8, 0),
-        )  # fmt: skip
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Make what every study page shows, and the part that takes a model file."""
+        first, below = super().build()
+        self.strip = FileStrip(
+            self.session, self._dropped, self._refused, FILE_WORDS, FILE_TOLD, width=400, margin=(0, 16, 8, 0)
+        )
         self.back = button("Back to the recipe", self._leave_file, icon="undo", visible=False)
         self.said = html(text=rich(FILE_ABOUT))
         self.file = Collapsible(
@@ -183,7 +182,8 @@ class InteractionsPage(StudyPage):
             pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
         )  # fmt: skip
         self.study_view.param.watch(lambda event: self._shown(event.new), "given")
-        self.below.insert(self.below.objects.index(self.card) + 1, self.file)
+        below.insert(below.objects.index(self.layout.card) + 1, self.file)
+        return first, below
 
     def ask(self) -> None:
         """Learn of what is set: of racers set since it was looked at last, by "Use this" or by hand, the first whose
@@ -200,17 +200,10 @@ class InteractionsPage(StudyPage):
                 return
         super().ask()
 
-    def _begin(self) -> IncomingFile:
-        self._arrival = IncomingFile(
-            self.session.tables.claim(self.session.owner), self.session.registry.limits.bytes, self._refused
-        )
-        self.session.wake()
-        return self._arrival
-
     def _dropped(self, name: str, data: bytes) -> None:
         """Take the model of a file apart, on the table that is chosen."""
-        dataset, name = self.session.dataset, safe_name(name)
-        room = self.session.tables.claim(self.session.owner)
+        dataset, name = self.session.table.dataset, safe_name(name)
+        room = self.session.registry.tables.claim(self.session.owner)
         try:
             room.resize(_unpacked(data))
         except TableError as error:
@@ -239,7 +232,7 @@ class InteractionsPage(StudyPage):
             say(self.said, f"<p>Shown is the model of <b>{of}</b>, {found.encoded.n_rows:,} rows.</p>")
             about = {"model": name, "data": dataset.name, "data hash": dataset.hash} if dataset else {}
             self.study_view.show_model(found, about)
-            self._learn()
+            self.update()
 
         def failed(error: Exception) -> None:
             _release(room)
@@ -262,33 +255,27 @@ class InteractionsPage(StudyPage):
             say(self.said, rich(FILE_ABOUT))
 
     def _leave_file(self) -> None:
-        if self.known is not None:  # else it follows when that is known
-            self.take_up(self.known)
+        if self.runner.costs is not None:  # otherwise it follows when they are estimated
+            self.runner.show(self.runner.costs)
 
     def pump(self) -> bool:
         """Take over what threads have finished, and what comes of a file; returns whether there may be more."""
-        coming = self._arrival is not None and self._arrival.poll()
+        coming = self.strip.pump()
         return super().pump() or coming
 
     def close(self) -> None:
         """End the threads' work, and a file that still comes."""
-        if self._arrival is not None:
-            self._arrival.cancel()
+        if "strip" in vars(self):  # it is built on the first visit
+            self.strip.cancel()
         _release(self._shown_room, self._coming_room)
         super().close()
 
-    def price_line(self, known: Costs) -> str:
-        """Return the time alone: the menus leave no more room."""
-        return time_line(known)
-
-    def offer(self) -> str:
-        """The model, once it is fitted; not that of a file, which is no recipe."""
-        return "this model" if getattr(self.study_view.study, "interactions", None) is not None else ""
-
-    def racers(self) -> tuple[Recipe, ...]:
-        """The model, and its rival beside it."""
+    def answer(self) -> Answer | None:
+        """Return the model once it is fitted, and its rival beside it; not that of a file, which is no recipe."""
+        if getattr(self.study_view.study, "interactions", None) is None:
+            return None
         mine = self.spec.recipe.replace(seed=self.session.seed)
         shared = {name: mine.params[name] for name in ("order", "alpha") if name in mine.params}
         other = mine.definition.rival or "alr"
         known = {name: value for name, value in shared.items() if name in Recipe(other).params}
-        return mine, Recipe(other, seed=self.session.seed, **known)
+        return Answer("this model", lambda: (mine, Recipe(other, seed=self.session.seed, **known)))

@@ -8,6 +8,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Lesson
 from alrviz.explorer.lessons import library
 from alrviz.explorer.lessons.progress import progress_of
+from alrviz.explorer.page import Page
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import html
 from alrviz.views.core.style import safe
@@ -35,7 +36,7 @@ _MAKE = (
 )
 
 
-class LessonsPage:
+class LessonsPage(Page):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Lessons", "school", "Explore", "lessons"
@@ -48,15 +49,6 @@ class LessonsPage:
         self._list = html(text="")
         self._list.stylesheets = [*self._list.stylesheets, _CSS]
         return pn.Column(self._list, sizing_mode="stretch_width", margin=0)
-
-    def drawer(self) -> None:
-        """There is nothing to set."""
-
-    def result(self) -> None:
-        """Nothing runs here."""
-
-    def axes(self) -> None:
-        """Nothing is drawn of what ran."""
 
     def on_shown(self) -> None:
         """Say how far the visitor is by now."""
@@ -76,16 +68,6 @@ class LessonsPage:
             f"<li><a href='{link}'><b>{safe(lesson.title)}</b>{''.join(f'<span>{one}</span><br>' for one in parts)}"
             f"<span class='quiet'>{lesson.minutes} minutes, {_asked(lesson)}{_where(at, lesson)}</span></a></li>"
         )
-
-    def on_hidden(self) -> None:
-        """Nothing moves."""
-
-    def pump(self) -> bool:
-        """Nothing comes by itself."""
-        return False
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 def _asked(lesson: Lesson) -> str:

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
-from alrviz.explorer.shell.glossary import explain, term_html
+from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
-from alrviz.explorer.widgets.study_page import StudyPage
-from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
-from alrviz.fitting.families import choices
+from alrviz.explorer.widgets.study_page import Answer, StudyPage
+from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.stop import StopToken
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 ORDERS = (1, 2, 3)  # and 0, the class prior, which costs nothing
 FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
 REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
-CENTER_NAMES = {0: "nothing (0)", 1: "ones (1)", "anje": "AnJE", "shares": "class shares"}
 
 _ROOM = room(330, 246, 76)  # two lines of menus, the sentence, the row of Run
 _BELOW = 172  # px of the table of prices under the reliability curve
@@ -66,22 +64,10 @@ def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
     return replace(spec, recipes=(recipe,), alpha=alpha)
 
 
-def _param(name: str, shown: Any, options: Any, label: str, width: int) -> Menu:
-    """Return the menu of a parameter of the recipe."""
-    return Menu(
-        label, width, options, lambda spec: spec.recipe.params[name],
-        lambda spec, value: replace(spec, recipes=(spec.recipe.replace(**{name: value}),)), shown, explain(name),
-    )  # fmt: skip
-
-
 def _alphas(spec: "OrderSpec") -> dict[str, Any]:
     return {"by itself": "auto", "nested CV": "cv"} | {
         in_digits(a): a for a in alphas_beside(spec.recipe.params["alpha"])
     }
-
-
-def _centers(spec: "OrderSpec") -> dict[str, Any]:
-    return {CENTER_NAMES[value]: value for value in choices(spec.recipe.family, "center")}
 
 
 @dataclass(frozen=True)
@@ -93,8 +79,8 @@ class OrderSpec(StudySpec):
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", 104, FAMILIES, lambda spec: spec.recipe.family, _family),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
-        "alpha": _param("alpha", lambda spec: "alpha" in spec.recipe.params, _alphas, "alpha", 144),
-        "center": _param("center", lambda spec: bool(spec.recipe.params.get("alpha")), _centers, "Shrink toward", 136),
+        "alpha": recipe_menu("alpha", 144, _alphas, "alpha"),
+        "center": recipe_menu("center", 136),
         "references": Menu("Compare with", 264, REFERENCES, folded=True),
     }
     prints = """for row in study.rows():
@@ -174,51 +160,34 @@ class OrderPage(StudyPage):
     }
     judges = True
     use_hint = "race this model on the page Convergence"
+    price_line = staticmethod(time_line)  # the time alone: the menus leave no more room
 
-    def price_line(self, known: Costs) -> str:
-        """Return the time alone: the menus leave no more room, and the prices are beside the picture."""
-        return time_line(known)
-
-    def prices_html(self, known: Costs) -> str:
+    def prices_html(self, costs: Costs) -> str:
         """Return what each order costs: what its fits took, as the picture has it, where some are there."""
-        return costs_html(known, term_html("order"), "", "n", self._measured())
+        return costs_html(costs, term_html("order"), "", "n", self._measured())
 
     def _measured(self) -> dict[str, tuple[float, float]]:
         """Return the mean parameters and seconds of the fits of each order, by the name of its price."""
-        study = self.study_view.study
-        if study is None or self.study_view.outdated:
+        study = self.runner.current
+        if study is None:
             return {}
-        found = {
+        means = {
             f"n = {line['order']}": (line["parameters"], line["train_seconds"])
             for line in study.summary().to_dict("records")
         }
         automatic = automatic_line(study)
-        return found | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
+        return means | ({"Auto": (automatic["parameters"], automatic["train_seconds"])} if automatic else {})
 
-    def learned(self) -> None:
-        """Let the verdict say what it stands on, where it does."""
-        verdict = self.study_view.verdict
-        if verdict is not None and verdict.notes and not self.study_view.outdated:
-            self.note.visible = False
-
-    def offer(self) -> str:
-        """The verdict's order, or AutoClassifier's, where there is one."""
-        verdict = self.study_view.verdict
-        if verdict is not None and verdict.automatic is not None:
-            return f"all orders, n = {verdict.automatic.params['order']}"
-        return "" if verdict is None or not verdict.order else f"n = {verdict.order}"
-
-    def best(self) -> str | None:
-        """What is offered to be used: AutoClassifier, or the verdict's order."""
+    def answer(self) -> Answer | None:
+        """Return the verdict's order, or AutoClassifier's model where that is better."""
         study, verdict = self.study_view.study, self.study_view.verdict
         if study is None or verdict is None:
             return None
-        chosen = study.recipe() if verdict.automatic is None else AUTOMATIC
-        return None if chosen is None else str(study.names[study.recipes.index(chosen)])
-
-    def racers(self) -> tuple[Recipe, ...]:
-        """The verdict's recipe, with AutoClassifier's before it, or lr or alr beside it."""
-        return racers_of(self.study_view.study, self.session.seed)
+        recipe, label = study.recipe(), f"n = {verdict.order}" if verdict.order else ""
+        if verdict.automatic is not None:
+            recipe, label = AUTOMATIC, f"all orders, n = {verdict.automatic.params['order']}"
+        best = None if recipe is None else str(study.names[study.recipes.index(recipe)])
+        return Answer(label, lambda: racers_of(study, self.session.seed), best)
 
 
 def racers_of(study: OrderStudy, seed: int) -> tuple[Recipe, ...]:

@@ -4,11 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from alrviz import __version__
 from alrviz.explorer.recipes.questions import MOST_RACERS, STEPS
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_costs import Costs, price_recipes
-from alrviz.explorer.widgets.study_page import StudyPage
+from alrviz.explorer.widgets.study_costs import price_recipes
+from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
@@ -180,25 +181,27 @@ class PathPage(StudyPage):
     closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}
     use_hint = "race it on the page Convergence"
 
-    def offer(self) -> str:
-        """The best alpha, where there is one."""
-        best = best_of(self.study_view.readings)
-        return "" if best is None else f"alpha {alpha_text(best.alpha)}"
-
-    def racers(self) -> tuple[Recipe, ...]:
-        """The best alpha of each path."""
+    def answer(self) -> Answer | None:
+        """Return the best alpha of each path."""
         view = self.study_view
-        return () if view.study is None else racers_of(view.study.recipes, view.readings, self.session.seed)
+        best = best_of(view.readings)
+        if best is None or view.study is None:
+            return None
+        study, readings = view.study, view.readings
+        return Answer(f"alpha {alpha_text(best.alpha)}", lambda: racers_of(study.recipes, readings, self.session.seed))
 
-    def prints(self, known: Costs | None) -> str:
-        """Return the end of the script, with the best alphas there are."""
-        view, seed = self.study_view, self.session.seed
+    def script(self) -> str:
+        """Return the script of "copy as Python", with the best alphas there are."""
+        view, seed, costs = self.study_view, self.session.seed, self.runner.costs
+        if costs is None:
+            return ""
         best = "".join(
             f"chosen = study.recipes[{one.racer}].replace(alpha={one.alpha!r}, seed={seed})\n"
             f"print(chosen.name, {one.value:.6f})  # the lowest held-out {view.measure} of this path\n"
             for one in ([] if view.outdated else view.readings)
         )
-        return f"{super().prints(known)}print(sentence(study, {view.measure!r}))\n{best}"
+        prints = f"{self.spec_of.prints}print(sentence(study, {view.measure!r}))\n{best}"
+        return str(self.spec.script(self.session, costs, __version__, prints))
 
     def close(self) -> None:
         """End the threads' work; the study is the registry's."""

@@ -4,21 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from panel.viewable import Viewable
+
 from alrviz import __version__
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.pages.selection.streamed import StreamedSelection
-from alrviz.explorer.shell.glossary import explain, term_html
+from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import script
 from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
-from alrviz.explorer.widgets.study_page import StudyPage
+from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipePrice
 from alrviz.studies.protocols.choose_tuples import KEEPS, choose_tuples
-from alrviz.views.core.panes import say
 from alrviz.views.studies.selection import SelectionView
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 FAMILIES = {"hsalr": "hsalr", "salr": "salr"}
 ORDERS = (2, 3, 4)
 SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "gain"}
-GROWTH = {"one part is kept": "weak", "all parts are kept": "strong"}
 
 _ROOM = room(260, 290, 140)  # two lines of menus, two sentences, the row of Run
 
@@ -84,9 +84,9 @@ class SelectionSpec(StudySpec):
     first = (Recipe("hsalr", order=2),)
     menus: ClassVar[Mapping[str, Menu]] = {
         "family": Menu("Family", 104, FAMILIES, lambda spec: spec.recipe.family, _family),
-        "order": recipe_menu("order", _orders, "Up to order", 96, why=explain("order")),
-        "selection": recipe_menu("selection", _scores, "Score", 136),
-        "grow": recipe_menu("grow", GROWTH, "Look at tuples if", 176),
+        "order": recipe_menu("order", 96, _orders, "Up to order"),
+        "selection": recipe_menu("selection", 136, _scores, "Score"),
+        "grow": recipe_menu("grow", 176),
         "folds": Menu("Cross-validation", 144, FOLD_NAMES),
     }
     prints = """for row in study.rows():
@@ -152,79 +152,61 @@ class SelectionPage(StudyPage):
     dragged, streams = "keep", True
     use_hint = "race it on the page Convergence"
 
-    def build(self) -> None:
-        """As of every study; and the run over all rows of a table larger than memory."""
-        super().build()
-        self.streamed = StreamedSelection(self.session, self.tasks, self.study_view)
-        self.first[-1].insert(0, self.streamed.pricing.pane)
-        self.card[:] = [self.streamed.above, self.study_view, self.streamed.below]
+    price_line = staticmethod(time_line)  # the time alone: the menus leave no more room
 
-    def seek_on(self, dataset: "Dataset | None") -> None:
-        """Price the run, where all rows are gone over, else the study of what is in memory."""
-        whole = isinstance(self.session.raced, Stream)
+    def build(self) -> tuple[Viewable, Viewable]:
+        """Make what every study page shows, and the run over all rows of a table larger than memory."""
+        first, below = super().build()
+        self.streamed = streamed = StreamedSelection(self.session, self.tasks, self.study_view)
+        first[-1].insert(0, streamed.pricing.pane)
+        self.layout.card[:] = [streamed.above, self.study_view, streamed.below]
+        self.session.subscribe(lambda _: streamed.race_view.param.update(dark=self.session.dark), "dark")
+        return first, below
+
+    def estimate(self, dataset: "Dataset | None") -> None:
+        """Estimate the run if it reads all rows, otherwise the study of the rows in memory."""
+        whole = isinstance(self.session.table.race_data, Stream)
         for name in ("folds", "split"):  # of a study's folds, and of rows that are held out together
             self.menus[name].visible &= not whole
         if whole:
-            self.tasks.withdraw("study")
-            self._sought, self.note.visible = None, False
-            say(self.time, "")
-            say(self.prices, PASSES)
+            self.tasks.cancel("study")
+            self.runner.reset()
+            self.layout.show_remarks([])
+            self.layout.show_costs("", PASSES, False)
         self._want()
         if not whole:
-            super().seek_on(dataset)
+            super().estimate(dataset)
 
     def _want(self) -> None:
-        stream, spec = self.session.raced, self.spec
+        stream, spec = self.session.table.race_data, self.spec
         recipe = spec.recipe.replace(keep=self.study_view.keep / 100, seed=self.session.seed)
         self.streamed.want(stream if isinstance(stream, Stream) else None, recipe)
 
-    def _note_dragged(self) -> bool:
-        early = super()._note_dragged()
-        if self.front and not early and self.study_view.over_rows:
-            self._want()
-        return early
-
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        return self.streamed.pump() | super().pump()
+        moving = super().pump()
+        if self.front and self.study_view.over_rows and self.drag is not None and not self.drag.waiting:
+            self._want()
+        return self.streamed.pump() | moving
 
-    def _ground_changed(self) -> None:
-        super()._ground_changed()
-        self.streamed.race_view.dark = self.session.dark
+    def script(self) -> str:
+        """Return the script of "copy as Python": of the run if it reads all rows."""
+        recipe = self.streamed.recipe
+        return super().script() if recipe is None else script(self.session, (recipe,), __version__)
 
-    def _show_script(self) -> None:
-        if (recipe := self.streamed.recipe) is not None:
-            self.dialog.show(script(self.session, (recipe,), __version__))
-        else:
-            super()._show_script()
-
-    def price_line(self, known: Costs) -> str:
-        """Return the time alone: the menus leave no more room."""
-        return time_line(known)
-
-    def prices_html(self, known: Costs) -> str:
+    def prices_html(self, costs: Costs) -> str:
         """Return what each order costs."""
-        return costs_html(known, f"{term_html('order')}, all tuples", "", "n")
+        return costs_html(costs, f"{term_html('order')}, all tuples", "", "n")
 
-    def learned(self) -> None:
-        """Let the verdict say what it stands on, where it does."""
-        verdict = self.study_view.verdict
-        if verdict is not None and verdict.notes and not self.study_view.outdated:
-            self.note.visible = False
-
-    def offer(self) -> str:
-        """The verdict's order and share, else those of the line."""
-        chosen = self._chosen()
-        return "" if chosen is None else f"n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
-
-    def racers(self) -> tuple[Recipe, ...]:
-        """What is offered, and alr beside it."""
+    def answer(self) -> Answer | None:
+        """Return the verdict's order and share, otherwise those of the line."""
         chosen = self._chosen()
         if chosen is None:
-            return ()
+            return None
         mine, seed = chosen.replace(seed=self.session.seed), self.session.seed
         shared = {name: mine.params[name] for name in ("order", "alpha", "penalty") if name in mine.params}
-        return mine, Recipe("alr", seed=seed, **shared)
+        label = f"n = {chosen.params['order']}, t = {chosen.params['keep']:.0%}"
+        return Answer(label, lambda: (mine, Recipe("alr", seed=seed, **shared)))
 
     def _chosen(self) -> Recipe | None:
         view = self.study_view

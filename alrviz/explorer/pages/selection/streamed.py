@@ -15,7 +15,7 @@ from alrviz.views.studies.selection import SelectionView
 
 if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
-    from alrviz.explorer.session.managed_jobs import ManagedRace
+    from alrviz.studies.race.race import Race
 
 HEIGHT = "330px"  # of the picture of the passes, whose buttons stand above the tuples
 _PRESS = (
@@ -71,7 +71,7 @@ class StreamedSelection:
         if before == self._asked:
             return
         if race is None or (tuple(race.recipes), race.dataset.hash) != ((own,), stream.hash):
-            if (found := self._session.find_selection(stream, own)) is not None:
+            if (found := self._session.runs.find_selection(stream, own)) is not None:
                 self.race_view.watch(found)
             elif race is None:
                 self.race_view.expect((own,))
@@ -86,11 +86,11 @@ class StreamedSelection:
             press = _PRESS.format(rows=stream.n_rows, passes=own.params["max_iter"])
             say(view.found, f"<div class='sentence quiet'>{press}</div>")
 
-    def _new(self) -> "ManagedRace | None":
+    def _new(self) -> "Race | None":
         if self._of is None:
             return None
         stream, recipe = self._of
-        return self.pricing.start(stream, (recipe,), self._session.adopt_selection)
+        return self.pricing.start(stream, (recipe,), self._session.runs.adopt_selection)
 
     def pump(self) -> bool:
         """Follow the run; returns whether there may be more."""

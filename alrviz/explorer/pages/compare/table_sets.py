@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.apply_kinds import chosen, read_upload, said, split_as
+from alrviz.explorer.session.apply_kinds import read_upload, stated_kinds, with_kinds, with_split
 from alrviz.explorer.session.session import Session
 from alrviz.stop import StopToken
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
 
 Kinds = tuple[tuple[int, str], ...]
-Opened = tuple["Dataset", str]
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,10 @@ class OwnTables:
     def look(self) -> FileLink | None:
         """Take notice of the session's table; returns it where it is new here."""
         session = self._session
-        if session.file is None or session.dataset is None or session.pending is not None:
+        if session.table.source.file is None or session.table.dataset is None or session.table.pending is not None:
             return None
-        link, new = session.file, session.file.hash not in self._found
-        self._found[link.hash] = (link, tuple(sorted(session.source.kinds.items())))
+        link, new = session.table.source.file, session.table.source.file.hash not in self._found
+        self._found[link.hash] = (link, tuple(sorted(session.table.source.kinds.items())))
         return link if new else None
 
     def options(self) -> dict[str, FileLink]:
@@ -80,20 +79,21 @@ class OwnTables:
 
 def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], NamedTable]:
     """Return what opens a table of the visitor's, to be called on a thread."""
-    mine = session.file if session.pending is None else None
-    dataset, upload = session.dataset, session.upload
-    served, tables, owner, limits = session.served, session.tables, session.owner, session.registry.limits
+    mine = session.table.source.file if session.table.pending is None else None
+    dataset, upload = session.table.dataset, session.table.source.upload
+    served, owner = session.table.served, session.owner
+    tables, limits = session.registry.tables, session.registry.limits
 
     def opened(link: FileLink, kinds: Kinds, stop: StopToken) -> NamedTable:
         if dataset is not None and mine is not None and mine.hash == link.hash:
             return NamedTable(dataset, "", upload, kinds)
         if served is not None and link.fits(served.hash):
-            made = chosen(served.table, dict(kinds), stop, said(served), served) if kinds else served
-            return NamedTable(split_as(made, "", served), "", None, kinds)
+            made = with_kinds(served.table, dict(kinds), stop, stated_kinds(served), served) if kinds else served
+            return NamedTable(with_split(made, "", served), "", None, kinds)
         held = tables.find(owner, link)
         if held is None:
             raise TableError(f"drop {link} again: it is not held here any more")
-        return NamedTable(chosen(read_upload(held, limits, stop, owner), dict(kinds), stop), "", held, kinds)
+        return NamedTable(with_kinds(read_upload(held, limits, stop, owner), dict(kinds), stop), "", held, kinds)
 
     return opened
 

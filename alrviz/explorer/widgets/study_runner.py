@@ -1,0 +1,258 @@
+"""From settings to a result: what a study costs, whether Run may be pressed, the study itself.
+
+A study is estimated whenever its settings change. Its stored tasks are shown, and Run computes the rest. A study of
+other settings that still runs stays in the picture, marked as outdated, until Run replaces it.
+"""
+
+import time
+from collections.abc import Callable, Hashable
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import panel_material_ui as pmui
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.session.page_tasks import PageTasks
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.session.state import State
+from alrviz.stop import StopToken
+from alrviz.views.core.style import safe
+from alrviz.views.studies.study_view import StudyView
+
+if TYPE_CHECKING:
+    from alrviz.explorer.session.managed_jobs import ManagedStudy
+
+REST_SECONDS = 0.5  # after which a dragged value is taken to rest
+WAITING = "<span class='quiet'>No table yet.</span>"
+READING = "<span class='quiet'>Reading the table …</span>"
+ESTIMATING = "<span class='quiet'>Being priced …</span>"
+ASKING = "<span class='quiet'>What was computed before is shown when the question is answered.</span>"
+KEEP = "Continue when I close the page"
+
+
+class StudyState(Enum):
+    """Where the study of the current settings stands.
+
+    | state | Run | its result |
+    |---|---|---|
+    | IDLE | disabled: there is no table, or nothing that can be run | none |
+    | ESTIMATING | a press is kept until the estimate is there | that of other settings, marked as outdated |
+    | READY | starts it, or resumes what was stopped | its stored tasks |
+    | RUNNING | disabled, Stop instead; it runs or queues | grows |
+    | DONE | disabled | complete |
+    """
+
+    IDLE = "idle"
+    ESTIMATING = "estimating"
+    READY = "ready"
+    RUNNING = "running"
+    DONE = "done"
+
+
+class StudyRunner:
+    """See the module's text.
+
+    Args:
+        session: runs the study.
+        tasks: of the page; the estimate is one of them.
+        changed: called when the state, the costs or the study have changed.
+        tell: called with what the estimate is doing.
+        at_once: seconds; the study that a page opens on begins if it is likely to take no longer.
+
+    Attributes:
+        view: shows the study; set by the page when it is built.
+        costs: of the study of the current settings; None until they are estimated.
+        keep: whether the study continues when the page is closed.
+    """
+
+    view: Any  # a `StudyView`, whose study is a `Study` or a `ManagedStudy`
+
+    def __init__(
+        self,
+        session: Session,
+        tasks: PageTasks,
+        changed: Callable[[], None],
+        tell: Callable[[str], None],
+        at_once: float | None,
+    ):
+        self._session, self._tasks, self._changed, self._tell = session, tasks, changed, tell
+        self._at_once = at_once  # None: nothing begins by itself
+        self.costs: Any = None
+        self._settings: Hashable = None  # what `costs` are or will be of; None while nothing is estimated
+        self._doing = ""
+        self.keep = pmui.Checkbox(label=KEEP, align="center", margin=(0, 0, 0, 8))
+        self.keep.param.watch(lambda event: self._keep(bool(event.new)), "value")
+
+    @property
+    def state(self) -> StudyState:
+        """Where the study of the current settings stands."""
+        if self.costs is None:
+            return StudyState.IDLE if self._settings is None else StudyState.ESTIMATING
+        if self.costs.study is None:
+            return StudyState.IDLE
+        phase = "" if self.current is None else self.current.phase
+        return {"running": StudyState.RUNNING, "queued": StudyState.RUNNING, "done": StudyState.DONE}.get(
+            phase, StudyState.READY
+        )
+
+    @property
+    def current(self) -> Any:
+        """The study shown if it is of the current settings; None otherwise."""
+        return None if self.view.outdated else self.view.study
+
+    def _show_state(self) -> None:
+        """Let Run follow the state."""
+        state = self.state
+        if state is StudyState.IDLE:
+            self.view.forget_press()
+        self.view.param.update(
+            ready=state not in (StudyState.IDLE, StudyState.ESTIMATING), coming=state is StudyState.ESTIMATING
+        )
+
+    # -- the estimate ----------------------------------------------------------------------------------------------
+
+    def wait_for_table(self) -> None:
+        """Keep a press of Run for the table that is being read."""
+        if self.view.study is None:
+            self.view.coming = True
+            self.view.tell(READING)
+
+    def reset(self, sentence: str = "") -> None:
+        """Estimate nothing: there is no table. sentence: shown in place of the study."""
+        self._settings = self.costs = None
+        self._show_state()
+        if sentence:
+            self.view.tell(sentence)
+
+    def estimate(self, settings: Hashable, work: Callable[[StopToken, Callable[[str], None]], Any]) -> None:
+        """Estimate on a thread what the study of these settings costs, unless that is known or under way."""
+        if settings == self._settings:
+            self._tasks.withdraw("study")
+            return
+        view = self.view
+        if self._settings is not None:  # a press meant the previous settings, or waits for its table
+            view.forget_press()
+        self._settings, self.costs = settings, None
+        view.outdated = view.study is not None
+        self._show_state()
+        if view.study is None:
+            view.tell(ESTIMATING)
+        self._changed()
+        self._tasks.start(
+            "study", lambda stop: work(stop, self._note), self.show, self._fail,
+            lambda: self._tell(f"<span class='quiet'>{safe(self._doing, 120)} …</span>"),
+        )  # fmt: skip
+
+    def _note(self, doing: str) -> None:
+        self._doing = doing
+
+    def _fail(self, error: Exception) -> None:
+        self.reset()
+        self._tell("")
+        if self.view.study is None:
+            self.view.tell_none()
+        self._tasks.failed("study", error)
+
+    def show(self, costs: Any) -> None:
+        """Show the study of the current settings: the one of this process or its stored tasks.
+
+        A study of other settings that is under way stays in the picture.
+        """
+        self.costs, view, session = costs, self.view, self._session
+        shown = view.study
+        busy = shown is not None and shown.phase in ("running", "queued")
+        if costs.study is None:
+            if not busy:
+                view.watch(None)
+                why = "; ".join(costs.left_out) or "nothing is chosen"
+                view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
+            self._show_state()
+        else:
+            managed = session.runs.find_study(costs.study)
+            if managed is not None:
+                session.wake()  # it may be running
+            if session.runs.asking and not busy and (managed or costs.study).phase != "waiting":
+                view.watch(None)
+                view.tell(ASKING)
+            elif not busy or (managed is not None and _same(managed, shown)):
+                view.outdated = False
+                view.watch(costs.study if managed is None else managed)
+                if managed is not None:
+                    self.keep.value = managed.entry.keep
+            self._show_state()
+            if session.runs.asking:  # Run is free when the question is answered
+                view.forget_press()
+            elif view.waits:
+                view.press_again()
+            elif self._at_once is not None and view.study.phase == "waiting" and costs.seconds <= self._at_once:
+                view.press_run()
+        self._at_once = None
+        self._changed()
+
+    def show_again(self) -> None:
+        """Show what the question of a lesson has held back."""
+        if self.costs is not None and self.view.study is None and not self._session.runs.asking:
+            self.show(self.costs)
+
+    # -- running ---------------------------------------------------------------------------------------------------
+
+    def start(self) -> "ManagedStudy | None":
+        """Hand the study to the registry; return it for Run to start, None where there is none."""
+        if self.costs is None or self.costs.study is None:
+            return None
+        try:
+            self._tasks.withdraw("study")
+            study = self._session.runs.adopt_study(self.costs.study, bytes=self.costs.bytes, threads=self.costs.n_jobs)
+            study.entry.keep = self.keep.value
+            return study
+        except AlrvizError as error:
+            self._tasks.failed("study", error)
+            return None
+
+    def _keep(self, keep: bool) -> None:
+        entry = getattr(self.view.study, "entry", None)  # none before it is begun
+        if entry is not None:
+            entry.keep = keep
+
+    def pump(self) -> bool:
+        """Follow the study; returns whether there may be more."""
+        drawn = self.view.drawn
+        moving = self.view.pump()
+        if self.view.drawn != drawn:
+            self._changed()
+        return moving
+
+
+def _same(study: Any, other: Any) -> bool:
+    return bool(study.spec == other.spec and study.data_hash == other.data_hash)
+
+
+class DraggedValue:
+    """A value that a hand drags on a picture: written into the link when it rests.
+
+    Each link is an entry of the browser's history.
+
+    Args:
+        session: has the value as a parameter.
+        view: has it too, by the same name.
+    """
+
+    def __init__(self, session: Session, view: StudyView, name: str):
+        self._session, self._view, self._name = session, view, name
+        self._moved = 0.0
+        self.waiting = False  # whether it still moves
+
+    def move(self, *_: object) -> None:
+        """Note that it has moved."""
+        self._moved = time.monotonic()
+
+    def write(self) -> bool:
+        """Write the value if it rests; returns whether it still moves."""
+        value = getattr(self._view, self._name)
+        if value == self._view.param[self._name].default:
+            value = getattr(State(), self._name)
+        changed = value != getattr(self._session, self._name)
+        self.waiting = changed and time.monotonic() - self._moved < REST_SECONDS
+        if changed and not self.waiting:
+            self._session.param.update({self._name: value})
+        return self.waiting

@@ -1,0 +1,220 @@
+"""Files of the kinds that people have: several instances of each, and one where the same pattern must not trigger."""
+
+import io
+
+import numpy as np
+import pytest
+
+from alrviz.data.dataset import Dataset
+from alrviz.data.missing import column_sentinels
+from alrviz.data.quotes import close_quotes
+from alrviz.data.read import read_table
+from alrviz.errors import TableError
+from alrviz.stop import NEVER
+from tests.data.workbooks import workbook_of_rows
+
+
+def read(text: str, target: str | None = None, **options) -> Dataset:
+    return read_table(io.StringIO(text), target, **options)
+
+
+def noted(dataset: Dataset, *words: str) -> bool:
+    """Whether one note has all of these words."""
+    return any(all(word in note for word in words) for note in dataset.notes)
+
+
+def table(n: int = 60) -> str:
+    return "size,colour,class\n" + "".join(
+        f"{i},{'red' if i % 2 else 'blue'},{'yes' if i % 3 else 'no'}\n" for i in range(n)
+    )
+
+
+# ---- uneven lines ----------------------------------------------------------------------------------------------------
+
+
+def test_short_lines_are_padded_and_counted():
+    dataset = read(table() + "60,red\n\n61,blue,yes\n62\n", "class")
+    assert dataset.table.n_rows == 63
+    assert noted(dataset, "2 lines", "fewer cells", "line 62")
+
+
+def test_empty_surplus_is_trimmed_and_counted():
+    dataset = read(table() + "60,red,yes,,\n61,blue,no,\n", "class")
+    assert dataset.n_rows == 62
+    assert noted(dataset, "2 lines", "empty cells", "line 62")
+
+
+def test_one_line_with_a_surplus_is_read():
+    dataset = read(table() + "60,red,yes,what\n", "class")
+    assert dataset.n_rows == 61
+    assert noted(dataset, "1 line", "more cells", "line 62")
+
+
+def test_many_lines_with_a_surplus_are_refused_and_the_first_ten_named():
+    with pytest.raises(TableError, match=r"12 of 72 lines .* line 62: '60,red,yes,what'.* line 71: "):
+        read(table() + "".join(f"{60 + i},red,yes,what\n" for i in range(12)))
+
+
+def test_rows_stay_in_their_order():
+    dataset = read("a,b,class\n1,x,yes\n2\n3,y,no\n4,x\n5,y,yes\n", "class")
+    assert dataset.table.values[0].series.tolist() == [1, 2, 3, 4, 5]
+
+
+# ---- quotation marks -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('a\tb\n1\t"ok\n2\tfine\n3\t"so\n4\tx\n', [1, 3]),
+        ('a\tb\n1\t"say ""hi\n2\tx\n', [1]),
+        ('a\tb\n1\t"two\nlines"\n2\tx\n', []),  # the second line alone is no row
+        ('a\tb\n1\t"two\t\n\n\nlines"\n2\tx\n', []),
+        ('a\tb\n1\t6" nail\n2\tx\n', []),  # inside a field it opens nothing
+        ('text\n"one\ntwo"\nthree\n', []),
+        ('a\tb\r\n1\t"ok\r\n2\tx\r\n', [1]),
+        ('a\tb\r1\t"ok\r2\tx\r', [1]),
+    ],
+)
+def test_a_mark_that_never_closes_is_text(text: str, lines: list[int]):
+    repaired = close_quotes(text.encode(), "\t", NEVER)
+    assert repaired.lines == lines
+    assert (bytes(repaired.data) == text.encode()) == (not lines)
+
+
+def test_no_line_is_swallowed():
+    messages = ['"ok' if i in (7, 30) else "fine" for i in range(60)]
+    rows = "".join(f"{'b' if i % 3 else 'a'}\t{i}\t{message}\n" for i, message in enumerate(messages))
+    dataset = read("label\tsize\tmessage\n" + rows, "label")
+    assert dataset.n_rows == 60
+    assert set(dataset.frame["message"].cat.categories) == {'"ok', "fine"}
+    assert noted(dataset, "2 lines", "quotation mark", "line 9")
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+ORANGE = "age\tpain\tdisease\nc\ttypical\\ ang none\td\n\t\tclass\n"
+ORANGE += "".join(f"{30 + i}\t{'typical ang' if i % 2 else 'none'}\t{i % 2}\n" for i in range(40))
+
+
+def test_rows_of_types_and_roles():
+    dataset = read(ORANGE)
+    assert (dataset.n_rows, dataset.target) == (40, "disease")
+    assert dataset.kinds == {"age": "numeric", "pain": "categorical"}
+
+
+def test_types_and_roles_before_the_names():
+    text = ORANGE.replace("age\tpain\tdisease\nc\ttypical\\ ang none\td\n\t\tclass\n", "C#age\tmS#pain\tcD#disease\n")
+    dataset = read(text)
+    assert (dataset.target, dataset.kinds) == ("disease", {"age": "numeric", "pain": "ignore"})
+
+
+def test_a_hash_within_a_name_is_a_name():
+    dataset = read("no#1,b,class\n" + "".join(f"{i},{i % 2},{'yn'[i % 2]}\n" for i in range(30)))
+    assert "no#1" in dataset.frame
+
+
+GROUPS = [
+    [None, None, "Visit 1", None, "Visit 2", None],
+    ["pat_id", "sex", "BP", "HR", "BP", "HR"],
+    *[[i, "m" if i % 2 else "f", 110 + i, 70 + i % 9, 108 + i, 68 + i % 9] for i in range(20)],
+]
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_names_of_groups_are_joined_to_the_names_below(as_text: bool):
+    lines = "\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in GROUPS)
+    dataset = read(lines, "sex") if as_text else read_table(workbook_of_rows(GROUPS, ("C1:D1", "E1:F1")), "sex")
+    assert list(dataset.frame) == ["pat_id", "sex", "Visit 1 BP", "Visit 1 HR", "Visit 2 BP", "Visit 2 HR"]
+    assert dataset.n_rows == 20
+
+
+def test_prose_above_and_below_a_sheet():
+    rows = [["Ward list"], ["made by the office", None, None, "draft"], ["do", "not", "print", "this"]]
+    rows += [["Name", "Job", "Age", "Kids"]]
+    rows += [[f"P{i}", "cook" if i % 2 else "clerk", 50 + i, bool(i % 3)] for i in range(12)]
+    dataset = read_table(workbook_of_rows([*rows, ["Checked"], [None, "twice"]]), "Kids")
+    assert (dataset.n_rows, list(dataset.frame)) == (12, ["Name", "Job", "Age", "Kids"])
+    assert noted(dataset, "3 lines", "before the names")
+    assert noted(dataset, "2 lines", "behind the table")
+
+
+def test_a_last_row_with_one_value_is_data_where_it_looks_like_its_column():
+    rows = [["Name", "Job", "Age"], *[[f"P{i}", "cook" if i % 2 else "clerk", 50 + i] for i in range(12)], ["P12"]]
+    assert read_table(workbook_of_rows(rows), "Job").table.n_rows == 13
+
+
+def test_a_first_line_of_values_is_data():
+    lines = "".join(
+        f"{'spam' if i % 4 == 0 else 'ham'}\t{'win' if i % 4 == 0 else 'see you'} {i}\n" for i in range(1, 80)
+    )
+    assert read(lines).table.n_rows == 79
+    named = "male\tmood\n" + "".join(f"{'fe' * (i % 2)}male\t{'good' if i % 3 else 'bad'}\n" for i in range(60))
+    assert list(read(named).frame) == ["male", "mood"]  # one name is a level, the other is none
+
+
+# ---- encodings -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("cp1252", "crème,thé,Être,l\u2019été"), ("mac_roman", "crème,thé,Être,l\u2019été"),
+        ("cp1252", "Größe,Übung,ÖPNV 5 °C"), ("mac_roman", "Größe,Übung,müßig"),
+        ("cp1250", "łódź,żółć,gęś,źdźbło"), ("cp1250", "příliš žluťoučký kůň"), ("cp1252", "blåbær,Øl,GRÖSSE"),
+        ("cp1252", "¿Qué,España,œuvre,à,l\u2019été"),
+    ],
+)  # fmt: skip
+def test_an_encoding_is_known_by_its_words(encoding: str, words: str):
+    text = "word,class\n" + "".join(f"{word},{'ab'[i % 2]}\n" for i, word in enumerate(words.split(",") * 20))
+    dataset = read_table(text.encode(encoding), "class")
+    assert set(dataset.frame["word"].cat.categories) == set(words.split(","))
+    assert dataset.options.encoding == encoding
+
+
+# ---- missing values and their codes ----------------------------------------------------------------------------------
+
+
+def test_na_is_a_level_among_codes_of_countries():
+    text = "country,class\n" + "".join(f"{['NA', 'ZA', 'BW', 'ZM'][i % 4]},{'yn'[i % 2]}\n" for i in range(60))
+    assert set(read(text, "class").frame["country"].cat.categories) == {"NA", "ZA", "BW", "ZM"}
+    words = text.replace("ZA", "south")
+    dataset = read(words, "class")
+    assert dataset.frame["country"].isna().sum() == 15
+    assert noted(dataset, "'NA'", "15 cells", "missing=()")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "codes"),
+    [
+        ([1, 2, 3, 4, 5] * 20 + [-1] * 5, [-1]),
+        ([1, 2, 3, 4, 5] * 20 + [8] * 4 + [9] * 5, [8, 9]),
+        ([1, 2, 3, 4, 5] * 20 + [98] * 4 + [99] * 5, [98, 99]),
+        ([0.5, 2.5, 1.7, 3.1, 2.2] * 20 + [-200] * 9, [-200]),
+        ([1, 2, 3, 4, 5, 6, 7] * 20 + [8] * 5, []),  # the scale goes on
+        ([0, 1, 2, 3] * 20 + [-1] * 5, []),  # one below none
+        ([*range(100), 250, 251], []),  # two large values are no code
+    ],
+)
+def test_codes_for_missing_values_lie_apart_and_repeat(numbers: list[float], codes: list[float]):
+    assert column_sentinels(np.array(numbers, dtype=float)) == codes
+
+
+# ---- years of two digits ---------------------------------------------------------------------------------------------
+
+
+def test_nobody_is_born_in_the_future():
+    rows = "".join(f"{1 + i % 12:02}/{13 + i % 9:02}/{50 + i % 45:02},{'yn'[i % 2]}\n" for i in range(80))
+    born = read("born,left\n" + rows, "left").frame["born"].dt.year
+    assert (born.min(), born.max()) == (1950, 1994)
+    due = read("due,left\n" + rows.replace("/94", "/60"), "left").frame["due"].dt.year
+    assert due.max() < 2060
+
+
+def test_an_arff_row_with_a_stray_comma_and_one_with_an_undeclared_level_are_read():
+    text = "@relation k\n@attribute age numeric\n@attribute class {ill,well}\n@data\n"
+    text += "48,ill\n26,ill,\n51, well\t\n70,Well\n"
+    dataset = read(text, "class")
+    assert dataset.n_rows == 4
+    assert noted(dataset, "1 line", "empty cells", "line 6")
+    assert noted(dataset, "'Well'", "not declared", "did you mean 'well'")

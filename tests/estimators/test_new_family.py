@@ -1,0 +1,137 @@
+"""A family is a class and its line in the registry: all that knows its parameters follows from their `Param`s."""
+
+import inspect
+import pickle
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import alrviz
+from alrviz.data.demos import load_demo
+from alrviz.errors import RecipeError
+from alrviz.estimators import cells
+from alrviz.estimators.make import class_of, make_estimator
+from alrviz.explorer.recipes.recipe_fields import Choosable
+from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
+from alrviz.explorer.widgets.recipe_settings import RecipeSettings
+from alrviz.fitting.families import ENCODING, FAMILIES
+from alrviz.fitting.families.cells import TABLES, CellFamily
+from alrviz.fitting.families.family import BuiltFit, FitRequest
+from alrviz.fitting.families.param import Param
+from alrviz.fitting.recipe import Recipe
+
+
+class Tempered(CellFamily):
+    """AnJE, its cells taken to a power."""
+
+    name = words = "tempered"
+    colours: ClassVar[Mapping[str, str]] = {"tempered": "#444444"}
+    params: ClassVar[Mapping[str, Param]] = {
+        "power": Param(
+            0.5, low=0.0, high=1.0, label="Power of theta", key="W", step=0.05, highest=0.9,
+            has_effect=lambda recipe: recipe.params["order"] != 3,
+            help="What log theta is multiplied by.", meanings={"off": "not said"},
+        ),
+        "base": Param("e", {"e": "natural", "2": "binary"}, label="Logarithm", key="E", meanings={"2": "bits"}),
+        **TABLES,
+    }  # fmt: skip
+
+    def make(self, request: FitRequest) -> BuiltFit:
+        """AnJE's, with smaller weights."""
+        made = super().make(request)
+        w = made.fit.w0.copy()
+        w[:-1] *= request.params["power"]
+        return replace(made, fit=replace(made.fit, w0=w))
+
+
+@pytest.fixture(autouse=True)
+def tempered(monkeypatch):
+    """The one line."""
+    monkeypatch.setitem(FAMILIES, "tempered", Tempered())
+    yield
+    vars(cells)["__getattr__"].cache_clear()
+
+
+def test_its_estimator_is_one_of_scikit_learns():
+    data = load_demo("tic-tac-toe")
+    model = make_estimator(Recipe("tempered", order=1, power=0.25)).fit(data.X, data.y)
+    assert repr(model) == "TemperedClassifier(order=1, power=0.25)"
+    assert {"power", "base", "order", "discretize", "n_jobs"} <= set(inspect.signature(type(model)).parameters)
+    assert clone(model).get_params() == model.get_params()
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict_proba(data.X), model.predict_proba(data.X))
+    plain = clone(model).set_params(power=1.0).fit(data.X, data.y)
+    np.testing.assert_allclose(model.phi_, 0.25 * plain.phi_)
+    np.testing.assert_array_equal(plain.intercept_, model.intercept_)
+    assert model.weights_ is None
+    with pytest.raises(RecipeError, match="power=2 is out of range"):
+        clone(model).set_params(power=2).fit(data.X, data.y)
+
+
+def test_its_docstring_describes_parameters_of_its_own_and_shared_ones():
+    text = class_of(FAMILIES["tempered"]).__doc__
+    assert text.startswith("AnJE, its cells taken to a power.\n")
+    assert "\npower : float from 0 to 1, default 0.5\n    What log theta is multiplied by.\n" in text
+    assert '\nbase : "e" or "2", default "e"\n' in text
+    assert '"2": bits.' in text
+    assert '\norder : int from 1 to 12 or "auto", default 2\n' in text
+    assert "\nphi_ : " in text
+    assert "alpha" not in text
+
+
+def test_a_link_carries_them():
+    recipe = Recipe("tempered", power=0.25, base="2", order=3)
+    assert write_recipes((recipe,)) == "tempered_W0.25_E2_o3"
+    assert read_recipes("tempered_W0.25_E2_o3") == (recipe,)
+    (clamped,) = read_recipes("tempered_W7_Ex")
+    assert (clamped.params["power"], clamped.params["base"]) == (0.9, "e")
+
+
+def test_a_widget_sets_them():
+    heard = []
+    settings = RecipeSettings(
+        lambda _, recipe: heard.append(recipe), lambda _: None, lambda _: None, Choosable(("lr", "tempered"))
+    )
+    settings.show(0, Recipe("tempered"), "tempered", alone=True)
+    power, base = settings._fields["power"], settings._fields["base"]
+    assert (power.label, power.value, power.step, power.end, power.visible) == ("Power of theta", 0.5, 0.05, 0.9, True)
+    assert base.options == {"natural": "e", "binary": "2"}
+    power.value, base.value = 0.75, "2"
+    assert [(recipe.params["power"], recipe.params["base"]) for recipe in heard] == [(0.75, "e"), (0.5, "2")]
+    settings.show(0, Recipe("tempered", order=3), "tempered", alone=True)
+    assert not power.visible
+    settings.show(0, Recipe("lr"), "lr", alone=True)
+    assert not base.visible
+
+
+def test_every_setting_of_every_family_has_a_label_a_help_text_and_a_key_of_its_own():
+    for family in FAMILIES.values():
+        if isinstance(family, Tempered):
+            continue
+        settings = {**family.params, **ENCODING}
+        keys = [param.key for name, param in settings.items() if name != "seed"]
+        assert {len(key) for key in keys} == {1}, family.name
+        assert len(set(keys)) == len(keys), family.name
+        assert all(param.label and param.help for param in family.params.values()), family.name
+
+
+def test_alpha_is_described_as_each_family_takes_it():
+    assert '\nalpha : float from 0 or "cv", default 1.0\n' in alrviz.SelectiveALRClassifier.__doc__
+    assert '\nalpha : float from 0, "cv" or "auto", default 0.3\n' in alrviz.LRClassifier.__doc__
+    assert '\nalpha : float from 0, "cv", "auto" or a tuple of numbers, default 0.3\n' in alrviz.HLRClassifier.__doc__
+    for model in (alrviz.SelectiveALRClassifier, alrviz.WANBIACClassifier, alrviz.LRClassifier):
+        text = " ".join(model.__doc__.split())
+        assert ('"auto": found as part of the fit' in text) == ('alpha : float from 0, "cv" or "auto"' in text)
+
+
+@pytest.mark.parametrize("name", sorted(set(FAMILIES)))
+def test_a_written_out_classifier_has_its_familys_defaults(name):
+    signature = inspect.signature(class_of(FAMILIES[name])).parameters
+    for parameter, param in FAMILIES[name].params.items():
+        assert (signature[parameter].default, type(signature[parameter].default)) == (
+            param.default, type(param.default),
+        ), parameter  # fmt: skip
