@@ -1,4 +1,4 @@
-"""What a tab of maps fits: the model with its price, run and settings, and the classifier beside it."""
+"""What a tab of maps fits: the model with its cost, run and settings, and the classifier beside it."""
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
@@ -12,8 +12,8 @@ from alrviz.explorer.page import Tab
 from alrviz.explorer.recipes.recipe_fields import MODEL, Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
+from alrviz.explorer.widgets.cost_line import CostLine
 from alrviz.explorer.widgets.export_model import ExportModel
-from alrviz.explorer.widgets.price_line import PriceLine
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -101,7 +101,7 @@ class PeerFit:
 
 
 class FitCard:
-    """The fit of a map: its price, its run, and the row of buttons; a cheap one starts by itself when settings change.
+    """The fit of a map: its cost, its run, and the row of buttons; a cheap one starts by itself when settings change.
 
     The tab says what is to be fitted (`want`) and draws what is there (`player.racer` at `player.head`).
 
@@ -122,8 +122,11 @@ class FitCard:
     ):
         self.session = session
         self.player = FitPlayer(self._new, draw, session.wake, film, drawn)
-        self.pricing = PriceLine(
-            tasks, self._priced, self.player.give_up, lambda: "the fit starts then" if self.player.player.waits else ""
+        self.pricing = CostLine(
+            tasks,
+            self._cost_known,
+            self.player.give_up,
+            lambda: "the fit starts then" if self.player.player.waits else "",
         )
         self.dataset: Dataset | None = None
         self.recipe: Recipe | None = None
@@ -159,7 +162,7 @@ class FitCard:
         self.player.player.expected = False
         self.player.press_stop()
 
-    def _priced(self) -> None:
+    def _cost_known(self) -> None:
         if self.player.player.waits:
             self._autorun = False
             self.player.press_again()
@@ -176,7 +179,7 @@ class FitCard:
                 self.player.mark(self.outdated)
 
     def _new(self) -> "Race | None":
-        """The run that Run starts; None where there is none. Where it is not priced yet, the press is repeated then."""
+        """The run that Run starts; None where there is none. Where its cost is unknown, the press is repeated then."""
         dataset, recipe = self.dataset, self.recipe
         self.player.player.for_table = dataset is None
         if dataset is None or recipe is None:

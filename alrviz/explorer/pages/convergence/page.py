@@ -37,10 +37,10 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import CARD, html, room
+from alrviz.explorer.widgets.cost_line import CostLine
 from alrviz.explorer.widgets.dialogs import text_button
 from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.menus import FILE
-from alrviz.explorer.widgets.price_line import PriceLine
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.run_history import reopened
 from alrviz.explorer.widgets.table_settings import EACH, cut_params, cuts_of
@@ -103,7 +103,7 @@ class ConvergencePage(Page):
         self.race_view.param.watch(lambda event: self._measured(event.new), "measure")
         self.dialogs = RaceDialogs(session)
         self.controls = RaceMenus(session, self._chosen, self.show_example)
-        self.pricing = PriceLine(
+        self.pricing = CostLine(
             self.tasks,
             self._price_arrived,
             self.race_view.give_up,

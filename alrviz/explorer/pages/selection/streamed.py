@@ -7,7 +7,7 @@ import panel as pn
 from alrviz.explorer.recipes.questions import over_passes
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.widgets.price_line import PriceLine
+from alrviz.explorer.widgets.cost_line import CostLine
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.core.panes import say
 from alrviz.views.race.race_view import RaceView
@@ -47,7 +47,7 @@ class StreamedSelection:
         shown: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 8, 0), "visible": False}
         self.above = pn.Column(race_view.line, buttons, **shown)
         self.below = pn.Column(race_view.body, numbers, **shown)
-        self.pricing = PriceLine(
+        self.pricing = CostLine(
             tasks, self.race_view.press_again, self.race_view.give_up,
             lambda: "the fit starts then" if self.race_view.player.waits else "",
         )  # fmt: skip
