@@ -55,8 +55,11 @@ class RaceStarter:
     def want(self, dataset: "Dataset | Stream | None", recipes: tuple[Recipe, ...]) -> None:
         """Say what Run is to start, and price it; a press that waits for the price of something else is given up."""
         self.dataset, self.recipes = dataset, recipes
-        if dataset is not None and self.pricing.ask(dataset, recipes) and not self._buttons.player.for_table:
-            self._buttons.give_up()
+        player = self._buttons.player
+        if dataset is not None and self.pricing.ask(dataset, recipes) and not player.for_table:
+            player.give_up()
+            player.expected = player.expected and self.autorun
+            self._buttons.say_status()
 
     def _priced(self) -> None:
         self._on_price()
