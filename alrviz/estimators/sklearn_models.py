@@ -52,7 +52,7 @@ class TableClassifier(RecipeClassifier):
     random_state: Any = None
 
     _attributes: ClassVar[Mapping[str, str]] = {
-        "model_ : scikit-learn's classifier": "The forest, the trees or the machine, of numbers and codes.",
+        "model_ : object": "scikit-learn's classifier: the forest, the trees or the machine, of numbers and codes.",
     }
 
     def _learn(
@@ -79,7 +79,8 @@ class TableClassifier(RecipeClassifier):
         """(N, a) numbers first, then codes; a level never seen is the code behind the last."""
         return np.concatenate([numbers, np.delete(codes, self._numeric, axis=0)], dtype=np.float64).T
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the logarithms of the probabilities (N, C) of a checked table and its codes (a, N)."""
         p = self.model_.predict_proba(self._matrix(codes, self.encoder_.numbers(table)))
         with np.errstate(divide="ignore"):
             return np.log(p)

@@ -1,7 +1,7 @@
 """order="auto": the order whose fits lose least on rows held out, each at the penalties that it would be fitted with.
 
 Orders 1, 2, ... are tried in turn on the same folds of the training rows (see data/splits.py), each with its own cuts
-(`Recipe.most_levels`); with alpha="auto" each at its best alphas (fitting/solvers/alpha_tuned.py). An order is taken
+(`Recipe.most_levels`); with alpha="auto" each at its best alphas (fitting/solvers/choose_alpha.py). An order is taken
 where its log loss is lower than that of the one before by more than a standard error of the rows' differences, and ends
 the search where not. With discretize="auto" the first order is tried with smooth levels and with MDL's cuts, smooth
 levels being left to columns that MDL does not cut; these are taken, for all orders, where they lose less by as much: a
@@ -27,7 +27,7 @@ from alrviz.fitting.families.selected import kept_words, most_kept
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import PLANNED, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.solvers.alpha_tuned import AlphaTrial
+from alrviz.fitting.solvers.choose_alpha import Candidate
 from alrviz.models.cell_space import columns_of, telling
 from alrviz.stop import NEVER, StopToken
 
@@ -82,7 +82,7 @@ def best_order(
         MemoryLimitError: not even order 1 fits.
         Stopped: once `stop` is pulled.
     """
-    found: list[tuple[Recipe, Prepared, AlphaTrial]] = []
+    found: list[tuple[Recipe, Prepared, Candidate]] = []
     cuts, encoding = "", recipe.encoding
     tunes, given, n_columns = recipe.params.get("alpha") == AUTO, recipe.params["order"], prepared.encoded.n_columns
     plural = "s" * (n_columns > 1)
@@ -123,13 +123,13 @@ def best_order(
             )  # fmt: skip
             why = f"at {order}, {_few(best.loss)}{alone}, it is not lower by one standard error"
             break
-        found.append((of.replace(alpha=best.value) if tunes else of, rows, best))
+        found.append((of.replace(alpha=best.alpha) if tunes else of, rows, best))
     of, rows, best = found[-1]
     kept = of.params.get("keep", 1.0) if recipe.params.get("keep") != of.params.get("keep") else 1.0
     some = f" of single columns and the best {kept_words(kept)} of each higher order" if kept != 1.0 else ""
     if given != AUTO:
         why = "the order is as given"
-    alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.alpha)}) were" if tunes else " was"
+    alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.values)}) were" if tunes else " was"
     folds = "a third of the rows" if (count := n_validation_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
     losses = ", ".join(f"{_few(trial.loss)} at {one.params['order']}" for one, _, trial in found)
     sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}{cuts}"
@@ -137,17 +137,17 @@ def best_order(
 
 
 def _tried(
-    recipe: Recipe, rows: Prepared, told: Mapping[str, float], before: AlphaTrial | None, max_memory: int | None,
+    recipe: Recipe, rows: Prepared, told: Mapping[str, float], before: Candidate | None, max_memory: int | None,
     stop: StopToken, hear: Callable[[Mapping[str, float]], None],
-) -> AlphaTrial | None:  # fmt: skip
+) -> Candidate | None:  # fmt: skip
     request = FitRequest(rows, judged := _judged(recipe), judged.params, _silent, stop, max_memory=max_memory)
     return best_on_folds(request, lambda trial: hear({**told, **trial}), before)
 
 
 def _cut(
-    smooth: Recipe, rows: Prepared, best: AlphaTrial, encoded_as: Callable[[Recipe], Prepared],
+    smooth: Recipe, rows: Prepared, best: Candidate, encoded_as: Callable[[Recipe], Prepared],
     max_memory: int | None, stop: StopToken, hear: Callable[[Mapping[str, float]], None],
-) -> tuple[Recipe, Prepared, AlphaTrial, str]:  # fmt: skip
+) -> tuple[Recipe, Prepared, Candidate, str]:  # fmt: skip
     """Try MDL's cuts, and ordered levels that are not smoothed, beside smooth levels; return the recipe, rows and
     trial to go on with, and why.
     """

@@ -10,8 +10,7 @@ import alrviz
 from alrviz.data.splits import FOLDS, split_folds
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting import best_keep as module
-from alrviz.fitting import best_order
+from alrviz.fitting import best_order, choose_n_tuples
 from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
@@ -220,7 +219,7 @@ def test_over_passes_the_same_is_chosen(tmp_path, params):
     for run in found:
         assert len(run.notes) == 1
         if params["keep"] == "auto":  # the steps are not those in memory, to the last bit
-            assert "on 1,800 training rows set apart" in run.notes[0]
+            assert "on 1,800 validation rows" in run.notes[0]
             assert run.recipe.params["keep"] <= 0.1  # one pair tells, and a column a little
             assert [5, 6] in run.model.space.tuples.tolist()
         else:
@@ -247,18 +246,18 @@ def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
     noise = rng.normal(size=400)
     above = {1.0: 0.03, 0.8: 0.0, 0.6: 0.03, 0.4: 0.03, 0.3: 0.5, 0.2: 0.5, 0.1: 0.0, 0.05: 0.0}
 
-    def losses(recipe, stop):
+    def losses(_, recipe, stop):
         tried.append(recipe.params["keep"])
         if recipe.params["keep"] == 1.0:
             raise MemoryLimitError("too large", 2, 1)
         return 1.0 + above[tried[-1]] + rng.permutation(noise), np.ones(400)
 
-    monkeypatch.setattr(module, "_losses", losses)
-    recipe, sentence = module.best_keep(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
+    monkeypatch.setattr(choose_n_tuples.ShareFold, "_losses", losses)
+    recipe, sentence = choose_n_tuples.choose_n_tuples(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
     assert tried == [1.0, 0.8, 0.6, 0.4, 0.3, 0.2]  # two in a row were worse; what is too large is passed over
     assert recipe.params["keep"] == 0.4
     assert sentence == (
-        "keep=0.4 was chosen by log loss on 400 training rows set apart: 0.9934, within one standard error of the "
+        "keep=0.4 was chosen by log loss on 400 validation rows: 0.9934, within one standard error of the "
         "lowest, 0.9634 at 0.8"
     )
 

@@ -151,7 +151,6 @@ def restore(classes: Classes, open_store: Callable[[], Store]) -> None:
         store = open_store()
     except StoreError:  # it is logged where it is opened, and the server serves without
         return
-    classes.keyed = store.database.keyed
     for kept, owner in store.unended(KIND):
         lock = lock_of(store, kept.id)
         try:

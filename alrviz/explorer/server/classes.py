@@ -24,6 +24,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Question, Said, plain_line
 from alrviz.explorer.server.rate_limit import RateLimit
 from alrviz.explorer.server.visitor_ids import new_id
+from alrviz.fitting.store import owner_digest
 from alrviz.job import Job
 from alrviz.stop import StopToken
 
@@ -307,7 +308,6 @@ class Classes:
         self._tries, self._hall = RateLimit(*CODES, clock), RateLimit(*HALL_CODES, clock)
         self._all = RateLimit(*ALL_CODES, clock)
         self._lock = threading.RLock()
-        self.keyed: Callable[[str], str] = lambda owner: owner  # as the run store knows owners
 
     def open(self, owner: str) -> Classroom:
         """Return the teacher's class, a new one where there is none."""
@@ -349,7 +349,7 @@ class Classes:
 
     def of(self, owner: str) -> Classroom | None:
         """Return the class of a teacher."""
-        names = (owner, self.keyed(owner))
+        names = (owner, owner_digest(owner))
         found = next((one for one in list(self._held.values()) if one.owner in names), None)
         if found is not None:
             found.owner = owner
@@ -357,7 +357,7 @@ class Classes:
 
     def taught(self, key: str) -> bool:
         """Whether the teacher whom the run store knows by this key has a class."""
-        return any(key in (one.owner, self.keyed(one.owner)) for one in list(self._held.values()))
+        return any(key in (one.owner, owner_digest(one.owner)) for one in list(self._held.values()))
 
     def find(self, secret: str) -> Classroom | None:
         """Return the class of this secret."""

@@ -16,18 +16,10 @@ from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.pricing.price import Price, PriceRequest, price_of, require_memory
-from alrviz.fitting.solvers.alpha_tuned import (
-    AlphaFold,
-    AlphaTrial,
-    AlphaTuned,
-    Fold,
-    RowFold,
-    judged_on,
-    row_losses,
-)
+from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTuned, RowFold
+from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, choose_alpha, judged_on, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import SharedRows, shared
-from alrviz.fitting.solvers.tron import Tron
 from alrviz.models.cell_space import MOST_GRID, columns_of, count_cells, have_grids, sizes_of, space_of
 from alrviz.models.parameterisation import Alpha
 from alrviz.passes.aligned_buffers import Floats
@@ -76,38 +68,34 @@ def tuned(made: BuiltFit, request: FitRequest) -> BuiltFit:
     if request.params.get("alpha") != AUTO:
         return made
     solver = AlphaTuned(
-        made.fit.solver, _n_alphas(request.recipe), lambda: _to_tune(request), BEFORE, request.stop,
-        partial(first_weights, made.fit.objective, request), *_way(request),
+        made.fit.solver, lambda: _to_tune(request), _descent(request), BEFORE, request.stop,
+        partial(first_weights, made.fit.objective, request),
     )  # fmt: skip
     return replace(made, fit=replace(made.fit, solver=solver))
 
 
 def best_on_folds(
-    request: FitRequest, hear: Callable[[dict[str, float]], None], goal: AlphaTrial | None = None
-) -> AlphaTrial | None:
+    request: FitRequest, hear: Callable[[dict[str, float]], None], goal: Candidate | None = None
+) -> Candidate | None:
     """Return what became of a recipe on its folds, at its best alphas where they are to be found, losses row by row;
     None where there are too few rows to hold some out. `hear` hears of each trial; where the first fold is not below
     the `goal`, the others may be left.
     """
+
+    def told(candidate: Candidate) -> None:
+        hear({**candidate.named, "log_loss": candidate.loss, "folds": candidate.folds})
+
     if request.params.get("alpha") != AUTO:
-        own = [_fold(made, weights_at_end(made, request.stop)) for made in _folds(request, False)]
-        trial = judged_on(own, [row_losses(fold.objective, fold.w, fold.heldout) for fold in own]) if own else None
-        if trial is not None:
-            hear({"log_loss": trial.loss, "folds": trial.folds})
-        return trial
-    unit, coarse = _way(request)
-    search = AlphaTuned(
-        Tron(), _n_alphas(request.recipe), lambda: _to_tune(request, False), BEFORE, request.stop,
-        unit=unit, coarse=coarse, goal=goal, close=n_validation_folds(request.prepared.encoded.class_rows) == 1,
-    )  # fmt: skip
-    trials = search.trials()
-    while True:
-        try:
-            trial = next(trials)
-        except StopIteration as end:
-            best: AlphaTrial | None = end.value
-            return best
-        hear({**trial.named, "log_loss": trial.loss, "folds": trial.folds})
+        folds = [_fold(made, weights_at_end(made, request.stop)) for made in _folds(request, False)]
+        if not folds:
+            return None
+        given = judged_on(folds, [row_losses(fold.objective, fold.w, fold.heldout) for fold in folds])
+        told(given)
+        return given
+    close = n_validation_folds(request.prepared.encoded.class_rows) == 1
+    return choose_alpha(
+        _to_tune(request, False), replace(_descent(request), goal=goal, close=close), request.stop, told
+    )
 
 
 def weights_at_end(made: BuiltFit, stop: StopToken) -> Floats:
@@ -122,12 +110,13 @@ def weights_at_end(made: BuiltFit, stop: StopToken) -> Floats:
     return w
 
 
-def _way(request: FitRequest) -> tuple[float, bool]:
-    """What a row weighs, where that is more than once: of rows that count a million times alphas are as much larger;
-    and whether one fold finds the way of the search: a third of few rows judges too little to go by.
+def _descent(request: FitRequest) -> Descent:
+    """Of rows that count a million times alphas are as much larger; and one fold of few rows judges too little to find
+    the way.
     """
     encoded = request.prepared.encoded
-    return max(1.0, float(encoded.weights.mean())), one_fold_suffices(encoded.class_rows)
+    unit = max(1.0, float(encoded.weights.mean()))
+    return Descent(_n_alphas(request.recipe), unit, one_fold_suffices(encoded.class_rows))
 
 
 def _n_alphas(recipe: "Recipe") -> int:

@@ -26,8 +26,8 @@ from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
 from alrviz.data.stream.table import CodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
-from alrviz.fitting.best_keep import Build, best_keep
 from alrviz.fitting.best_order import best_order
+from alrviz.fitting.choose_n_tuples import Build, choose_n_tuples
 from alrviz.fitting.families import RUNS, observers, require_streams
 from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
@@ -508,7 +508,7 @@ class Run(RunAttributes, Job[Step]):
     def _choose_keep(self, build: Build) -> None:
         if self.recipe.params.get("keep") == AUTO:
             self.activity = "choosing keep"
-            self.recipe, sentence = best_keep(self.recipe, build, self.token)
+            self.recipe, sentence = choose_n_tuples(self.recipe, build, self.token)
             self._settled = [*self._settled, sentence]
 
     def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
