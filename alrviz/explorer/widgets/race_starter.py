@@ -1,6 +1,6 @@
 """What begins the race of a page: a press of Run, or, where it is cheap, the change of a setting.
 
-Either waits until the race is priced. Pages say what is to be raced (`want`) and show `pricing.pane`.
+Either waits until the cost is estimated. Pages say what is to be raced (`want`) and show `pricing.pane`.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.widgets.price_line import PriceLine
+from alrviz.explorer.widgets.cost_line import CostLine
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.race.fit_player import PlayerButtons
 
@@ -23,15 +23,15 @@ class RaceStarter:
 
     Args:
         session: nothing begins by itself while a lesson's question is open.
-        tasks: runs the pricing.
+        tasks: runs the estimate.
         buttons: what Run is one of; its `again` is `new_race`.
         adopt: hands the race to the registry (of `SessionRuns`).
         noun: what it is called: "race" or "fit".
-        priced: called when another price is known.
+        estimated: called when another cost is known.
 
     Attributes:
-        pricing: the price line.
-        autorun: whether the race begins by itself as soon as its price is known to be low.
+        pricing: the line of costs.
+        autorun: whether the race begins by itself as soon as its cost is known to be low.
         dataset, recipes: what is raced; no table as long as there is none.
     """
 
@@ -42,18 +42,18 @@ class RaceStarter:
         buttons: PlayerButtons,
         adopt: "Callable[..., Race]",
         noun: str,
-        priced: Callable[[], None] = lambda: None,
+        estimated: Callable[[], None] = lambda: None,
     ):
-        self._session, self._buttons, self._adopt, self._on_price = session, buttons, adopt, priced
-        self.pricing = PriceLine(
-            tasks, self._priced, buttons.give_up, lambda: f"the {noun} starts then" if buttons.player.waits else ""
+        self._session, self._buttons, self._adopt, self._on_estimate = session, buttons, adopt, estimated
+        self.pricing = CostLine(
+            tasks, self._estimated, buttons.give_up, lambda: f"the {noun} starts then" if buttons.player.waits else ""
         )
         self.autorun = False
         self.dataset: Dataset | Stream | None = None
         self.recipes: tuple[Recipe, ...] = ()
 
     def want(self, dataset: "Dataset | Stream | None", recipes: tuple[Recipe, ...]) -> None:
-        """Say what Run is to start, and price it; a press that waits for the price of something else is given up."""
+        """Say what Run is to start, and estimate its cost; a press that waits for the cost of something else is given up."""
         self.dataset, self.recipes = dataset, recipes
         player = self._buttons.player
         if dataset is not None and self.pricing.ask(dataset, recipes) and not player.for_table:
@@ -61,8 +61,8 @@ class RaceStarter:
             player.expected = player.expected and self.autorun
             self._buttons.say_status()
 
-    def _priced(self) -> None:
-        self._on_price()
+    def _estimated(self) -> None:
+        self._on_estimate()
         if self._buttons.player.waits:
             self.autorun = False
             self._buttons.press_again()
@@ -70,7 +70,7 @@ class RaceStarter:
             self.start_if_cheap()
 
     def start_if_cheap(self) -> None:
-        """Begin what was to begin by itself, once its price is known to be low."""
+        """Begin what was to begin by itself, once its cost is known to be low."""
         player = self._buttons.player
         if not self.autorun or not self.pricing.known or player.halted or self._session.runs.asking:
             return

@@ -14,10 +14,11 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.stream.table import CodedTable
+    from alrviz.fitting.cost.estimate import Estimate
+    from alrviz.fitting.cost.table_shape import TableShape
     from alrviz.fitting.families.build_fit import Fit
     from alrviz.fitting.families.observers import Observer
     from alrviz.fitting.prepare import Prepared
-    from alrviz.fitting.pricing.price import Price, PriceRequest
     from alrviz.fitting.recipe import Recipe
     from alrviz.models.cell_space import AllOrders
     from alrviz.models.linear import LinearModel
@@ -202,8 +203,8 @@ class Family:
         """Return the tuples whose cells a fit counts, as far as they are known before rows are looked at."""
         return ()
 
-    def price(self, request: "PriceRequest") -> "Price":
-        """Return the price of a recipe of this family."""
+    def estimate(self, recipe: "Recipe", shape: "TableShape", max_memory: int | None = None) -> "Estimate":
+        """Return what a fit of a recipe of this family costs; max_memory: bytes, None for half of what is free."""
         raise NotImplementedError
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
@@ -225,8 +226,8 @@ class Family:
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """Raise `RecipeError` for what a fit over batches of rows has not; asked before anything is read."""
 
-    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, "Price"]:
-        """Return what the recipe makes of a table read in batches, and its price; asked of families that stream."""
+    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, "Estimate"]:
+        """Return what the recipe makes of a table read in batches, and its estimate; asked of families that stream."""
         raise NotImplementedError
 
 

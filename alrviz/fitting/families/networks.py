@@ -3,7 +3,7 @@
     tan    the best tree by I(i; j | Y)          kdb    k parents by I(i; Y) and I(i; j | Y)
     ande   no network: every tuple of n columns in turn is the parent                                       [AnDE]
 
-Structure and counts are all there is to it. Whose parents are not known yet is priced as if each column had those of
+Structure and counts are all there is to it. Whose parents are not known yet is estimated as if each column had those of
 most levels: an upper bound.
 """
 
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate, estimate_by_formula, estimate_cells, without_seconds
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import SMOOTHING
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_cells, price_shape
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
@@ -44,7 +46,6 @@ SMOOTHED = replace(
 )  # fmt: skip
 # Vectors as long as phi: counts, phi, start, logarithms.
 _COUNTED = 4
-_COUNTING = SolverChoice("none", 0, "nothing is fitted: counting is all", 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,8 @@ class LearnedNetwork:
 
 class Networks(Family):
     """What networks share, those that are counted and elr."""
+
+    choice: ClassVar[SolverChoice] = SolverChoice("none", 0, "nothing is fitted: counting is all", 0)
 
     def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
         """Return the highest order of the tables that the structure, or ande, is made of: 2 where pairs are counted."""
@@ -104,23 +107,25 @@ class Networks(Family):
         """What counts networks and scores by them."""
         return warm_networks(wide)
 
-    def price(self, request: PriceRequest) -> Price:
+    def estimate(self, recipe: "Recipe", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """By the tables that are counted, then by its own."""
-        encoded, params = request.encoded, request.recipe.params
-        counting = request.recipe.replace(family="anje", order=self.highest_order(params, encoded.n_columns))
-        tables = price_cells(replace(request, recipe=counting, timed=False, prepared=None, some=True))
+        params = recipe.params
+        counting = recipe.replace(family="anje", order=self.highest_order(params, shape.encoded.n_columns))
+        tables = estimate_cells(counting, replace(shape, prepared=None, covers=False), max_memory)
         if tables.refused:
-            return tables
-        return price_shape(self.shape(encoded, params, request.n_heldout, tables), "tables", request)
+            return without_seconds(tables)
+        return estimate_by_formula(self.cost(shape, params, tables), self.choice, "tables", shape, max_memory)
 
-    def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
-        """Return what it takes; `tables` is the price of counting what its structure is made of."""
+    def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
+        """Return what it takes; `tables` estimates the counting of what its structure is made of."""
+        encoded = shape.encoded
         n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
         seen = sum(min(own, n) for own in cells)
         vectors = 8 * classes * (seen + 1) * _COUNTED + 40 * seen
         counts = 8 * classes * tables.cells_seen
         size = counts + vectors + 8 * min(LOOKUPS, n * encoded.n_columns) + 2 * encoded.n_columns * n
-        return ShapePrice(classes * (1 + sum(cells)), max(tables.bytes, size), _COUNTING)
+        seconds = self.seconds(params, n, encoded.n_columns, classes)
+        return Cost(classes * (1 + sum(cells)), max(tables.cost.bytes, size), seconds)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
         """Return the number of possible cells of each column with its parents, at most."""
@@ -237,9 +242,11 @@ class AnDE(Networks):
         parents, wider = (prepared.tables(n, smoothing, stop) for n in (order - 1, order))
         return LearnedNetwork(naive_bayes.counts, AverageModel(parents, wider, naive_bayes.counts.model()), wider)
 
-    def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
+    def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
         """Its tables are what is counted."""
-        return ShapePrice(tables.parameters, tables.bytes, _COUNTING)
+        encoded = shape.encoded
+        seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)
+        return Cost(tables.cost.parameters, tables.cost.bytes, seconds)
 
 
 def learn(prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:

@@ -1,4 +1,4 @@
-"""What a tab of maps fits: the model with its price, run and settings, and the classifier beside it."""
+"""What a tab of maps fits: the model with its cost, run and settings, and the classifier beside it."""
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
@@ -101,7 +101,7 @@ class PeerFit:
 
 
 class FitCard:
-    """The fit of a map: its price, its run, and the row of buttons; a cheap one starts by itself when settings change.
+    """The fit of a map: its cost, its run, and the row of buttons; a cheap one starts by itself when settings change.
 
     The tab says what is to be fitted (`want`) and draws what is there (`player.racer` at `player.head`).
 
