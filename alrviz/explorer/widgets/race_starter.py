@@ -53,7 +53,7 @@ class RaceStarter:
         self.recipes: tuple[Recipe, ...] = ()
 
     def want(self, dataset: "Dataset | Stream | None", recipes: tuple[Recipe, ...]) -> None:
-        """Say what Run is to start, and estimate its cost; a press that waits for the cost of something else is given up."""
+        """Say what Run is to start, and estimate its cost; forget a press that waits for another cost."""
         self.dataset, self.recipes = dataset, recipes
         player = self._buttons.player
         if dataset is not None and self.pricing.ask(dataset, recipes) and not player.for_table:
