@@ -11,7 +11,7 @@ import platformdirs
 
 HOME = "ALRVIZ_HOME"
 _FOLDER_NAMES = ("codes", "lessons", "sets")  # that alrviz makes in its home
-_STORE_NAMES = ("runs.key", *(f"runs.sqlite{ending}" for ending in ("", "-journal", "-shm", "-wal")))
+_STORE_NAMES = tuple(f"runs.sqlite{ending}" for ending in ("", "-journal", "-shm", "-wal"))
 
 
 def home() -> Path:

@@ -221,7 +221,8 @@ class _Desk:
     def shared(self, pace: float) -> tuple[str, str]:
         """Make a long race of two racers, a step of both every `pace` seconds; return its id and its link's secret."""
         from alrviz.data.demos import load_demo
-        from alrviz.explorer.server.run_registry import Entry, process_registry
+        from alrviz.explorer.server.run_queue import Entry
+        from alrviz.explorer.server.run_registry import process_registry
         from alrviz.studies.race.race import race
 
         Entry.told_to = property(lambda entry: None)  # type: ignore[assignment, method-assign]  # no browser says more
@@ -230,7 +231,7 @@ class _Desk:
         registry = process_registry()
         entry = registry.add(race(load_demo("led", rows=3000), (plain, plain.replace(family="alr"))), OWNER)
         entry.keep = True
-        self._begin = lambda: registry.start(entry)
+        self._begin = entry.start
         self._secret = registry.share(entry)
         return entry.id, self._secret
 

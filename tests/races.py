@@ -14,7 +14,10 @@ ROWS = 10.0
 class FakeRace:
     """The interface of a race, and the calls it got."""
 
-    recorded, turn, stopped_by, stopped_at = False, 0, "you", None
+    entry = None
+    control = Race.control
+
+    recorded, turn, queued, stopped_by, stopped_at = False, 0, False, "you", None
 
     def __init__(self, size=0):
         self.phase, self.activity, self.ended, self.calls = "waiting", "fitting", False, []
@@ -23,10 +26,6 @@ class FakeRace:
 
     def start(self):
         self.calls.append("start")
-        self.phase = "running"
-
-    def resume(self):
-        self.calls.append("resume")
         self.phase = "running"
 
     def pause(self):

@@ -501,7 +501,7 @@ def test_fit_says_what_was_chosen_and_by_which_rows(tmp_path, capsys):
     assert cli.main([*given, "--passes", "2"]) == 0
     said = capsys.readouterr().out
     assert re.search(r"order=\d was chosen by held-out log loss of 3 folds: .* rows drawn from the table", said)
-    assert re.search(r"keep=[\d.]+ was chosen by log loss on [\d,]+ training rows set apart: ", said)
+    assert re.search(r"keep=[\d.]+ was chosen by log loss on [\d,]+ validation rows: ", said)
     for option in ("--order", "--keep"):
         with pytest.raises(SystemExit):
             cli.main([*given, option, "some"])

@@ -12,7 +12,6 @@ import os
 import re
 import secrets
 import sys
-import threading
 from collections.abc import Callable
 from functools import partial
 from html import unescape
@@ -24,6 +23,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 from alrviz.cli.options import Commands, Progress, Refused, add_read_options, read_options, require_file, with_options
 from alrviz.errors import AlrvizError
+from alrviz.job import Job
 from alrviz.memory import free_memory
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ def _checked(server: Server, url: str, failures: list[Exception]) -> int:
         finally:
             server.io_loop.add_callback(server.io_loop.stop)
 
-    threading.Thread(target=look, name="alrviz-check", daemon=True).start()
+    Job(lambda stop: look(), "alrviz-check").start()
     _run(server)
     good, sentence = findings[0] if findings else (False, "ended before the page came")
     if failures:

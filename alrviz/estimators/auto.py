@@ -73,7 +73,7 @@ class AutoClassifier(LinearClassifier):
 
     def _tell(self) -> None:
         """Warn of a fit that did not end well; that passes over a table read in batches are few is as documented."""
-        if self.outcome_.code != STEP_LIMIT or self._recipe.params["max_iter"] == self.max_iter:
+        if self.outcome_.code != STEP_LIMIT or self.recipe_.params["max_iter"] == self.max_iter:
             super()._tell()
 
     @property

@@ -41,7 +41,6 @@ class CellClassifier(RunClassifier):
     discretize: str | None = "mdl"
     n_bins: int = 10
 
-    _has_weights: ClassVar[bool] = True
     _attributes: ClassVar[Mapping[str, str]] = {
         "cells_ : CellSpace": "All tuples and cells; S of the cells were seen in training.",
         "tables_ : Tables": "Which cells were seen (`seen`), and their counts per class.",
@@ -74,8 +73,8 @@ class CellClassifier(RunClassifier):
     def _pure_effects(self) -> Effects:
         """Pure effects under the training rows, kept beside the model that they are of; not pickled."""
         known: tuple[LinearModel, Effects] | None = self.__dict__.get("_pure")
-        if known is None or known[0] is not self._model:
-            known = self._model, purify_by_counts(self._model, self.tables_, threads(self.n_jobs))
+        if known is None or known[0] is not self.model_:
+            known = self.model_, purify_by_counts(self.model_, self.tables_, threads(self.n_jobs))
             self.__dict__["_pure"] = known
         return known[1]
 
@@ -91,9 +90,14 @@ class CellClassifier(RunClassifier):
         """
         check_is_fitted(self)
         quantities = {"count": self.tables_.counts, "log_theta": self.log_theta_}
-        if self.weights_ is not None:
-            quantities["w"] = weights_by_cell(self.tables_, self._share, self.weights_)
+        if (w := self.cell_weights_) is not None:
+            quantities["w"] = w
         return cell_frame(self.cells_, self.tables_.seen, self.encoder_, {**quantities, "phi": self.phi_})
+
+    @property
+    def cell_weights_(self) -> Floats | None:
+        """(S, C) the weight of each seen cell, shared ones repeated; None where nothing is fitted."""
+        return None if self.weights_ is None else weights_by_cell(self.tables_, share_of(self.recipe_), self.weights_)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -125,11 +129,16 @@ class CellClassifier(RunClassifier):
             raise AlrvizError(f"the fit has no result: {run.outcome}")
         self.cells_ = tables.space
         self.tables_ = tables
-        self._model = model
-        self._share = run.recipe.params.get("share", "cell-class")
+        self.model_ = model
         self.phi_ = model.phi
         self.intercept_ = model.bias
-        self.weights_: Floats | None = state.point.w if self._has_weights else None
+        self.weights_: Floats | None = None if run.recipe.solver == "none" else state.point.w
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
-        return self._model.scores(codes, threads(self.n_jobs))
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the class scores (N, C) of rows as codes (a, N)."""
+        return self.model_.scores(codes, threads(self.n_jobs))
+
+
+def share_of(recipe: Recipe) -> str:
+    """Return what shares a weight: "cell-class", where each cell and class has its own, or more."""
+    return str(recipe.params.get("share", "cell-class"))

@@ -223,7 +223,6 @@ class AnJEClassifier(CellClassifier):
     """
 
     _family: ClassVar[str] = "anje"
-    _has_weights: ClassVar[bool] = False
 
 
 def _classifier_of(family: Family, name: str) -> type[CellClassifier]:
@@ -239,7 +238,6 @@ def _classifier_of(family: Family, name: str) -> type[CellClassifier]:
         "__doc__": f"{getdoc(family)}\n\n{{parameters}}",
         "__module__": __name__,
         "_family": family.name,
-        "_has_weights": base is LinearClassifier,
     }
     made = make_dataclass(name, own, bases=(base,), namespace=namespace, kw_only=True, eq=False, repr=False)
     made.__module__ = __name__

@@ -65,11 +65,13 @@ class ELRClassifier(NetworkReading, RunClassifier):
         model, state = run.model, run.state
         if not isinstance(model, NetworkModel) or state is None or run.encoded is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")
-        self._read(model, run.encoded.names)
+        self.set_model(model, run.encoded.names)
         self.weights_ = state.point.w
 
-    def _quantities(self) -> dict[str, Floats]:
+    def cell_values(self) -> dict[str, Floats]:
+        """Return the weights of the cells."""
         return {"w": self.weights_[:-1]}
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
-        return self._network.scores(codes, threads(self.n_jobs))
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the class scores (N, C) of a checked table and its codes (a, N)."""
+        return self.model_.scores(codes, threads(self.n_jobs))

@@ -66,6 +66,7 @@ class DLRClassifier(RunClassifier):
     _family: ClassVar[str] = "dlr"
     _attributes: ClassVar[Mapping[str, str]] = {
         "encoder_ : Encoder": "Kinds of the columns, and levels of those that are no numbers.",
+        "columns_ : ndarray (D,)": "The column of each feature, those of numbers first.",
         "bandwidths_ : ndarray (a,)": "h of each numeric column in its own units; NaN for others and constant ones.",
         "weights_ : ndarray (a, K)": (
             "w by column, 0 where a column has no feature; K = 1 for two classes, of which the score is the second's, "
@@ -84,9 +85,9 @@ class DLRClassifier(RunClassifier):
         """
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
-        intercept, parts = self._model.pure_effects(*self._encode(self.encoder_.transform(table), table))
+        intercept, parts = self.model_.pure_effects(*self._encode(self.encoder_.transform(table), table))
         effects = np.zeros((len(parts), self.n_features_in_, len(self.classes_)))
-        effects[:, self._columns] = parts
+        effects[:, self.columns_] = parts
         names = [column.name for column in self.encoder_.columns_]
         return effect_frame(intercept, effects, names, self.encoder_, getattr(table, "index", None))
 
@@ -98,12 +99,12 @@ class DLRClassifier(RunClassifier):
         Columns without a feature have no line.
         """
         check_is_fitted(self)
-        votes, w, names, parts = self._model.features, self._model.w, [], list[Floats]()
-        for d, (column, source) in enumerate(zip(self._columns, votes.columns, strict=False)):
+        votes, w, names, parts = self.model_.features, self.model_.w, [], list[Floats]()
+        for d, (column, source) in enumerate(zip(self.columns_, votes.columns, strict=False)):
             places = np.unique(np.quantile(source.values, np.linspace(0.0, 1.0, PLACES)))
             names += [(self.encoder_.columns_[column].name, place) for place in places.tolist()]
-            parts.append(np.stack([phi := votes.curve(d, places, self._model.log_h[d]).phi, w[d][:, None] * phi]))
-        for d, column in enumerate(self._columns[len(votes.columns) :], start=len(votes.columns)):
+            parts.append(np.stack([phi := votes.curve(d, places, self.model_.log_h[d]).phi, w[d][:, None] * phi]))
+        for d, column in enumerate(self.columns_[len(votes.columns) :], start=len(votes.columns)):
             coded, phi = self.encoder_.columns_[column], votes.levels(d - len(votes.columns))[:, :-1]
             names += [(coded.name, label) for label in coded.labels]
             parts.append(np.stack([phi, w[d][:, None] * phi]))
@@ -118,7 +119,7 @@ class DLRClassifier(RunClassifier):
         """(a,) share of each column in the variance of what it adds over the training rows; the shares sum to 1."""
         check_is_fitted(self)
         found = np.zeros(self.n_features_in_)
-        found[self._columns] = self._model.variances()
+        found[self.columns_] = self.model_.variances()
         return normalised(found)
 
     def _encode(self, codes: NDArray[np.unsignedinteger], table: Any) -> tuple[Any, Any]:
@@ -128,16 +129,17 @@ class DLRClassifier(RunClassifier):
         model, encoded = run.model, run.encoded
         if not isinstance(model, DensityModel) or encoded is None:
             raise AlrvizError(f"the fit has no result: {run.outcome}")
-        self._read(model, feature_columns(encoded, model.features))
+        self.set_model(model, feature_columns(encoded, model.features))
 
-    def _read(self, model: DensityModel, columns: NDArray[np.int64]) -> None:
+    def set_model(self, model: DensityModel, columns: NDArray[np.int64]) -> None:
         """Keep a model whose features (D,) are of these columns of the table."""
-        self._model, self._columns = model, columns
+        self.model_, self.columns_ = model, columns
         self.bandwidths_ = np.full(self.n_features_in_, np.nan)
         self.bandwidths_[columns[: len(model.log_h)]] = model.bandwidths
         self.weights_ = np.zeros((self.n_features_in_, model.w.shape[1]))
         self.weights_[columns] = model.w[:-1]
         self.intercept_ = model.w[-1].copy()
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
-        return self._model.scores(*self._encode(codes, table))
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the class scores (N, C) of a checked table and its codes (a, N)."""
+        return self.model_.scores(*self._encode(codes, table))

@@ -8,10 +8,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.splitting import AT_RANDOM, Splitting
-from alrviz.estimators.alpha import choose_alpha
 from alrviz.estimators.base import CellClassifier
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
+from alrviz.fitting.alpha_path import cross_validate_alpha
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -59,7 +59,7 @@ class LinearClassifier(CellClassifier):
     ) -> Recipe:
         if recipe.params["alpha"] != "cv":
             return recipe
-        self.alpha_, self.alphas_ = choose_alpha(
+        self.alpha_, self.alphas_ = cross_validate_alpha(
             recipe,
             X,
             y,
@@ -135,4 +135,3 @@ class NaiveBayesClassifier(CellClassifier):
     order: int = field(default=1, init=False)
 
     _family: ClassVar[str] = "anje"
-    _has_weights: ClassVar[bool] = False

@@ -23,7 +23,7 @@ from alrviz.passes.rows import Floats
 
 
 def _saved(model: Any) -> SavedModel:
-    of, wider, encoder = model._model, model.tables_, model.encoder_
+    of, wider, encoder = model.model_, model.tables_, model.encoder_
     alone = of if model.n == 0 else of.naive
     narrow = wider if model.n == 0 else of.parents
     few = slice(0) if model.n == 0 else slice(None)  # the cells of no column are none
@@ -72,7 +72,7 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
 
     wider = counted("cells.parquet", n + 1)
     model.tables_, model.cells_ = wider, wider.space
-    model._model = AverageModel(counted("parents.parquet", n), wider, alone) if n else alone
+    model.model_ = AverageModel(counted("parents.parquet", n), wider, alone) if n else alone
 
 
 def _naive(levels: np.ndarray, alone: Floats, cards: Floats, bias: Floats) -> NetworkModel:

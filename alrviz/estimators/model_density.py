@@ -24,7 +24,7 @@ from alrviz.passes.sources import Sources
 
 
 def _saved(model: Any) -> SavedModel:
-    of, votes = model._model, model._model.features
+    of, votes = model.model_, model.model_.features
     grids = votes.nodes(of.log_h)
     about = {
         "bias": [*[0.0] * (votes.n_classes - votes.n_values), *model.intercept_.tolist()],
@@ -42,13 +42,13 @@ def _saved(model: Any) -> SavedModel:
 
 
 def _features(model: Any, grids: list[VoteGrid]) -> Pieces:
-    of, votes = model._model, model._model.features
+    of, votes = model.model_, model.model_.features
     more = votes.n_features - len(grids)
-    names = [model.encoder_.columns_[j].name for j in model._columns]
+    names = [model.encoder_.columns_[j].name for j in model.columns_]
     missing = np.array([column.missing for column in votes.columns] + [np.zeros(votes.n_classes)] * more)
     yield pa.table(
         {
-            "column": model._columns.astype(np.int32),
+            "column": model.columns_.astype(np.int32),
             "name": pa.array(names, pa.string()),
             "log_h": np.append(of.log_h, np.zeros(more)),
             "origin": np.array([grid.origin for grid in grids] + [0.0] * more),
@@ -80,9 +80,9 @@ def _nodes(grids: list[VoteGrid], n_classes: int) -> Pieces:
 
 def _level_counts(model: Any) -> Floats:
     """(sum of levels, C), 0 for columns without a feature of levels."""
-    votes, levels = model._model.features, model.encoder_.levels_
+    votes, levels = model.model_.features, model.encoder_.levels_
     first, out = np.cumsum(levels) - levels, np.zeros((int(levels.sum()), votes.n_classes))
-    for j, counts in zip(model._columns[len(votes.numeric) :], votes.counts, strict=True):
+    for j, counts in zip(model.columns_[len(votes.numeric) :], votes.counts, strict=True):
         out[first[j] : first[j] + levels[j]] = counts[:-1]
     return out
 
@@ -113,7 +113,7 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
         raise ModelFileError("features.parquet has a bandwidth beyond a thousand times Silverman's, or below")
     k = votes.n_values
     w = np.concatenate([features.by_class("w", n_values=k), bias[None, -k:]])
-    model._read(DensityModel(votes, w, log_h), chosen)
+    model.set_model(DensityModel(votes, w, log_h), chosen)
 
 
 def _sources(table: ModelTable, missing: Floats, n_classes: int) -> list[Sources]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from alrviz.errors import ModelFileError
 from alrviz.estimators import auto, linear
+from alrviz.estimators.base import share_of
 from alrviz.estimators.make import class_of
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
@@ -18,13 +19,13 @@ from alrviz.fitting.families.cells import CellFamily
 from alrviz.models.cell_space import AllOrders, AnySpace, columns_of, count_cells, sizes_of, space_of
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
-from alrviz.models.parameterisation import owners, weights_by_cell
+from alrviz.models.parameterisation import owners
 from alrviz.models.tables import Tables
 from alrviz.passes.rows import Floats
 
 
 def _saved(model: Any) -> SavedModel:
-    of, tables, unseen = model._model, model.tables_, model._model.unseen
+    of, tables, unseen = model.model_, model.tables_, model.model_.unseen
     about = {
         "bias": model.intercept_.tolist(),
         "unseen": unseen is not None,
@@ -33,20 +34,20 @@ def _saved(model: Any) -> SavedModel:
         "weights": None,
     }
     if model.weights_ is not None:
-        own = model.weights_[-1 if model._share == "cell-class" else slice(-of.n_classes, None)]
+        own = model.weights_[-1 if share_of(model.recipe_) == "cell-class" else slice(-of.n_classes, None)]
         about["weights"] = own.ravel().tolist()
     return SavedModel(about, _tables(model, tables))
 
 
 def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
-    encoder, space, unseen = model.encoder_, tables.space, model._model.unseen
+    encoder, space, unseen = model.encoder_, tables.space, model.model_.unseen
     members = space.members
     by_tuple = {"card": tables.cards, **class_columns("count", tables.tuple_counts)}
     if unseen is not None:
         by_tuple |= class_columns("unseen", unseen.phi)
     quantities = {"count": tables.counts, "log_theta": tables.log_theta}
-    if model.weights_ is not None:
-        quantities["w"] = weights_by_cell(tables, model._share, model.weights_)
+    if (w := model.cell_weights_) is not None:
+        quantities["w"] = w
     quantities["phi"] = model.phi_
     names = [column.name for column in encoder.columns_]
     return {
@@ -57,7 +58,7 @@ def _tables(model: Any, tables: Tables) -> dict[str, Pieces]:
 
 def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
     by_tuple, by_cell = tables["tuples.parquet"], tables["cells.parquet"]
-    recipe, levels = model._recipe, model.encoder_.levels_
+    recipe, levels = model.recipe_, model.encoder_.levels_
     order, some = recipe.params["order"], recipe.definition.chooses_tuples(recipe.params)
     if order > len(levels):
         raise ModelFileError(f"{len(levels)} columns have no tuples of order {order}")
@@ -84,10 +85,9 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
         raise ModelFileError("counts and cards do not belong to a model: below 0, or of another number of classes")
     unseen = Unseen(by_tuple.by_class("unseen"), bool(about["known_only"])) if about["unseen"] else None
     model.tables_, model.cells_ = found, space
-    model._share = recipe.params.get("share", "cell-class")
-    model._model = LinearModel(space, found.seen, by_cell.by_class("phi"), bias, unseen)
-    model.phi_, model.intercept_ = model._model.phi, bias
-    model.weights_ = _weights(model, about, by_cell) if model._has_weights else None
+    model.model_ = LinearModel(space, found.seen, by_cell.by_class("phi"), bias, unseen)
+    model.phi_, model.intercept_ = model.model_.phi, bias
+    model.weights_ = None if recipe.solver == "none" else _weights(model, about, by_cell)
 
 
 def _some_of(levels: NDArray[np.int64], sizes: range, members: list[tuple[int, ...]]) -> AnySpace | None:
@@ -115,7 +115,7 @@ def _all_of(
 def _weights(model: Any, about: Mapping[str, Any], by_cell: ModelTable) -> Floats:
     """The free weights, of those that every cell has: shared ones once."""
     w = np.concatenate([by_cell.by_class("w"), finite(about["weights"])[None, :]])
-    owner = owners(model.tables_, model._share)
+    owner = owners(model.tables_, share_of(model.recipe_))
     if owner is None:
         return w
     free = np.zeros((int(owner[-1, -1]) + 1, 1))

@@ -22,22 +22,22 @@ def _saved(model: Any) -> SavedModel:
     rmse = getattr(model, "rmse_", None)
     about = {
         "bias": model.intercept_.tolist(),
-        "cards": model._network.cards.tolist(),
+        "cards": model.model_.cards.tolist(),
         "weights": model.weights_[-1].tolist() if isinstance(model, conditional.ELRClassifier) else None,
         "rmse": None if rmse is None else rmse.tolist(),
-        "summed": model._network.summed,
+        "summed": model.model_.summed,
     }
     return SavedModel(about, _tables(model))
 
 
 def _tables(model: Any) -> dict[str, Pieces]:
-    of, encoder = model._network, model.encoder_
+    of, encoder = model.model_, model.encoder_
     names = [column.name for column in encoder.columns_]
     members = [[*of.structure.parents[j], j] for j in of.structure.order]
     above = [own[:-1] for own in members]
     return {
         "tuples.parquet": tuple_pieces(names, members, {}),
-        "cells.parquet": cell_pieces(of.space, members, of.seen, encoder, {**model._quantities(), "phi": of.phi}),
+        "cells.parquet": cell_pieces(of.space, members, of.seen, encoder, {**model.cell_values(), "phi": of.phi}),
         "parents.parquet": cell_pieces(of.parents, above, of.above, encoder, {"rest": of.rest}),
         "levels.parquet": level_pieces(encoder, {"alone": of.alone}),
     }
@@ -72,11 +72,11 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
         cells_of(by_parents, above), by_parents.by_class("rest", gaps=True), by_level.by_class("alone"), cards, bias,
         summed,
     )  # fmt: skip
-    model._read(found, tuple(column.name for column in model.encoder_.columns_))
+    model.set_model(found, tuple(column.name for column in model.encoder_.columns_))
     if isinstance(model, conditional.ELRClassifier):
         model.weights_ = np.concatenate([by_cell.by_class("w"), finite(about["weights"])[None, :]])
         return
-    model._model, model.counts_ = found, by_cell.by_class("count")
+    model.model_, model.counts_ = found, by_cell.by_class("count")
     if isinstance(model, networks.KDBClassifier):
         model.rmse_ = None if about["rmse"] is None else np.array(about["rmse"], np.float64)
 

@@ -63,7 +63,7 @@ def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
         "versions": {**versions(), "pyarrow": pa.__version__, "python": platform.python_version()},
         "estimator": cls.__name__,
         "form": form.name,
-        "recipe": model._recipe.to_json(),
+        "recipe": model.recipe_.to_json(),
         "encoder": model.encoder_.to_dict(),
         "feature_names": hasattr(model, "feature_names_in_"),
         "missing_tokens": [token for token in MISSING if token],
@@ -88,7 +88,7 @@ def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Recip
     if (len(about["bias"]),) != encoder.classes_.shape:
         raise ModelFileError(f"{len(encoder.classes_)} classes, and 'bias' has {len(about['bias'])} numbers")
     model: Any = of_class(cls, recipe, categorical_features=encoder.categorical_features)
-    model._remember(encoder, recipe)
+    model.set_encoder(encoder, recipe)
     model.n_features_in_ = len(encoder.columns_)
     if about["feature_names"]:
         model.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
@@ -100,7 +100,6 @@ def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Recip
     form.restore(model, about, tables)
     if about.get("reading") is not None:
         model.reading_ = _reading(about["reading"], encoder)
-    model._warns = True
     return model
 
 

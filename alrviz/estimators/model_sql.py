@@ -158,7 +158,7 @@ def save_sql(
     parts = parts_of(model, dataset)
     if parts.about["form"] not in ("linear", "network"):
         raise ModelFileError(
-            f"a model of {model._recipe.family} is no table of scores that joins could look up; lr, alr, hlr, halr, "
+            f"a model of {model.recipe_.family} is no table of scores that joins could look up; lr, alr, hlr, halr, "
             "salr, hsalr, anje, wanbia-c, tan, kdb and elr are, and save_model keeps this one with a script that "
             "predicts"
         )

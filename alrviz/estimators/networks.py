@@ -14,11 +14,11 @@ from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.frames import cell_frame, network_frame, normalised, tuple_variances
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.networks import LearnedNetwork, learn
 from alrviz.fitting.prepare import Prepared, require_learnable
-from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.averages import AverageModel
 from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
 from alrviz.passes.rows import Floats
@@ -42,22 +42,23 @@ class CountedClassifier(RecipeClassifier):
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         prepared = encode(recipe)
         require_learnable(prepared.encoded)
-        require_memory(price_of(prepared.encoded, recipe, max_memory=self.max_memory, stop=stop))
+        require_memory(estimate(recipe, TableShape(prepared.encoded, stop=stop), self.max_memory))
         self._keep(learn(prepared, recipe, stop), prepared.encoded.names)
         assert prepared.encoder is not None
         return prepared.encoder, recipe
 
     def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
-        self._model: NetworkModel | AverageModel = learned.model
+        self.model_: Any = learned.model
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
-        return self._model.scores(codes, threads(self.n_jobs))
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the class scores (N, C) of a checked table and its codes (a, N)."""
+        return self.model_.scores(codes, threads(self.n_jobs))
 
 
 class NetworkReading(RecipeClassifier):
     """What can be read of a classifier that is one network: for each column a table given its parents and the class."""
 
-    _network: NetworkModel
+    model_: Any
     _attributes: ClassVar[Mapping[str, str]] = {
         "structure_ : dict": "The parents of each column by name, columns in an order in which parents come first.",
         "cells_ : TupleSpace": (
@@ -77,7 +78,7 @@ class NetworkReading(RecipeClassifier):
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
         codes = self.encoder_.transform(table)
-        return network_frame(self._network, codes, self.encoder_, getattr(table, "index", None), self.max_memory)
+        return network_frame(self.model_, codes, self.encoder_, getattr(table, "index", None), self.max_memory)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell seen in training, indexed by its columns (the child last) and their levels.
@@ -86,15 +87,16 @@ class NetworkReading(RecipeClassifier):
         levels, class).
         """
         check_is_fitted(self)
-        of = self._network
-        return cell_frame(of.space, of.seen, self.encoder_, {**self._quantities(), "phi": of.phi})
+        of = self.model_
+        return cell_frame(of.space, of.seen, self.encoder_, {**self.cell_values(), "phi": of.phi})
 
     @abstractmethod
-    def _quantities(self) -> dict[str, Floats]:
-        """Return what is known of the cells besides phi, (S, C) by name."""
+    def cell_values(self) -> dict[str, Floats]:
+        """Return counts or weights of the cells, (S, C) by name."""
 
-    def _read(self, network: NetworkModel, names: tuple[str, ...]) -> None:
-        self._network = network
+    def set_model(self, network: NetworkModel, names: tuple[str, ...]) -> None:
+        """Keep a fitted network of columns with these names."""
+        self.model_ = network
         self.structure_ = named(network.structure, names)
         self.cells_ = network.space
         self.phi_, self.intercept_ = network.phi, network.bias
@@ -106,7 +108,8 @@ class NetworkClassifier(NetworkReading, CountedClassifier):
 
     _attributes: ClassVar[Mapping[str, str]] = {"counts_ : ndarray (S, C)": "Sums of row weights of each seen cell."}
 
-    def _quantities(self) -> dict[str, Floats]:
+    def cell_values(self) -> dict[str, Floats]:
+        """Return the counts of the cells."""
         return {"count": self.counts_}
 
     @property
@@ -116,7 +119,7 @@ class NetworkClassifier(NetworkReading, CountedClassifier):
         What a column adds to the scores is its own, whatever its parents; the shares sum to 1.
         """
         check_is_fitted(self)
-        of, found = self._network, np.zeros(self.n_features_in_)
+        of, found = self.model_, np.zeros(self.n_features_in_)
         total = self.counts_.sum() / of.space.n_tuples  # every training row has a level in every column
         found[list(of.structure.order)] = tuple_variances(of.space, of.seen, self.counts_, of.phi, total)
         return normalised(found)
@@ -124,7 +127,7 @@ class NetworkClassifier(NetworkReading, CountedClassifier):
     def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:
         assert isinstance(learned.model, NetworkModel)
         super()._keep(learned, names)
-        self._read(learned.model, names)
+        self.set_model(learned.model, names)
         self.counts_ = learned.counts.counts
 
 
@@ -233,7 +236,7 @@ class AnDEClassifier(CountedClassifier):
         check_is_fitted(self)
         table = check_table(self, X, reset=False)
         codes, rows = self.encoder_.transform(table), getattr(table, "index", None)
-        return network_frame(self._model, codes, self.encoder_, rows, self.max_memory)
+        return network_frame(self.model_, codes, self.encoder_, rows, self.max_memory)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one line per cell of n + 1 columns seen in training, indexed by its columns and their levels.

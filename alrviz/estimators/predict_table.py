@@ -167,7 +167,7 @@ def _predicted(
     probabilities = hasattr(model, "predict_proba")
     table = check_table(model, given, reset=False, is_read=True)
     codes = encoder.transform(table)
-    scores = model._scores_of(codes, table)
+    scores = model.score_codes(codes, table)
     numbers = np.exp(log_softmax(scores)) if probabilities else scores
     found = {
         "row": np.arange(before + 1, before + len(X) + 1),

@@ -88,8 +88,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "n_features_in_ : int": "a, the number of columns.",
         "feature_names_in_ : ndarray (a,)": "Their names, where X had names that are text.",
         "encoder_ : Encoder": "Levels and cuts of each column.",
+        "recipe_ : Recipe": "What was fitted, with the settings that the fit has chosen.",
+        "model_ : object": "What was fitted, without names of columns and classes: it scores rows of codes.",
     }
-    _warns = False  # whether predictions warn of values that training never saw; models of studies do not
+    _warns = True  # whether predictions warn of values that training never saw; models of studies do not
 
     def to_recipe(self, **changes: Any) -> Recipe:
         """Return the recipe that `fit` runs: on all rows it is given, none held out; `changes` as in `Recipe.replace`.
@@ -152,7 +154,6 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         learn = self._fit_stream if isinstance(X, Stream) else self._fit  # apart: a decorated method has no type
         learn(X, y, sample_weight, on_step)
         self._tell()
-        self._warns = True
         return self
 
     @with_callbacks
@@ -167,7 +168,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         with FitProgress(self, context, on_step) as progress:
             encoder, recipe = self._learn(self._encoding(X, y, weights), recipe, progress=progress)
-        self._remember(encoder, recipe)
+        self.set_encoder(encoder, recipe)
         context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=lambda: vars(self))
         if encoder.lost_:
             warn_once(f"{type(self).__name__}: {lost_text(encoder)}", LostColumnsWarning, stacklevel=4)
@@ -210,6 +211,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if prepared.encoder is None:
             raise AlrvizError("rows to be learned from need the encoder they were made with, and these have none")
         self._forget()
+        self._warns = False
         asked = self.to_recipe()
         check_max_memory(self.max_memory)
         check_table(self, X, reset=True)
@@ -222,12 +224,12 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         def encode(of: Recipe) -> Prepared:  # the order that is chosen may have other cuts
             return prepared if of.encoding == asked.encoding else again(of)
 
-        self._remember(*self._learn(encode, recipe, stop))
+        self.set_encoder(*self._learn(encode, recipe, stop))
         return self
 
     def _forget(self) -> None:
         """Drop what an earlier fit has said of settings that this one may not choose."""
-        for name in ("alpha_", "alphas_", "chosen_"):
+        for name in ("alpha_", "alphas_", "chosen_", "_warns"):
             self.__dict__.pop(name, None)
 
     def _encoding(
@@ -239,12 +241,12 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             n_jobs=threads(self.n_jobs), splitting=splitting,
         )  # fmt: skip
 
-    def _remember(self, encoder: Encoder, recipe: Recipe) -> None:
+    def set_encoder(self, encoder: Encoder, recipe: Recipe) -> None:
         """Keep what was fitted beside the model: how rows become codes, and what was run."""
         self.__dict__.pop("reading_", None)  # of an earlier table
         self.encoder_ = encoder
         self.classes_ = encoder.classes_
-        self._recipe = recipe
+        self.recipe_ = recipe
 
     @property
     def _most_steps(self) -> int | None:
@@ -286,10 +288,10 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         codes = self.encoder_.transform(table)
         if self._warns:
             self._warn_unseen(codes)
-        return self._scores_of(codes, table)
+        return self.score_codes(codes, table)
 
     @abstractmethod
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
         """Return the class scores (N, C) of a checked table, whose codes (a, N) are given."""
 
     def _warn_unseen(self, codes: NDArray[np.unsignedinteger]) -> None:
@@ -475,15 +477,14 @@ class RunClassifier(RecipeClassifier):
         self.n_features_in_ = len(encoder.columns_)
         self.feature_names_in_ = np.array([column.name for column in encoder.columns_], dtype=object)
         self._take(run)
-        self._remember(encoder, run.recipe)
+        self.set_encoder(encoder, run.recipe)
         if run.dataset is not None:
             self.reading_ = reading_of(run.dataset, encoder)
-        self._warns = True
 
     def _fitted_attributes(self, run: Run) -> dict[str, Any]:
         """Return the attributes of this estimator as if the run had ended at its latest step."""
         other = copy.copy(self)
-        other._remember(run.encoder, run.recipe)
+        other.set_encoder(run.encoder, run.recipe)
         other._keep(run)
         return {name: value for name, value in vars(other).items() if name not in vars(self)}
 
@@ -495,7 +496,7 @@ class RunClassifier(RecipeClassifier):
         self.n_iter_ = state.index
         self.trace_ = run.trace
         self.outcome_ = outcome
-        self.choice_ = run.price.choice if run.price else None
+        self.choice_ = run.estimate.choice if run.estimate else None
         self._keep(run)
 
     @property

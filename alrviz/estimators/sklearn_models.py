@@ -33,8 +33,9 @@ from alrviz.data.encode import Encoder
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 from alrviz.passes.threads import resolve_jobs
@@ -52,7 +53,7 @@ class TableClassifier(RecipeClassifier):
     random_state: Any = None
 
     _attributes: ClassVar[Mapping[str, str]] = {
-        "model_ : scikit-learn's classifier": "The forest, the trees or the machine, of numbers and codes.",
+        "model_ : object": "scikit-learn's classifier: the forest, the trees or the machine, of numbers and codes.",
     }
 
     def _learn(
@@ -61,7 +62,7 @@ class TableClassifier(RecipeClassifier):
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         prepared = encode(recipe)
         encoded = prepared.encoded
-        require_memory(price_of(encoded, recipe, max_memory=self.max_memory))
+        require_memory(estimate(recipe, TableShape(encoded), self.max_memory))
         self._numeric = encoded.numeric
         self._levels = np.delete(encoded.levels, encoded.numeric)
         self._labels = encoded.classes.tolist()
@@ -79,7 +80,8 @@ class TableClassifier(RecipeClassifier):
         """(N, a) numbers first, then codes; a level never seen is the code behind the last."""
         return np.concatenate([numbers, np.delete(codes, self._numeric, axis=0)], dtype=np.float64).T
 
-    def _scores_of(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+    def score_codes(self, codes: NDArray[np.unsignedinteger], table: Any) -> Floats:
+        """Return the logarithms of the probabilities (N, C) of a checked table and its codes (a, N)."""
         p = self.model_.predict_proba(self._matrix(codes, self.encoder_.numbers(table)))
         with np.errstate(divide="ignore"):
             return np.log(p)

@@ -1,4 +1,4 @@
-"""What a page is."""
+"""What a page is, and a tab of one."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,26 @@ if TYPE_CHECKING:
     from alrviz.views.core.live_figure import NumberAxes
 
 
-class Page:
+class Tab:
+    """What a page of tabs asks of each; what a tab does not override does nothing."""
+
+    def result(self) -> object | None:
+        """Return what ran with the current settings once it has ended and was shown: lessons ask questions about it."""
+        return None
+
+    def axes(self) -> "NumberAxes | None":
+        """Return the picture shown if its axes are numbers of what ran: a lesson draws answers on it."""
+        return None
+
+    def pump(self) -> bool:
+        """Take over what is new; returns whether there may be more."""
+        return False
+
+    def close(self) -> None:
+        """End the threads' work: the visitor has gone."""
+
+
+class Page(Tab):
     """What the shell asks of a page; what a page does not override does nothing."""
 
     title: str
@@ -29,18 +48,3 @@ class Page:
 
     def on_hidden(self) -> None:
         """The page leaves the front; what it started continues."""
-
-    def result(self) -> object | None:
-        """Return what ran with the current settings once it has ended and was shown: lessons ask questions about it."""
-        return None
-
-    def axes(self) -> "NumberAxes | None":
-        """Return the picture shown if its axes are numbers of what ran: a lesson draws answers on it."""
-        return None
-
-    def pump(self) -> bool | None:
-        """Take over what is new; returns whether there may be more."""
-        return False
-
-    def close(self) -> None:
-        """End the threads' work: the visitor has gone."""

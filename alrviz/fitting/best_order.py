@@ -1,14 +1,14 @@
 """order="auto": the order whose fits lose least on rows held out, each at the penalties that it would be fitted with.
 
 Orders 1, 2, ... are tried in turn on the same folds of the training rows (see data/splits.py), each with its own cuts
-(`Recipe.most_levels`); with alpha="auto" each at its best alphas (fitting/solvers/alpha_tuned.py). An order is taken
+(`Recipe.most_levels`); with alpha="auto" each at its best alphas (fitting/solvers/choose_alpha.py). An order is taken
 where its log loss is lower than that of the one before by more than a standard error of the rows' differences, and ends
 the search where not. With discretize="auto" the first order is tried with smooth levels and with MDL's cuts, smooth
 levels being left to columns that MDL does not cut; these are taken, for all orders, where they lose less by as much: a
 threshold that MDL sees is sharper than a penalty on steps. MDL's cuts are learned in each fold anew (`Prepared.fold`):
 cuts that saw the classes of the rows that judge would win.
 
-What a pass over the folds would take is known from the price, in seconds of the reference machine: of all orders at
+What a pass over the folds would take is known from the estimate, in seconds of the reference machine: of all orders at
 once (hlr, halr) as many tuples are kept as are not too much; otherwise a higher order is not tried. Of tables read in
 batches, rows drawn from all of them choose.
 """
@@ -20,14 +20,15 @@ from typing import Any
 
 from alrviz.data.splits import n_validation_folds
 from alrviz.errors import MemoryLimitError
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import PLANNED, TableShape
 from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds, by_rows
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_words, most_kept
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import PLANNED, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.solvers.alpha_tuned import AlphaTrial
+from alrviz.fitting.solvers.choose_alpha import Candidate
 from alrviz.models.cell_space import columns_of, telling
 from alrviz.stop import NEVER, StopToken
 
@@ -36,7 +37,7 @@ HIGHEST = 12
 # a row, of up to MANY a third of that, but for about half a minute of one thread at least and five at most.
 LEAST_WORK, ROW_WORK, MOST_WORK = 7.5e-3, 1.5e-6, 7.5e-2
 # Seconds of a tuple of a row, and of a tuple whatever the rows (its list, its block, its cells), where there are too
-# many tuples to be priced: of 60 rows the latter are ten times as much.
+# many tuples to be estimated: of 60 rows the latter are ten times as much.
 LOOKUP_SECONDS, LISTING_SECONDS = 1.5e-9, 1e-6
 # Times as much where folds do not go over cells (see solvers/row_space.py), and only the last fit does. Above it only
 # the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s so, 5 s with all pairs.
@@ -82,7 +83,7 @@ def best_order(
         MemoryLimitError: not even order 1 fits.
         Stopped: once `stop` is pulled.
     """
-    found: list[tuple[Recipe, Prepared, AlphaTrial]] = []
+    found: list[tuple[Recipe, Prepared, Candidate]] = []
     cuts, encoding = "", recipe.encoding
     tunes, given, n_columns = recipe.params.get("alpha") == AUTO, recipe.params["order"], prepared.encoded.n_columns
     plural = "s" * (n_columns > 1)
@@ -123,13 +124,13 @@ def best_order(
             )  # fmt: skip
             why = f"at {order}, {_few(best.loss)}{alone}, it is not lower by one standard error"
             break
-        found.append((of.replace(alpha=best.value) if tunes else of, rows, best))
+        found.append((of.replace(alpha=best.alpha) if tunes else of, rows, best))
     of, rows, best = found[-1]
     kept = of.params.get("keep", 1.0) if recipe.params.get("keep") != of.params.get("keep") else 1.0
     some = f" of single columns and the best {kept_words(kept)} of each higher order" if kept != 1.0 else ""
     if given != AUTO:
         why = "the order is as given"
-    alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.alpha)}) were" if tunes else " was"
+    alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.values)}) were" if tunes else " was"
     folds = "a third of the rows" if (count := n_validation_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
     losses = ", ".join(f"{_few(trial.loss)} at {one.params['order']}" for one, _, trial in found)
     sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}{cuts}"
@@ -137,17 +138,17 @@ def best_order(
 
 
 def _tried(
-    recipe: Recipe, rows: Prepared, told: Mapping[str, float], before: AlphaTrial | None, max_memory: int | None,
+    recipe: Recipe, rows: Prepared, told: Mapping[str, float], before: Candidate | None, max_memory: int | None,
     stop: StopToken, hear: Callable[[Mapping[str, float]], None],
-) -> AlphaTrial | None:  # fmt: skip
+) -> Candidate | None:  # fmt: skip
     request = FitRequest(rows, judged := _judged(recipe), judged.params, _silent, stop, max_memory=max_memory)
     return best_on_folds(request, lambda trial: hear({**told, **trial}), before)
 
 
 def _cut(
-    smooth: Recipe, rows: Prepared, best: AlphaTrial, encoded_as: Callable[[Recipe], Prepared],
+    smooth: Recipe, rows: Prepared, best: Candidate, encoded_as: Callable[[Recipe], Prepared],
     max_memory: int | None, stop: StopToken, hear: Callable[[Mapping[str, float]], None],
-) -> tuple[Recipe, Prepared, AlphaTrial, str]:  # fmt: skip
+) -> tuple[Recipe, Prepared, Candidate, str]:  # fmt: skip
     """Try MDL's cuts, and ordered levels that are not smoothed, beside smooth levels; return the recipe, rows and
     trial to go on with, and why.
     """
@@ -189,12 +190,12 @@ def affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: Sto
     tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
     n_columns = len(columns_of(encoded.levels, tuples))
     n_tuples, times = comb(n_columns, order), 1
-    if n_tuples > PLANNED:  # no cover is planned of so many, nor are they listed to be priced
+    if n_tuples > PLANNED:  # no cover is planned of so many, nor are they listed for an estimate
         work = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
     else:
-        price = price_of(encoded, _judged(recipe), max_memory=max_memory, stop=stop)
-        require_memory(price)
-        work = price.work
+        known = estimate(_judged(recipe), TableShape(encoded, stop=stop), max_memory)
+        require_memory(known)
+        work = known.cost.seconds
         times = BY_ROWS if recipe.params.get("alpha") == AUTO and by_rows(recipe, encoded) else 1
     budget = times * min(max(ROW_WORK * encoded.n_rows, LEAST_WORK), MOST_WORK)
     share = budget / (work * n_validation_folds(encoded.class_rows))

@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 
+from alrviz.job import Job
 from alrviz.kernels import vectors as kernels
 from alrviz.passes import vectors
 from alrviz.passes.threads import available_threads
@@ -34,10 +35,9 @@ class CompileProcess:
     """
 
     def __init__(self, n_classes: int, objective: str):
-        self._ended = threading.Event()
+        self._job: Job[int] | None = None  # that waits for the process
         self.begun = available_threads() > 1 and _once.acquire(blocking=False) and _never_compiled()
         if not self.begun:
-            self._ended.set()
             return
         command = [sys.executable, "-c", _COMPILE, str(n_classes), objective]
         quiet = subprocess.DEVNULL
@@ -45,18 +45,14 @@ class CompileProcess:
             process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
         except OSError:  # there is none to be had
             self.begun = False
-            self._ended.set()
             return
-        threading.Thread(target=self._watch, args=(process,), name="compiling beside", daemon=True).start()
-
-    def _watch(self, process: "subprocess.Popen[bytes]") -> None:
-        process.wait()
-        self._ended.set()
+        self._job = Job(lambda stop: process.wait(), "compiling beside")
+        self._job.start()
 
     def wait(self, stop: StopToken) -> None:
         """Return when it has ended, or hangs; whoever stops does not wait for it."""
         latest = time.monotonic() + LONGEST
-        while not self._ended.wait(EVERY) and time.monotonic() < latest:
+        while self._job is not None and not self._job.join(EVERY) and time.monotonic() < latest:
             stop.check()
 
 

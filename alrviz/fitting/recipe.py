@@ -88,7 +88,7 @@ class Recipe:
 
     @property
     def definition(self) -> Family:
-        """The family as an object: its words, prices and fits."""
+        """The family as an object: its words, costs and fits."""
         return family_of(self.family)
 
     @property

@@ -11,6 +11,7 @@ over those of a pass. The cells of a row differ, so that none is looked at twice
 numbers are moved at once. W is a multiple of the lanes, pads have scale 0. The last row but one of the table belongs to
 b, which every row has; the last is zeros, and stays so: rows are filled up with it to whole vectors.
 
+Plain loops give the same bits in 2.5 (W = 2) to 6 times the time (W = 8, 16): measured on 12,000 and 120,000 cells.
 What limits a pass is not arithmetic but that nearly every cell is in a cache line of its own, beyond the first levels
 of cache: while a row's cells are moved, those of the next are fetched.
 """

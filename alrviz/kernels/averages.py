@@ -6,6 +6,8 @@
 Where class k has no row in the cell, column j stands alone: exp(alone[its level, k]). -inf where no cell was seen.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from alrviz.kernels import kernel
@@ -16,14 +18,52 @@ _SMALL = 1e-200
 _GOLDEN = np.uint64(11400714819323198485)
 
 
+class Counts(NamedTuple):
+    """What was counted.
+
+    Attributes:
+        counts, joint: (S, C) of order n, and log p(cell, class). cells: (S', C) of order n + 1.
+        shares: (a,) m / card. smoothing: m.
+        alone: (sum of levels, C) of each level by itself. first: (a + 1,) where each column's levels begin.
+    """
+
+    counts: Any
+    joint: Any
+    cells: Any
+    shares: Any
+    smoothing: float
+    alone: Any
+    first: Any
+
+
+class Index(NamedTuple):
+    """The cells of an order: columns and strides (T, n) of its tuples, and slots as in cells.py."""
+
+    columns: Any
+    strides: Any
+    where: Any
+    mask: Any
+    shift: Any
+    slots: Any
+    held: Any
+
+
+class Groups(NamedTuple):
+    """Columns taken together: group g is members[at[g] : at[g + 1]], each of widths[j] codes."""
+
+    at: Any
+    members: Any
+    widths: Any
+
+
 @kernel
-def score(found, wider, codes, begin, larger, counts, joint, cells, shares, smoothing, alone, first, z):
+def score(found, wider, codes, begin, larger, counted, z):
     """Write to z (n, C) the log of the mean over super-parents for rows begin, begin + 1, ...
 
     found (n, T), wider (n, T'): rows in the cell tables of order n and n + 1. larger (T, a): the tuple of order n + 1
-    that a tuple and a column make, -1 where the column is its own. counts, joint (S, C) and cells (S', C): of order n,
-    its log p(cell, class), of order n + 1. shares (a,): m / card.
+    that a tuple and a column make, -1 where the column is its own.
     """
+    counts, joint, cells, shares, smoothing, alone, first = counted
     rows, tuples = found.shape
     columns, classes = larger.shape[1], z.shape[1]
     value, product, below = np.empty(classes), np.empty(classes), np.empty(classes)
@@ -64,16 +104,17 @@ def score(found, wider, codes, begin, larger, counts, joint, cells, shares, smoo
 
 
 @kernel
-def expand(own, codes, counts, joint, wider, columns, strides, where, mask, shift, slots, held, cells, levels, shares,
-           smoothing, alone, first, groups, members, widths, blocks, table):  # fmt: skip
+def expand(own, codes, counted, wider, index, levels, groups, blocks, table):
     """Write to table (blocks[-1], W) what a parent's seen cells and the columns' levels add to the log of the product.
 
-    own (n,): the parent's columns; codes (S, n), counts and joint (S, C): of its seen cells; wider (a,): as a row of
-    `larger`; columns .. held: the index of order n + 1 (kernels/cells.py), whose counts are cells (S', C). Group g of
-    columns is members[groups[g]:groups[g + 1]], each of widths[j] codes, of which levels[j] and above are no level.
+    own (n,): the parent's columns; codes (S, n) and counted.counts, .joint (S, C): of its seen cells; wider (a,): as a
+    row of `larger`; index: of order n + 1. Of groups.widths[j] codes levels[j] and above are no level.
     Block 0 of the table is log p(cell, class), block g + 1 the sum over group g's columns for each of its joint values,
     cell by cell; each block ends with a cell more, that no row has: -inf, and 0.
     """
+    counts, joint, cells, shares, smoothing, alone, first = counted
+    columns, strides, where, mask, shift, slots, held = index
+    at, members, widths = groups
     n_cells, classes = counts.shape
     n = len(own)
     for row in range(len(table)):
@@ -87,12 +128,12 @@ def expand(own, codes, counts, joint, wider, columns, strides, where, mask, shif
         for k in range(classes):
             table[s, k] = joint[s, k]
             below[k] = np.log(counts[s, k] + smoothing)
-        for g in range(len(groups) - 1):
+        for g in range(len(at) - 1):
             values = np.int64(1)
-            for m in range(groups[g], groups[g + 1]):
+            for m in range(at[g], at[g + 1]):
                 values *= widths[members[m]]
             begin, size = blocks[g + 1] + s * values, np.int64(1)
-            for m in range(groups[g], groups[g + 1]):
+            for m in range(at[g], at[g + 1]):
                 j = members[m]
                 single[:] = 0.0
                 u = wider[j]
@@ -134,12 +175,14 @@ def _seen_cell(local, where, mask, shift, slots, held):
 
 
 @kernel
-def keys(codes, begin, end, own, strides, levels, where, mask, shift, slots, held, low, n_cells, values, joint, out):
+def keys(codes, begin, end, index, t, levels, low, n_cells, values, joint, out):
     """Write to out (G + 1, end - begin) where rows begin..end find a parent's cell, and with it each group's values.
 
-    own, strides (n,): the parent's columns and what their levels add to a cell; where .. held: its slots; low: its
-    first seen cell, of n_cells; values (G,) and joint (G, N): joint values of each group, and those of the rows.
+    t: the parent, a tuple of the index; low: its first seen cell, of n_cells; values (G,) and joint (G, N): joint
+    values of each group, and those of the rows.
     """
+    own, strides = index.columns[t], index.strides[t]
+    where, mask, shift = index.where[t], index.mask[t], index.shift[t]
     for r in range(end - begin):
         local = np.int64(0)
         for j in range(len(own)):
@@ -148,7 +191,7 @@ def keys(codes, begin, end, own, strides, levels, where, mask, shift, slots, hel
                 local = np.int64(-1)
                 break
             local += code * strides[j]
-        s = _seen_cell(local, where, mask, shift, slots, held) if local >= 0 else np.int64(-1)
+        s = _seen_cell(local, where, mask, shift, index.slots, index.held) if local >= 0 else np.int64(-1)
         out[0, r] = s - low if s >= 0 else n_cells
     for g in range(len(values)):
         for r in range(end - begin):

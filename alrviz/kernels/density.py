@@ -35,26 +35,6 @@ _ROUND = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to a whole 
 
 
 @intrinsic
-def _bits(typingctx, value):
-    """The bits of a float64 as int64."""
-
-    def codegen(context, builder, sig, args):
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return types.int64(types.float64), codegen
-
-
-@intrinsic
-def _from_bits(typingctx, value):
-    """The float64 that has these bits."""
-
-    def codegen(context, builder, sig, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.int64), codegen
-
-
-@intrinsic
 def _fma(typingctx, a, b, c):
     """a * b + c, fused where the machine can."""
 
@@ -79,7 +59,7 @@ def _exp(x):
     p8 = _fma(r2, _fma(r, 1.0 / 39916800.0, 1.0 / 3628800.0), _fma(r, 1.0 / 362880.0, 1.0 / 40320.0))
     p12 = _fma(r, 1.0 / 6227020800.0, 1.0 / 479001600.0)
     p = _fma(r4 * r4, _fma(r4, p12, p8), _fma(r4, p4, p0))
-    return p * _from_bits(_bits(shifted) << 52)
+    return p * np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
 
 
 @kernel

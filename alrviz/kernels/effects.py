@@ -259,8 +259,25 @@ def margin_rank(cells, n, at, base, count, most):
     every cell are looked for: where a cell knows all of its slices' weights but one, that follows; else one is free.
     What cells demand of the free ones, q of them, in sums drawn at random modulo a prime, says how many stay free.
     """
-    degree, owner = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    alive = np.ones(len(cells), np.bool_)
+    degree = np.zeros(count, np.int64)
+    rank, stays = _peel(cells, n, at, base, degree)
+    rest = cells[stays]
+    if not len(rest):
+        return rank
+    weight, free, slices = _free_weights(rest, n, at, base, degree, most)
+    if free < 0:
+        return -1
+    return rank + slices - (free - _demanded(rest, n, at, base, weight, free))
+
+
+@kernel
+def _peel(cells, n, at, base, degree):
+    """Take slices of one cell away with their cells, until there are none; return their number, and which cells stay.
+
+    `degree` (K,), 0 at first, is how many of these each slice has.
+    """
+    count, owner = len(degree), np.zeros(len(degree), np.int64)
+    stays = np.ones(len(cells), np.bool_)
     for i in range(len(cells)):
         for j in range(n):
             degree[at[cells[i], j] - base] += 1
@@ -275,7 +292,7 @@ def margin_rank(cells, n, at, base, count, most):
         if degree[stack[top]] != 1:
             continue
         i = owner[stack[top]]
-        rank, alive[i] = rank + 1, False
+        rank, stays[i] = rank + 1, False
         for j in range(n):
             s = at[cells[i], j] - base
             degree[s] -= 1
@@ -283,57 +300,46 @@ def margin_rank(cells, n, at, base, count, most):
             if degree[s] == 1:
                 stack[top] = s
                 top += 1
-    kept = cells[alive]
-    if not len(kept):
-        return rank
-    begin = np.zeros(count + 1, np.int64)
-    begin[1:] = np.cumsum(degree)
-    inside, at_end = np.empty(begin[count], np.int64), begin[:-1].copy()
-    for i in range(len(kept)):
-        for j in range(n):
-            s = at[kept[i], j] - base
-            inside[at_end[s]] = i
-            at_end[s] += 1
-    missing, known = np.full(len(kept), n), np.zeros(count, np.bool_)
-    room, free, first = min(64, most // count), 0, 0
+    return rank, stays
+
+
+@kernel
+def _free_weights(cells, n, at, base, degree, most):
+    """Return the weight (K, room) of each slice as a sum over the free ones, how many are free, and how many slices
+    there are; -1 are free where more than `most` numbers would have to be held.
+    """
+    count = len(degree)
+    begin, inside = _cells_of_slices(cells, n, at, base, degree)
+    missing, known = np.full(len(cells), n), np.zeros(count, np.bool_)
+    room, free, first, slices = min(64, most // count), 0, 0, 0
     if room < 1:
-        return -1
+        return np.zeros((0, 0), np.int64), -1, 0
     weight = np.zeros((count, room), np.int64)
-    ready, two = np.empty(len(kept) * n + 1, np.int64), np.empty(len(kept) * n + 1, np.int64)
-    n_ready, n_two, slices = 0, 0, 0
+    one, two = np.empty(len(cells) * n + 1, np.int64), np.empty(len(cells) * n + 1, np.int64)
+    n_one, n_two = 0, 0  # cells that lack one weight, or two
     while True:
-        chosen = -1
-        while n_ready and chosen < 0:  # what follows
-            n_ready -= 1
-            i = ready[n_ready]
-            if missing[i] != 1:
-                continue
+        i, n_one = _pop(one, n_one, missing, 1)
+        if i >= 0:  # it follows
+            chosen = _unknown(cells[i], n, at, base, known)
             for j in range(n):
-                if not known[at[kept[i], j] - base]:
-                    chosen = at[kept[i], j] - base
-            for j in range(n):
-                s = at[kept[i], j] - base
+                s = at[cells[i], j] - base
                 if s != chosen:
                     for k in range(free):
                         weight[chosen, k] = (weight[chosen, k] - weight[s, k]) % _PRIME
-        if chosen < 0:  # one is free: where another follows at once, else any
-            while n_two and chosen < 0:
-                n_two -= 1
-                i = two[n_two]
-                if missing[i] == 2:
-                    for j in range(n):
-                        if not known[at[kept[i], j] - base]:
-                            chosen = at[kept[i], j] - base
-            while chosen < 0 and first < count:
-                if degree[first] and not known[first]:
-                    chosen = first
-                first += 1
-            if chosen < 0:
-                break
+        else:  # one is free: where another follows at once, else any
+            i, n_two = _pop(two, n_two, missing, 2)
+            if i >= 0:
+                chosen = _unknown(cells[i], n, at, base, known)
+            else:
+                while first < count and (known[first] or not degree[first]):
+                    first += 1
+                if first == count:
+                    return weight, free, slices
+                chosen = first
             if free == room:
                 room *= 2
                 if room * count > most:
-                    return -1
+                    return weight, -1, slices
                 wider = np.zeros((count, room), np.int64)
                 wider[:, :free] = weight
                 weight = wider
@@ -345,22 +351,62 @@ def margin_rank(cells, n, at, base, count, most):
             i = inside[place]
             missing[i] -= 1
             if missing[i] == 1:
-                ready[n_ready] = i
-                n_ready += 1
+                one[n_one] = i
+                n_one += 1
             elif missing[i] == 2:
                 two[n_two] = i
                 n_two += 1
+
+
+@kernel
+def _cells_of_slices(cells, n, at, base, degree):
+    """Return where the cells of each slice begin (K + 1,), and these cells, slice after slice."""
+    begin = np.zeros(len(degree) + 1, np.int64)
+    begin[1:] = np.cumsum(degree)
+    inside, end = np.empty(begin[-1], np.int64), begin[:-1].copy()
+    for i in range(len(cells)):
+        for j in range(n):
+            s = at[cells[i], j] - base
+            inside[end[s]] = i
+            end[s] += 1
+    return begin, inside
+
+
+@kernel
+def _pop(stack, top, missing, wanted):
+    """Return the last cell of a stack that still lacks as many weights as wanted, -1 if none does, and the new top."""
+    while top:
+        top -= 1
+        if missing[stack[top]] == wanted:
+            return stack[top], top
+    return np.int64(-1), top
+
+
+@kernel
+def _unknown(cell, n, at, base, known):
+    """Return the last slice of a cell whose weight is not known."""
+    found = np.int64(-1)
+    for j in range(n):
+        if not known[at[cell, j] - base]:
+            found = at[cell, j] - base
+    return found
+
+
+@kernel
+def _demanded(cells, n, at, base, weight, free):
+    """Return the rank of what cells demand of the free weights: of random sums of their demands, until one is 0."""
+    count = len(weight)
     demands, pivots, held = np.zeros((free, free), np.int64), np.empty(free, np.int64), 0
     share, row, state = np.empty(count, np.int64), np.empty(free, np.int64), np.uint64(88172645463325252)
     while held < free:
         share[:] = 0
-        for i in range(len(kept)):
+        for i in range(len(cells)):
             state ^= state << np.uint64(13)  # Marsaglia's xorshift
             state ^= state >> np.uint64(7)
             state ^= state << np.uint64(17)
             drawn = np.int64(state >> np.uint64(33))
             for j in range(n):
-                share[at[kept[i], j] - base] += drawn
+                share[at[cells[i], j] - base] += drawn
         row[:] = 0
         for s in range(count):
             share[s] %= _PRIME
@@ -377,13 +423,20 @@ def margin_rank(cells, n, at, base, count, most):
             pivot += 1
         if pivot == free:
             break
-        inverse, power, exponent = 1, row[pivot], _PRIME - 2  # by Fermat's little theorem
-        while exponent:
-            if exponent & 1:
-                inverse = inverse * power % _PRIME
-            power, exponent = power * power % _PRIME, exponent >> 1
+        inverse = _inverse(row[pivot])
         for k in range(free):
             demands[held, k] = row[k] * inverse % _PRIME
         pivots[held] = pivot
         held += 1
-    return rank + slices - (free - held)
+    return held
+
+
+@kernel
+def _inverse(number):
+    """Return the inverse of a number modulo the prime, by Fermat's little theorem."""
+    inverse, power, exponent = 1, number, _PRIME - 2
+    while exponent:
+        if exponent & 1:
+            inverse = inverse * power % _PRIME
+        power, exponent = power * power % _PRIME, exponent >> 1
+    return inverse

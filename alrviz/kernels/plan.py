@@ -5,9 +5,31 @@ number of a tuple is a sum over its columns that depends on the place of each on
 others for every possible column costs n steps each.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from alrviz.kernels import kernel
+
+
+class Costs(NamedTuple):
+    """What decides whether a block grows.
+
+    Attributes:
+        most: joint values of the sample, at most.
+        worth: what covering a tuple is worth. joint, link: what a joint value and a link cost, in the same unit.
+        doublings: of the sample that make all rows.
+        root: a joint value has at most so many times the root of its tuples as links.
+        tried: candidates looked at for each column taken.
+    """
+
+    most: int
+    worth: float
+    doublings: float
+    joint: float
+    link: float
+    root: float
+    tried: int
 
 
 @kernel
@@ -152,32 +174,30 @@ def _links(tuples, root):
 
 
 @kernel
-def _cheapest(
-    codes, tops, values, expected, tuples, inside, gains, looked, most, worth, doublings, joint, link, root, tried, key,
-    room, stamp, mark,
-):  # fmt: skip
+def _cheapest(codes, tops, values, expected, tuples, room, costs, key, slots, stamp, mark):
     """Return (column that costs least for each tuple it covers, joint values expected with it, mark); -1 if none pays.
 
-    `tried` columns are looked at, of `room` possible joint values at most.
+    A column of more than `slots` possible joint values with the block is not looked at.
     """
+    inside, gains, looked = room[1], room[2], room[3]
     best, best_merit, best_expected = -1, 0.0, 0.0
     for j in range(len(inside)):
         looked[j] = inside[j]
-    for _ in range(tried):
+    for _ in range(costs.tried):
         c = _most_gained(looked, gains, tops)
         if c < 0:
             break
         looked[c] = 1
-        if values * (np.int64(tops[c]) + 1) > room:
+        if values * (np.int64(tops[c]) + 1) > slots:
             continue
         mark += 1
-        found, early = _distinct(key, codes[c], tops[c], stamp, mark, most, len(key) // 2)
-        if found > most:
+        found, early = _distinct(key, codes[c], tops[c], stamp, mark, costs.most, len(key) // 2)
+        if found > costs.most:
             continue
-        after = _in_all(found, early, doublings)
-        links = after * _links(tuples + gains[c], root) - expected * _links(tuples, root)
-        price = joint * (after - expected) + link * links
-        if price >= gains[c] * worth:
+        after = _in_all(found, early, costs.doublings)
+        links = after * _links(tuples + gains[c], costs.root) - expected * _links(tuples, costs.root)
+        price = costs.joint * (after - expected) + costs.link * links
+        if price >= gains[c] * costs.worth:
             continue
         merit = gains[c] / max(price, 1.0)
         if best < 0 or merit > best_merit:
@@ -186,34 +206,26 @@ def _cheapest(
 
 
 @kernel
-def grow(
-    codes, tops, seed, open_, weight, most, worth, doublings, joint, link, root, tried, key, slot, stamp, mark, room
-):  # fmt: skip
+def grow(codes, tops, seed, open_, weight, costs, key, slot, stamp, mark, room):
     """Return (number of columns, joint values expected in all rows, tuples, mark) of a block grown around `seed`.
 
-    codes (a, m): a sample of rows;  open_ (T,) uint8: tuples that no block has yet;  most: joint values of the sample;
-    worth: what covering a tuple is worth;  joint, link: what a joint value and a link cost, in the same unit;
-    root: a joint value has at most so many times the root of its tuples as links;
-    doublings: of the sample that make all rows;  tried: candidates looked at for each column taken;
-    room (6, a) int64: the columns are left in its first row.
+    codes (a, m): a sample of rows;  open_ (T,) uint8: tuples that no block has yet;  room (6, a) int64: the columns are
+    left in its first row.
     """
     a, n = weight.shape
-    block, inside, gains, looked, chosen, others = room[0], room[1], room[2], room[3], room[4], room[5]
+    block, inside, gains, chosen, others = room[0], room[1], room[2], room[4], room[5]
     values = _begin(codes, tops, seed, block, inside, gains, key, slot)
     if values == 0:
-        return n, codes.shape[1] * 2.0**doublings, 1, mark
+        return n, codes.shape[1] * 2.0**costs.doublings, 1, mark
     early = np.int64(0)
     for r in range(len(key) // 2):
         early = max(early, key[r] + 1)
-    expected, tuples, total = _in_all(values, early, doublings), np.int64(1), n
-    if values > most or n == a:
+    expected, tuples, total = _in_all(values, early, costs.doublings), np.int64(1), n
+    if values > costs.most or n == a:
         return n, expected, 1, mark
     _gain(block, total, n - 1, np.int64(-1), inside, open_, weight, gains, chosen, others)
     while total < a:
-        best, after, mark = _cheapest(
-            codes, tops, values, expected, tuples, inside, gains, looked, most, worth, doublings, joint, link, root,
-            tried, key, len(slot), stamp, mark,
-        )  # fmt: skip
+        best, after, mark = _cheapest(codes, tops, values, expected, tuples, room, costs, key, len(slot), stamp, mark)
         if best < 0:
             break
         values = _join(key, values, codes[best], tops[best], slot)

@@ -14,6 +14,7 @@ counts and fixed (R, C), the intercepts behind them in a row of their own (R + 1
 """
 
 from math import exp, log, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,12 +29,34 @@ def _scale(counts, total, class_count, m, card):
     return log((counts + m / card) / (class_count + m)) if total > 0.0 else 0.0
 
 
+class Settings(NamedTuple):
+    """What a learner is told once; m is the smoothing."""
+
+    outside: int
+    kind: int
+    adaptive: bool
+    eta0: float
+    decay: float
+    gamma: float
+    m: float
+    cards: Any
+    fixed: Any
+
+
+class State(NamedTuple):
+    """What a learner has learned, overwritten row by row."""
+
+    phi: Any
+    squares: Any
+    counts: Any
+    class_counts: Any
+
+
 @kernel
-def visit(
-    cells, y, begin, end, outside, kind, adaptive, eta0, decay, gamma, m, cards, fixed,
-    phi, squares, counts, class_counts, losses, squared, wrong,
-):  # fmt: skip
+def visit(cells, y, begin, end, settings, state, losses, squared, wrong):
     """Judge, then learn, rows begin..end of a stream of which `begin` were seen; fills losses, squared and wrong."""
+    outside, kind, adaptive, eta0, decay, gamma, m, cards, fixed = settings
+    phi, squares, counts, class_counts = state
     n_classes, n_tuples = phi.shape[1], cells.shape[1]
     bias = len(phi) - 1
     z = np.empty(n_classes)

@@ -2,13 +2,12 @@
 
 Conventions
     codes     (a, N) uint16 or uint32; a code >= its column's top counts as the top, "no level"
-    blocks    (B + 1,) int64, where each block's segments begin;  at (S + 1,) int64, where each segment's columns begin
-    columns   int32 and tops int64, segment after segment
-    where, mask, slot, held   as in cells.py: a slot for every joint value (mask -1), else found by its hash
     keys      (B, n) uint32, the row of the table, or _MISSED
 A segment's joint value is one number, its digits the codes of its columns; a later segment's begins with the number
 that the segment before it was given. So every number fits 64 bits, whatever the number of columns.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,25 @@ CHUNK = 512
 MISSED = np.uint32(2**32 - 1)
 # Multiplier of Fibonacci hashing, as in cells.py, whose compiled kernels would not see an edit elsewhere.
 _GOLDEN = np.uint64(11400714819323198485)
+
+
+class Segments(NamedTuple):
+    """The segments of all blocks, and what finds their joint values.
+
+    Attributes:
+        blocks: (B + 1,) int64, where each block's segments begin. at: (S + 1,) int64, where each segment's columns do.
+        columns, tops: int32 and int64, segment after segment.
+        where, mask, slot, held: as in cells.py: a slot for every joint value (mask -1), else found by its hash.
+    """
+
+    blocks: Any
+    at: Any
+    columns: Any
+    tops: Any
+    where: Any
+    mask: Any
+    slot: Any
+    held: Any
 
 
 @kernel
@@ -42,10 +60,11 @@ def _place(value, where, mask, slot, held):
 
 
 @kernel
-def find(codes, origin, begin, end, blocks, at, columns, tops, where, mask, slot, held, keys, missed):
+def find(codes, origin, begin, end, segments, keys, missed):
     """Write the keys of rows origin + begin..end to keys[:, begin..end]; missed (n,) uint8: rows with one that is not
     found. Returns whether there are such rows.
     """
+    blocks, at, columns, tops, where, mask, slot, held = segments
     number = np.empty(CHUNK, np.int64)
     some = False
     for start in range(begin, end, CHUNK):
@@ -77,14 +96,14 @@ def find(codes, origin, begin, end, blocks, at, columns, tops, where, mask, slot
 
 
 @kernel
-def enter(codes, origin, rows, begin, most, blocks, at, columns, tops, where, mask, slot, held, numbers, keys, owner,
-          shown, base, state):  # fmt: skip
+def enter(codes, origin, rows, begin, most, segments, numbers, keys, owner, shown, base, state):
     """Give the joint values that `rows`, from the begin-th on, have and the table has not the next rows of the table.
 
     numbers (S,): how many values each segment has; state: [rows of the table, segment that must grow or -1]; owner,
     shown: the block of each new row of the table, from row `base` on, and a row of the codes that shows its value.
     Returns the place in `rows` where it ended: a segment must grow, or the table has `most` rows.
     """
+    blocks, at, columns, tops, where, mask, slot, held = segments
     state[1] = -1
     for u in range(begin, len(rows)):
         i = rows[u]

@@ -38,28 +38,8 @@ _ROUND = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to a whole 
 
 
 @intrinsic
-def _bits(typingctx, value):
-    """The bits of a float64 as int64."""
-
-    def codegen(context, builder, sig, args):
-        return builder.bitcast(args[0], ir.IntType(64))
-
-    return types.int64(types.float64), codegen
-
-
-@intrinsic
-def _from_bits(typingctx, value):
-    """The float64 that has these bits."""
-
-    def codegen(context, builder, sig, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64(types.int64), codegen
-
-
-@intrinsic
 def _fma(typingctx, a, b, c):
-    """a * b + c, fused where the machine can: 1.05 ns an exp against 2.2 with separate operations."""
+    """a * b + c, fused where the machine can. A pass is as fast without (1.01 to 1.03): what counts is the rounding."""
 
     def codegen(context, builder, sig, args):
         double = ir.DoubleType()
@@ -85,7 +65,7 @@ def _exp(x):
     p8 = _fma(r2, _fma(r, 1.0 / 39916800.0, 1.0 / 3628800.0), _fma(r, 1.0 / 362880.0, 1.0 / 40320.0))
     p12 = _fma(r, 1.0 / 6227020800.0, 1.0 / 479001600.0)
     p = _fma(r4 * r4, _fma(r4, p12, p8), _fma(r4, p4, p0))
-    return p * _from_bits(_bits(shifted) << 52)
+    return p * np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
 
 
 @kernel
@@ -95,9 +75,9 @@ def _log(x):
     x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2); log(1 + f) = f - f^2/2 + s (f^2/2 + R), s = f / (2 + f), R
     even in s (the series of atanh, its coefficients fitted to the range: Tang, ACM TOMS 16, 1990).
     """
-    bits = _bits(x)
+    bits = np.float64(x).view(np.int64)
     k = (bits - _SQRT_HALF) >> 52
-    f = _from_bits(bits - (k << 52)) - 1.0
+    f = np.int64(bits - (k << 52)).view(np.float64) - 1.0
     s = f / (2.0 + f)
     z = s * s
     w = z * z
@@ -106,7 +86,7 @@ def _log(x):
                 6.666666666666735130e-01)  # fmt: skip
     rest = _fma(w, odd, z * even)
     half = 0.5 * f * f
-    power = _from_bits(k | _TWO52_BITS) - _TWO52
+    power = np.int64(k | _TWO52_BITS).view(np.float64) - _TWO52
     found = _fma(power, _LN2_HIGH, f - (half - (s * (half + rest) + power * _LN2_LOW)))
     return found + (x - x)  # the bits of NaN would pass for a number's
 

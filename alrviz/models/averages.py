@@ -117,6 +117,7 @@ class AverageModel:
         sizes = np.diff(low.begin) + 1  # and a cell for rows that lie in none
         blocks = sizes[:, None] * np.cumsum([0, 1, *values])
         tables: dict[int, Floats] = {}
+        index = _index(low)
         top, total, seen = np.full((n, padded), LEAST), zeros(n, padded), np.zeros(n)
 
         def expand(t: int) -> None:
@@ -130,9 +131,8 @@ class AverageModel:
             for t in parents:
                 stop.check()
                 kernels.keys(
-                    codes, begin, end, low.space.tuples[t], low.space.strides[t], low.space.levels, low.where[t],
-                    low.mask[t], low.shift[t], low.slots, low.held, low.begin[t], sizes[t] - 1, values, of_groups, keys,
-                )  # fmt: skip
+                    codes, begin, end, index, t, low.space.levels, low.begin[t], sizes[t] - 1, values, of_groups, keys
+                )
                 row_kernels.forward(
                     keys, blocks[t], tables[t], np.zeros(padded), v, 0, len(v), 0, len(keys), (0,) * lanes
                 )
@@ -152,11 +152,9 @@ class AverageModel:
         low, high, larger, joint = self._prepared()
         cells = slice(low.begin[t], low.begin[t + 1])
         kernels.expand(
-            low.space.tuples[t], low.space.codes_of(self.parents.seen[cells]), self.parents.counts[cells], joint[cells],
-            larger[t], high.space.tuples, high.space.strides, high.where, high.mask, high.shift, high.slots, high.held,
-            self.cells.counts, low.space.levels, self.parents.smoothing / self.naive.cards, self.parents.smoothing,
-            self.naive.alone, np.append(0, np.cumsum(low.space.levels)), groups.at, groups.members, groups.widths,
-            blocks, table,
+            low.space.tuples[t], low.space.codes_of(self.parents.seen[cells]),
+            self._counted(self.parents.counts[cells], joint[cells]), larger[t], _index(high), low.space.levels,
+            kernels.Groups(groups.at, groups.members, groups.widths), blocks, table,
         )  # fmt: skip
 
     def _average(
@@ -170,12 +168,13 @@ class AverageModel:
         z: Floats,
     ) -> None:
         """Write to z the scores of rows begin, begin + 1, ...: the mean over the tuples of `found` and `larger`."""
-        shares = self.parents.smoothing / self.naive.cards
-        first = np.concatenate([[0], np.cumsum(self.parents.space.levels)])
-        kernels.score(
-            found, wider, codes, begin, larger, self.parents.counts, joint, self.cells.counts, shares,
-            self.parents.smoothing, self.naive.alone, first, z,
-        )  # fmt: skip
+        kernels.score(found, wider, codes, begin, larger, self._counted(self.parents.counts, joint), z)
+
+    def _counted(self, counts: Floats, joint: Floats) -> kernels.Counts:
+        smoothing, levels = self.parents.smoothing, self.parents.space.levels
+        first = np.concatenate([[0], np.cumsum(levels)])
+        shares = smoothing / self.naive.cards
+        return kernels.Counts(counts, joint, self.cells.counts, shares, smoothing, self.naive.alone, first)
 
     def _prepared(self) -> tuple[CellIndex[AnySpace], CellIndex[AnySpace], NDArray[np.int64], Floats]:
         """Both indexes, which tuple a tuple and a column make, and log p(cell, class); kept until it is pickled."""
@@ -233,6 +232,10 @@ class _Groups:
                 key *= np.uint32(self.widths[j])
                 key += np.minimum(codes[j], self.widths[j] - 1).astype(np.uint32)
         return keys
+
+
+def _index(of: CellIndex[AnySpace]) -> kernels.Index:
+    return kernels.Index(of.space.tuples, of.space.strides, of.where, of.mask, of.shift, of.slots, of.held)
 
 
 def _pieces(sizes: NDArray[np.int64]) -> Iterator[range]:

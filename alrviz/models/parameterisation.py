@@ -178,14 +178,14 @@ class Parameterisation:
     """phi = scale * w[owner], or scale * P w.
 
     Attributes:
-        family: "lr", "alr", "alrj", "diagonal" or "adaptive": what the scale was made of.
+        kind: "lr", "alr", "alrj", "diagonal" or "adaptive": what the scale was made of.
         scale: (S + 1, C); the last row belongs to the intercepts.
         tables: the counts behind it.
         owner: (S + 1, C) numbers of free weights; None where each has its own.
         steps: P, where levels are smooth.
     """
 
-    family: str
+    kind: str
     scale: Floats
     tables: Tables
     owner: NDArray[np.intp] | None = None
@@ -306,14 +306,14 @@ class Parameterisation:
                     "order below; expected start='zero' and center=0, or discretize='quantile'"
                 )
             return self.steps.steps_to(replace(self, steps=None).weights_of(model))
-        if name == "one" or (name == "anje" and self.family == "alrj"):
+        if name == "one" or (name == "anje" and self.kind == "alrj"):
             return np.ones(self.shape)
-        if self.family == "alr":  # gamma log theta / log theta, exact also where log theta is 0
+        if self.kind == "alr":  # gamma log theta / log theta, exact also where log theta is 0
             w = np.full(self.shape, self.tables.space.gamma)
             w[last] = 1.0
             return w
         w = anje_phi(self.tables)
-        if self.family == "diagonal":
+        if self.kind == "diagonal":
             np.divide(w, self.scale, out=w, where=self.scale != 0.0)
         return w
 
@@ -323,7 +323,7 @@ class Parameterisation:
         log_theta = self.tables.log_theta_unseen
         if name in ("zero", "shares"):
             return np.zeros_like(log_theta)
-        return log_theta if name == "one" and self.family == "alr" else self.tables.space.gamma * log_theta
+        return log_theta if name == "one" and self.kind == "alr" else self.tables.space.gamma * log_theta
 
     def _each(self, w: Any) -> Any:
         """The weight of each place, in the dtype of w."""
@@ -367,17 +367,17 @@ def orders_of_rows(tables: Tables) -> NDArray[np.intp]:
 
 
 def parameterise(
-    family: str, tables: Tables, alpha: Alpha = 0.0, share: str = "cell-class", *, on_phi: bool = True,
+    kind: str, tables: Tables, alpha: Alpha = 0.0, share: str = "cell-class", *, on_phi: bool = True,
     chains: NDArray[np.int64] | None = None,
 ) -> Parameterisation:  # fmt: skip
-    """Return the parameterisation of a family; `on_phi` is whether alpha is of a penalty on phi, else of one on w;
+    """Return the parameterisation of a kind; `on_phi` is whether alpha is of a penalty on phi, else of one on w;
     `chains` (a,) how many levels of each column are smooth.
     """
     each = np.append(alpha, min(alpha))[orders_of_rows(tables)] if isinstance(alpha, tuple) else alpha
-    if family in ("lr", "adaptive"):
+    if kind in ("lr", "adaptive"):
         scale = np.ones((len(tables.seen) + 1, tables.n_classes))
-    elif family in ("alr", "alrj"):
-        scale = tables.logs if family == "alr" else anje_phi(tables)
+    elif kind in ("alr", "alrj"):
+        scale = tables.logs if kind == "alr" else anje_phi(tables)
     else:
         scale = 1.0 / np.sqrt(curvature_at_shares(tables) + (2.0 * each if on_phi else 0.0))
     if isinstance(alpha, tuple):
@@ -386,7 +386,7 @@ def parameterise(
     if chains is not None and chains.any():
         parts = isinstance(tables.space, TupleSpace) and tables.space.has_parts and bool(np.isfinite(alpha).all())
         steps = steps_along(tables, chains, parts)
-    return Parameterisation(family, scale, tables, owners(tables, share), steps)
+    return Parameterisation(kind, scale, tables, owners(tables, share), steps)
 
 
 def weights_by_cell(tables: Tables, share: str, w: Floats) -> Floats:

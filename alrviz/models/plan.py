@@ -202,14 +202,24 @@ class _Growth:
         self.key = np.zeros(m, np.int32)
         slots = _slots(rows, widest)
         slot, stamp, mark = np.full(slots, -1, np.int32), np.zeros(slots, np.int32), 0
+        costs = kernels.Costs(most, float(worth), float(doublings), JOINT, LINK, float(root), _TRIED)
         taken = np.empty(len(tuples), np.int64)
         self._open[tuples] = 1
         for seed in self._still_open(tuples[np.argsort(space.cards[tuples], kind="stable")]):
             stop.check()
             size, expected, _, mark = kernels.grow(
-                rows, space.levels, space.tuples[seed], self._open, self._weight, most, worth, doublings, JOINT, LINK,
-                root, _TRIED, self.key, slot, stamp, mark, room,
-            )  # fmt: skip
+                rows,
+                space.levels,
+                space.tuples[seed],
+                self._open,
+                self._weight,
+                costs,
+                self.key,
+                slot,
+                stamp,
+                mark,
+                room,
+            )
             joined = room[0, :size].astype(np.int32)
             found = kernels.close(np.sort(joined), self._open, self._weight, taken, room[1])
             yield Block(joined, taken[:found].copy()), expected

@@ -132,7 +132,7 @@ class ScoreTable:
         def find(part: int) -> None:
             stop.check()
             begin, end = part * _CALL, min(n, (part + 1) * _CALL)
-            some[part] = kernels.find(codes, origin, begin, end, *self._found_by(), keys, missed)
+            some[part] = kernels.find(codes, origin, begin, end, self._segments(), keys, missed)
 
         share(find, len(some), n_jobs)
         rows = np.flatnonzero(missed) if any(some) else np.empty(0, np.int64)
@@ -154,7 +154,7 @@ class ScoreTable:
         while done < len(rows):
             stop.check()
             done = kernels.enter(
-                codes, origin, rows, done, self._most, *self._found_by(), self._numbers, keys, owner, shown, base,
+                codes, origin, rows, done, self._most, self._segments(), self._numbers, keys, owner, shown, base,
                 self._state,
             )  # fmt: skip
             if self._state[1] < 0:
@@ -188,8 +188,8 @@ class ScoreTable:
 
         share(part, -(-len(z) // _CALL), n_jobs)
 
-    def _found_by(self) -> tuple[NDArray[np.generic], ...]:
-        return (
+    def _segments(self) -> kernels.Segments:
+        return kernels.Segments(
             self._segment_at, self._columns_at, self._columns, self._tops, self._where, self._mask, self._slot,
             self._held,
         )  # fmt: skip

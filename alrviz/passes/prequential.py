@@ -40,11 +40,11 @@ class Learner:
     ):
         shape = (n_rows + 1, n_classes)
         self.phi = np.zeros(shape)
-        self._squares = np.zeros(shape if adaptive else (1, n_classes))
-        self._counts = np.zeros(shape if kind in ("so far", "count") else (1, n_classes))
-        self._class_counts = np.zeros(n_classes)
+        squares = np.zeros(shape if adaptive else (1, n_classes))
+        counts = np.zeros(shape if kind in ("so far", "count") else (1, n_classes))
+        self._state = kernels.State(self.phi, squares, counts, np.zeros(n_classes))
         self._seen = 0
-        self._about = (
+        self._settings = kernels.Settings(
             outside, KINDS[kind], adaptive, float(eta0), DECAY, float(gamma), float(smoothing),
             np.ascontiguousarray(cards, np.float64), np.zeros((1, n_classes)) if fixed is None else fixed,
         )  # fmt: skip
@@ -57,9 +57,6 @@ class Learner:
         """
         n = len(y)
         losses, squared, wrong = np.empty(n), np.empty(n), np.empty(n)
-        kernels.visit(
-            cells, y, self._seen, self._seen + n, *self._about,
-            self.phi, self._squares, self._counts, self._class_counts, losses, squared, wrong,
-        )  # fmt: skip
+        kernels.visit(cells, y, self._seen, self._seen + n, self._settings, self._state, losses, squared, wrong)
         self._seen += n
         return losses, squared, wrong

@@ -47,15 +47,12 @@ class SingleRows:
         times = _visits(rows.weights)
         self.all = np.repeat(np.arange(rows.n_rows), times)
         self.y = rows.y
-        self._weights = rows.weights / np.maximum(times, 1)
-        self._squared = loss is MSE
+        self._target = kernels.Target(rows.y, rows.weights / np.maximum(times, 1), loss is MSE)
         self._n_classes = rows.n_classes
         none = np.empty((0, 0), np.intp)
         inner = (blocks.links[:0], np.zeros(1, np.int64)) if blocks.below is None else blocks.below.by_joint_value
-        self._where = (
-            rows.keys, blocks.first, blocks.at, blocks.links, *inner, outside, scale,
-            none if owner is None else owner, owner is not None,
-        )  # fmt: skip
+        self._row_cells = kernels.RowCells(rows.keys, blocks.first, blocks.at, blocks.links, *inner, outside)
+        self._scaling = kernels.Scaling(scale, none if owner is None else owner, owner is not None)
         self._span = max(1, int(_CALL / (outside // 2 + 1) / self._n_classes))
 
     def sgd(
@@ -68,7 +65,8 @@ class SingleRows:
         lengths so far.
         """
         flown = np.full(len(w), clock[1])
-        self._in_parts(kernels.sgd, order, stop, self._squared, w, center, ridge, flown, eta0, decay, clock)
+        pull = kernels.Pull(center, ridge)
+        self._in_parts(kernels.sgd, order, stop, self._target, w, pull, flown, eta0, decay, clock)
         if ridge.any():
             w[:] = center + (w - center) * np.exp(-ridge * (clock[1] - flown))
 
@@ -80,29 +78,26 @@ class SingleRows:
 
         Weights, center, ridge and G are (P,).
         """
-        room = np.zeros(len(w))
-        self._in_parts(kernels.adagrad, order, stop, self._squared, w, center, ridge, squares, eta0, room)
+        room, pull = np.zeros(len(w)), kernels.Pull(center, ridge)
+        self._in_parts(kernels.adagrad, order, stop, self._target, w, pull, squares, eta0, room)
 
     def loss(self, order: NDArray[np.intp], w: Floats, stop: StopToken = NEVER) -> float:
         """Return the loss summed over the rows of `order` (n,), at w (P,); infinite where scores are no numbers."""
-        total = sum(self._in_parts(kernels.losses, order, stop, self._squared, w))
+        total = sum(self._in_parts(kernels.losses, order, stop, self._target, w))
         return total if math.isfinite(total) else math.inf
 
     def visits(self, order: NDArray[np.intp], n_weights: int, stop: StopToken = NEVER) -> Floats:
         """Return (n_weights,): how many of the rows of `order` (n,) look at each w."""
         found, stamp = np.zeros(n_weights), np.full(n_weights, -1)
-        self._in_parts(kernels.visits, order, stop, found, stamp, rows=False)
+        self._in_parts(kernels.visits, order, stop, found, stamp)
         return found
 
-    def _in_parts(
-        self, kernel: Any, order: NDArray[np.intp], stop: StopToken, *what: Any, rows: bool = True
-    ) -> list[Any]:
+    def _in_parts(self, kernel: Any, order: NDArray[np.intp], stop: StopToken, *arguments: Any) -> list[Any]:
         found = []
-        of_rows = (self.y, self._weights) if rows else ()
         for begin in range(0, len(order), self._span):
             stop.check()
             end = min(len(order), begin + self._span)
-            found.append(kernel(order, begin, end, *self._where, *of_rows, *what))
+            found.append(kernel(order, begin, end, self._row_cells, self._scaling, *arguments))
         return found
 
 

@@ -38,6 +38,7 @@ class SvgPen(Pen):
         probe = Image.new("RGB", (8, 8))  # which letters are measured with
         super().__init__(ImageDraw.Draw(probe), probe, 1.0)
         self.parts: list[str] = []
+        self.size = 0.0, 0.0
 
     def width(self, words: str, size: float) -> float:
         """Return how wide words are at most, about: the reader's letters may be wider than those measured with."""
@@ -46,15 +47,13 @@ class SvgPen(Pen):
     def within(self, box: tuple[float, float, float, float]) -> "SvgPen":
         """Return a pen for a part of its own; `laid` puts it in its place."""
         part = SvgPen()
-        part._size = box[2] - box[0], box[3] - box[1]
+        part.size = box[2] - box[0], box[3] - box[1]
         return part
-
-    _size = 0.0, 0.0
 
     def laid(self, part: Pen, left: float, top: float) -> None:
         """Put a part in its place; what stands out of it is not seen."""
         assert isinstance(part, SvgPen)
-        wide, high = part._size
+        wide, high = part.size
         place = f'x="{left:.1f}" y="{top:.1f}" width="{max(wide, 0):.1f}" height="{max(high, 0):.1f}"'
         self.parts.append(f'<svg {place} overflow="hidden">{"".join(part.parts)}</svg>')
 

@@ -1,25 +1,26 @@
 """alpha="cv": chosen inside the rows that fit is given, by held-out log loss."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
-from alrviz.data.splits import split_folds
+from alrviz.data.splits import FOLDS, split_folds
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.estimators import ALRClassifier, LRClassifier
-from alrviz.estimators import alpha as alpha_module
-from alrviz.estimators.alpha import FOLDS, GRID, choose_alpha
 from alrviz.estimators.make import make_estimator
+from alrviz.fitting import alpha_path
+from alrviz.fitting.alpha_path import cross_validate_alpha
+from alrviz.fitting.cost import table_shape
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing import price as price_module
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, Outcome
-from alrviz.studies.core.cost import choosing_seconds
+from alrviz.studies.core.cost import choosing_cost
+
+GRID = alpha_path.GRID.values
 
 
 def by_hand(data, recipe, alpha):
@@ -47,8 +48,8 @@ def test_the_alpha_chosen_is_the_best_of_the_grid(recipe):
 
 def test_cells_of_a_fold_are_counted_once_whatever_alphas_are_tried(monkeypatch):
     data, counted = load_demo("led", 300), []
-    original = price_module.estimate_seen
-    monkeypatch.setattr(price_module, "estimate_seen", lambda *args: counted.append(args[1]) or original(*args))
+    original = table_shape.estimate_seen
+    monkeypatch.setattr(table_shape, "estimate_seen", lambda *args: counted.append(args[1]) or original(*args))
     model = LRClassifier(order=2, alpha="cv").fit(data.X, data.y)
     assert len(model.alphas_) > 3
     assert counted == [2] * (FOLDS + 1)  # those of the folds, and of the fit at the alpha chosen
@@ -85,23 +86,23 @@ def test_a_class_of_one_row_does_not_stop_it():
     y[0] = "once"
     assert LRClassifier(order=1, alpha="cv").fit(data.X, y).alpha_ in GRID
     with pytest.raises(RecipeError, match='"cv" cannot hold out'):
-        choose_alpha(Recipe("lr", alpha="cv"), data.X[:3], np.array(["a", "b", "c"], object), np.ones(3))
+        cross_validate_alpha(Recipe("lr", alpha="cv"), data.X[:3], np.array(["a", "b", "c"], object), np.ones(3))
 
 
 def test_one_fold_of_many_rows_judges_unless_nearly_all_are_of_one_class(monkeypatch):
     monkeypatch.setattr("alrviz.data.splits.SINGLE_FOLD_ROWS", 400)
     monkeypatch.setattr("alrviz.data.splits.INFORMATIVE_ROWS", 300)
-    made, prepared = [], alpha_module._prepared
-    monkeypatch.setattr(alpha_module, "_prepared", lambda *all_: made.append(prepared(*all_)) or made[-1])
+    made, encoded = [], alpha_path.encode_rows
+    monkeypatch.setattr(alpha_path, "encode_rows", lambda *a, **k: made.append(encoded(*a, **k)) or made[-1])
     X = load_demo("led", 600).X
     recipe, weights = Recipe("lr", order=1, alpha="cv"), np.ones(600)
     for rare, folds in ((300, 1), (20, FOLDS)):
         made.clear()
         counts = np.array([rare, 600 - rare])
-        choose_alpha(recipe, X, np.repeat(["a", "b"], counts), weights)
+        cross_validate_alpha(recipe, X, np.repeat(["a", "b"], counts), weights)
         assert len(made) == folds
-        price = SimpleNamespace(seconds_per_pass=1.0, cells_seen=0)
-        one, half = (choosing_seconds(price, recipe, of, 7) for of in (counts, np.array([300, 300])))
+        iteration = Cost(seconds=1.0, passes=1)
+        one, half = (choosing_cost(iteration, recipe, of, 7).seconds for of in (counts, np.array([300, 300])))
         assert one == pytest.approx(folds * half)
 
 
@@ -131,26 +132,32 @@ def test_a_fit_that_does_not_end_well_is_skipped_and_starts_none(code, monkeypat
                 self.outcome = Outcome(code, "")
 
     bad = {GRID[1], GRID[2]}
-    monkeypatch.setattr(alpha_module, "Run", Bad)
+    monkeypatch.setattr(alpha_path, "Run", Bad)
     ask = (Recipe("lr", order=1, alpha="cv"), data.X, data.y, np.ones(200))
-    chosen, tried = choose_alpha(*ask)
+    chosen, tried = cross_validate_alpha(*ask)
     assert tried.alpha.tolist()[:2] == [GRID[0], GRID[3]]
     assert np.array_equal(starts[GRID[3]].phi, ends[GRID[0]])
     assert not np.array_equal(ends[GRID[2]], ends[GRID[0]])
     assert chosen in set(tried.alpha)
     bad.update(GRID)
     with pytest.raises(RecipeError, match="no alpha whose fits end well; give a number"):
-        choose_alpha(*ask)
+        cross_validate_alpha(*ask)
+
+
+def test_with_an_order_to_be_chosen_no_fit_starts_from_another_of_other_cells():
+    data = load_demo("xor", 200)
+    assert LRClassifier(order="auto", alpha="cv").fit(data.X, data.y).cells_.order == 2
 
 
 def test_folds_share_the_memory_they_take_together(monkeypatch):
     data, limits = load_demo("led", 200), []
-    real = alpha_module._fitted
-    monkeypatch.setattr(alpha_module, "_fitted", lambda fold, recipe, limit, *rest: limits.append(limit) or
-                        real(fold, recipe, limit, *rest))  # fmt: skip
+    real = Run.on
+    monkeypatch.setattr(Run, "on", lambda *a, **more: limits.append(more["max_memory"]) or real(*a, **more))
     model = LRClassifier(order=1, alpha="cv", max_memory=30_000_000).fit(data.X, data.y)
-    assert set(limits) == {10_000_000}
-    assert len(limits) == FOLDS * len(model.alphas_)
+    *of_folds, own = limits
+    assert set(of_folds) == {10_000_000}
+    assert own == 30_000_000
+    assert len(of_folds) == FOLDS * len(model.alphas_)
     with pytest.raises(
         MemoryLimitError, match='alpha="cv" has up to 3 folds in memory, each within its share: order 1'
     ):
@@ -187,5 +194,5 @@ def test_labels_are_compared_a_few_times_a_row():
     data = load_demo("led", 600)
     y = np.array([Label(label) for label in data.y], dtype=object)
     Label.compared = 0
-    choose_alpha(Recipe("lr", order=1, alpha="cv"), data.X, y, np.ones(len(y)))
+    cross_validate_alpha(Recipe("lr", order=1, alpha="cv"), data.X, y, np.ones(len(y)))
     assert Label.compared < 40 * len(y)

@@ -109,8 +109,8 @@ def test_the_estimator_fits_what_a_run_of_its_recipe_fits():
         model = make_estimator(recipe).fit(dataset.X, dataset.y)
         assert isinstance(model, DLRClassifier)
         assert model.to_recipe(seed=3) == recipe
-        np.testing.assert_array_equal(model._model.w, run.model.w)
-        np.testing.assert_array_equal(model._model.log_h, run.model.log_h)
+        np.testing.assert_array_equal(model.model_.w, run.model.w)
+        np.testing.assert_array_equal(model.model_.log_h, run.model.log_h)
 
 
 def test_a_pickle_predicts_alike_and_holds_no_more_than_the_rows():

@@ -86,7 +86,7 @@ def test_a_pickle_is_small_and_predicts_the_same(model):
     pd.testing.assert_frame_equal(again.to_frame(), model.to_frame())
     pd.testing.assert_frame_equal(again.trace_.frame(), model.trace_.frame())
     assert str(again.outcome_) == str(model.outcome_)
-    assert again.phi_ is again._model.phi, "one array, not two"
+    assert again.phi_ is again.model_.phi, "one array, not two"
 
 
 def test_joblib_keeps_it(tmp_path):

@@ -114,7 +114,7 @@ def test_read_back_it_is_the_same_model(fitted):
     model, X = fitted
     again, new = load_model(file_of(model)), strange(X)[X.columns]
     assert type(again) is type(model)
-    assert (again.n_features_in_, again._recipe) == (model.n_features_in_, model._recipe)
+    assert (again.n_features_in_, again.recipe_) == (model.n_features_in_, model.recipe_)
     np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
     np.testing.assert_array_equal(again.predict(new), model.predict(new))
     if hasattr(model, "to_frame"):  # not dlr: it has no cells

@@ -129,7 +129,7 @@ def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(p
     task = page.tasks._tasks["predict"]
     _, run = of(page, 1)
     go.set()
-    wait_until(lambda: task._thread is None, 30, "the end of its thread")
+    wait_until(lambda: task.join(0), 30, "the end of its thread")
     np.testing.assert_array_equal(joblib.load(io.BytesIO(model.pickled.made())).phi_, run.model.phi)
 
 

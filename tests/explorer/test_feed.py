@@ -137,7 +137,7 @@ def test_whoever_looks_on_keeps_the_race_going_and_does_nothing_else(registry):
     now = [0.0]
     registry = Registry(ServerLimits(idle=60), clock=lambda: now[0], timer=False)
     race, entry, feed = shared(registry)
-    registry.start(entry)
+    entry.start()
     for _ in range(3):
         now[0] += 50
         feed.pull()
@@ -169,7 +169,7 @@ def test_the_last_step_of_a_racer_that_ends_while_others_are_read_is_told(regist
 
 def test_it_says_who_paused(registry):
     race, entry, feed = shared(registry)
-    registry.start(entry)
+    entry.start()
     race.take(2)
     assert Player().take(feed.pull()).known["state"] == "Live."
     race.pause()

@@ -7,12 +7,13 @@ import pytest
 
 from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.limits import ServerLimits
-from alrviz.explorer.server.run_registry import ABOVE_SHARE, ROUND, CapReached, Registry
+from alrviz.explorer.server.run_queue import ABOVE_SHARE, ROUND
+from alrviz.explorer.server.run_registry import CapReached, Registry
 from alrviz.explorer.server.visitor_ids import LOCAL
-from alrviz.explorer.session.managed_jobs import ManagedRace
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.shell import Shell
-from alrviz.fitting.pricing.price import Price
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate
 from alrviz.passes.threads import available_threads
 from tests.explorer.fakes import Clock
 from tests.races import ByHand, FakeRace
@@ -40,68 +41,68 @@ def test_only_its_owner_finds_a_run_by_id_and_anybody_by_its_secret():
 def test_a_free_place_is_taken_at_once():
     reg, _ = registry()
     (entry,) = entries(reg, "ann")
-    reg.start(entry)
+    entry.start()
     assert entry.job.calls == ["start"]
-    assert reg.place(entry) == 0
+    assert entry.place == 0
 
 
 def test_an_owner_has_one_run_under_way_and_the_next_waits_its_turn():
     reg, _ = registry()
     first, second = entries(reg, "ann", "ann")
-    reg.start(first)
-    reg.start(second)
-    assert (second.job.calls, reg.place(second)) == ([], 1)
+    first.start()
+    second.start()
+    assert (second.job.calls, second.place) == ([], 1)
     first.job.stop()
     reg.sweep()
-    assert (second.job.calls, reg.place(second)) == (["start"], 0)
+    assert (second.job.calls, second.place) == (["start"], 0)
 
 
 def test_the_process_has_so_many_and_the_queue_is_fair():
     reg, _ = registry()
     a, b, c, d = entries(reg, "a", "b", "c", "d")
     for entry in (a, b, c, d):
-        reg.start(entry)
-    assert [reg.place(entry) for entry in (a, b, c, d)] == [0, 0, 1, 2]
+        entry.start()
+    assert [entry.place for entry in (a, b, c, d)] == [0, 0, 1, 2]
     b.job.stop()
     reg.sweep()
-    assert [reg.place(entry) for entry in (c, d)] == [0, 1]
+    assert [entry.place for entry in (c, d)] == [0, 1]
 
 
 def test_who_waits_for_an_own_run_does_not_hold_up_the_others():
     reg, _ = registry()
     first, second, other = entries(reg, "ann", "ann", "bob")
     for entry in (first, second, other):
-        reg.start(entry)
-    assert (reg.place(second), reg.place(other)) == (1, 0)
+        entry.start()
+    assert (second.place, other.place) == (1, 0)
 
 
 def test_threads_and_memory_are_capped_too():
     reg, _ = registry(runs=9, owner_runs=9)
     a, b = entries(reg, "a", "b", threads=5)
-    reg.start(a)
-    reg.start(b)
-    assert reg.place(b) == 1
+    a.start()
+    b.start()
+    assert b.place == 1
     reg, _ = registry(runs=9, owner_runs=9)
     a, b = entries(reg, "a", "b", bytes=600)
-    reg.start(a)
+    a.start()
     a.job.pause()  # it holds its memory
-    reg.start(b)
-    assert reg.place(b) == 1
+    b.start()
+    assert b.place == 1
 
 
 def test_what_departed_owners_left_makes_room_ended_runs_first():
     reg, clock = registry(runs=9, owner_runs=9, memory=1000)
     ended, paused, mine = entries(reg, "a", "b", "c", bytes=400)
     for entry in (ended, paused):
-        reg.start(entry)
+        entry.start()
     ended.job.stop()
     paused.job.pause()
-    reg.start(mine)
+    mine.start()
     assert mine.job.calls == ["start"]
     assert (reg.find(ended.id, "a"), reg.find(paused.id, "b")) == (None, paused)
     (more,) = entries(reg, "d", bytes=400)
-    reg.start(more)
-    assert reg.place(more) == 1  # the paused one was looked at a moment ago
+    more.start()
+    assert more.place == 1  # the paused one was looked at a moment ago
     clock.now += 61
     reg.look(mine)
     reg.look(more)
@@ -113,19 +114,21 @@ def test_what_departed_owners_left_makes_room_ended_runs_first():
 def test_the_tables_that_models_score_rows_with_are_booked():
     reg, _ = registry()
     (entry,) = entries(reg, "a")
-    entry.job.runs = (SimpleNamespace(price=Price(2, 1, 600, None, 10**6, table=50), trace=SimpleNamespace(bytes=7)),)
+    entry.job.runs = (
+        SimpleNamespace(estimate=Estimate(Cost(2, 600), 1, 10**6, model_bytes=50), trace=SimpleNamespace(bytes=7)),
+    )
     assert entry.size == 657
 
 
 def grow(entry, bytes):
-    entry.job.runs = (SimpleNamespace(price=None, trace=SimpleNamespace(bytes=bytes)),)
+    entry.job.runs = (SimpleNamespace(estimate=None, trace=SimpleNamespace(bytes=bytes)),)
 
 
 def test_steps_take_memory_and_what_rests_makes_room_for_them():
     reg, _ = registry(runs=9, owner_runs=9, memory=1000)
     left, mine, other = entries(reg, "a", "b", "c", bytes=300)
     for entry in (left, mine, other):
-        reg.start(entry)
+        entry.start()
     left.job.stop()
     grow(mine, 100)
     reg.sweep()
@@ -140,14 +143,14 @@ def test_a_run_whose_steps_fill_the_memory_is_ended_and_says_why():
     reg, _ = registry(runs=9, owner_runs=9, memory=1000)
     small, large, study = entries(reg, "a", "b", "c", bytes=300)
     for entry in (small, large, study):
-        reg.start(entry)
+        entry.start()
     grow(small, 50)
     grow(large, 51)
     reg.sweep()
     assert [entry.job.ended for entry in (small, large, study)] == [False, True, False]
     assert large.note == "stopped: the server's memory for runs is full"
-    assert ManagedRace(reg, large).stopped_by == "the server, whose memory for runs is full,"
-    assert ManagedRace(reg, small).stopped_by == "you"
+    assert large.stopped_by == "the server, whose memory for runs is full,"
+    assert small.stopped_by == "you"
     reg.sweep()
     assert [entry.job.ended for entry in (small, large, study)] == [False, True, False], "one was enough"
 
@@ -156,20 +159,20 @@ def test_steps_of_a_race_count_for_whoever_waits():
     reg, _ = registry(runs=9, owner_runs=9, memory=100_000)
     race = ByHand()
     first, second = reg.add(race, "a", bytes=49_000), reg.add(FakeRace(), "b", bytes=49_000)
-    reg.start(first)
+    first.start()
     race.take(100)
     assert first.size == 49_000 + sum(run.trace.bytes for run in race.runs) > 60_000
-    reg.start(second)
-    assert reg.place(second) == 1
-    ManagedRace(reg, first).stop()
+    second.start()
+    assert second.place == 1
+    first.stop()
     assert second.job.calls == ["start"]
 
 
 def test_the_first_step_waits_for_a_place_and_the_next_does_not():
     reg, _ = registry(runs=1, owner_runs=9)
     a, b = entries(reg, "a", "b")
-    stepper = ManagedRace(reg, b)
-    reg.start(a)
+    stepper = b
+    a.start()
     stepper.step()
     stepper.step(2)
     assert (b.job.calls, stepper.phase) == ([], "waiting")
@@ -183,9 +186,9 @@ def test_the_first_step_waits_for_a_place_and_the_next_does_not():
 def test_run_instead_of_a_step_that_waits():
     reg, _ = registry(runs=1, owner_runs=9)
     a, b = entries(reg, "a", "b")
-    reg.start(a)
-    ManagedRace(reg, b).step()
-    reg.start(b)
+    a.start()
+    b.step()
+    b.start()
     a.job.stop()
     reg.sweep()
     assert b.job.calls == ["start"]
@@ -194,7 +197,7 @@ def test_run_instead_of_a_step_that_waits():
 def test_a_single_race_may_ask_for_more_threads_than_there_are():
     reg, _ = registry(threads=2)
     (entry,) = entries(reg, "a", threads=64)
-    reg.start(entry)
+    entry.start()
     assert entry.job.calls == ["start"]
 
 
@@ -213,7 +216,7 @@ def test_a_study_that_never_fits_is_refused_in_words_of_studies():
 def test_nobody_looks_for_a_minute_and_the_run_is_stopped_and_kept():
     reg, clock = registry()
     (entry,) = entries(reg, "ann")
-    reg.start(entry)
+    entry.start()
     clock.now += 59
     reg.look(entry)
     clock.now += 59
@@ -229,19 +232,19 @@ def test_nobody_looks_for_a_minute_and_the_run_is_stopped_and_kept():
 def test_a_waiting_run_that_nobody_looks_at_leaves_the_queue():
     reg, clock = registry(runs=1)
     a, b = entries(reg, "a", "b")
-    reg.start(a)
-    reg.start(b)
+    a.start()
+    b.start()
     clock.now += 61
     reg.look(a)
     reg.sweep()
-    assert (reg.place(b), b.job.ended, a.job.ended) == (0, True, False)
+    assert (b.place, b.job.ended, a.job.ended) == (0, True, False)
 
 
 def test_continue_when_i_close():
     reg, clock = registry()
     (entry,) = entries(reg, "ann")
     entry.keep = True
-    reg.start(entry)
+    entry.start()
     clock.now += 12 * 3600
     reg.sweep()
     assert not entry.job.ended
@@ -255,45 +258,43 @@ def test_who_stopped_it():
     reg, clock = registry(owner_runs=2)
     mine, left = entries(reg, "ann", "ann")
     for entry in (mine, left):
-        reg.start(entry)
-    ManagedRace(reg, mine).stop()
+        entry.start()
+    mine.stop()
     clock.now += 61
     reg.sweep()
-    assert [ManagedRace(reg, entry).stopped_by for entry in (mine, left)] == ["you", "the server"]
+    assert [entry.stopped_by for entry in (mine, left)] == ["you", "the server"]
 
 
 def test_the_defaults_let_two_races_go_that_have_all_threads_each():
     reg = Registry(ServerLimits(), timer=False)
     pair = entries(reg, "ann", "ann", threads=available_threads())
     for entry in pair:
-        reg.start(entry)
-    assert [reg.place(entry) for entry in pair] == [0, 0]
+        entry.start()
+    assert [entry.place for entry in pair] == [0, 0]
 
 
 def test_a_paused_run_is_not_stopped_and_gives_its_place():
     reg, clock = registry(runs=1)
     a, b = entries(reg, "a", "b")
-    governed = ManagedRace(reg, a)
-    governed.start()
-    reg.start(b)
-    governed.pause()
+    a.start()
+    b.start()
+    a.pause()
     assert b.job.calls == ["start"]
     clock.now += 61
     reg.look(b)
     reg.sweep()
     assert not a.job.ended
-    governed.resume()
-    assert governed.phase == "waiting"
-    assert governed.activity == "waiting for a free place: number 1 in the queue"
+    a.start()
+    assert (a.phase, a.queued, a.place) == ("waiting", True, 1)
     b.job.stop()
     reg.sweep()
-    assert (a.job.calls, governed.phase) == (["start", "pause", "resume"], "running")
+    assert (a.job.calls, a.phase) == (["start", "pause", "start"], "running")
 
 
 def test_the_oldest_ended_runs_are_dropped_but_none_under_way():
     reg, _ = registry(owner_runs=9)
     made = entries(reg, *["ann"] * 3)
-    reg.start(made[0])
+    made[0].start()
     made += entries(reg, *["ann"] * 3)
     assert reg.find(made[0].id, "ann") is made[0]
     assert reg.find(made[1].id, "ann") is None
@@ -303,8 +304,8 @@ def test_the_oldest_ended_runs_are_dropped_but_none_under_way():
 def test_the_own_timer_hands_on_places():
     reg = Registry(ServerLimits(runs=1, owner_runs=1), timer=True)
     a, b = entries(reg, "a", "b")
-    reg.start(a)
-    reg.start(b)
+    a.start()
+    b.start()
     a.job.stop()
     for _ in range(100):
         if b.job.calls:
@@ -318,17 +319,17 @@ def shared_out(reg, clock, seconds):
     """Let the time pass in sweeps; the seconds that each entry was under way."""
     for _ in range(seconds):
         clock.now += 1.0
-        for entry in reg._entries.values():
+        for entry in reg._queue.entries.values():
             reg.look(entry)
         reg.sweep()
-    return {entry.owner: entry.used for entry in reg._entries.values()}
+    return {entry.owner: entry.used for entry in reg._queue.entries.values()}
 
 
 def test_long_runs_take_turns_and_everybody_has_as_much():
     reg, clock = registry(runs=4, owner_runs=2, memory=None, threads=None)
     owners = [f"owner {k}" for k in range(30)]
     for entry in entries(reg, *owners):
-        reg.start(entry)
+        entry.start()
     first = shared_out(reg, clock, 40)
     assert min(first.values()) > 0, "somebody had no turn within a round"
     used = shared_out(reg, clock, 560)
@@ -340,7 +341,7 @@ def test_short_runs_end_within_their_first_turn():
     reg, clock = registry(runs=2, owner_runs=2, memory=None, threads=None)
     made = entries(reg, "a", "b", "c")
     for entry in made:
-        reg.start(entry)
+        entry.start()
     shared_out(reg, clock, 5)
     assert [entry.job.calls for entry in made] == [["start"], ["start"], []]
     for entry in made[:2]:
@@ -352,11 +353,11 @@ def test_short_runs_end_within_their_first_turn():
 def test_who_comes_new_waits_for_the_end_of_a_turn_only():
     reg, clock = registry(runs=2, owner_runs=2, memory=None, threads=None)
     for entry in entries(reg, *(f"owner {k}" for k in range(10))):
-        reg.start(entry)
+        entry.start()
     shared_out(reg, clock, 120)
     (new,) = entries(reg, "new")
-    reg.start(new)
-    assert reg.place(new) == 1
+    new.start()
+    assert new.place == 1
     shared_out(reg, clock, 10)
     assert new.used > 0
 
@@ -368,7 +369,7 @@ def test_six_cookies_of_one_address_are_not_six_visitors():
         reg.seen_at(owner, "10.0.0.1")
     reg.seen_at("visitor", "10.0.0.2")
     for entry in entries(reg, *cookies, *cookies, "visitor"):
-        reg.start(entry)
+        entry.start()
     used = shared_out(reg, clock, 900)
     assert used["visitor"] > 0.25 * 1800 * 0.9, "of seven the seventh part only"
 
@@ -376,20 +377,20 @@ def test_six_cookies_of_one_address_are_not_six_visitors():
 def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_is():
     reg, clock = registry(runs=1, owner_runs=1, memory=None, threads=None)
     first, second = entries(reg, "a", "b")
-    shown = ManagedRace(reg, first)
-    reg.start(first)
-    reg.start(second)
+    shown = first
+    first.start()
+    second.start()
     shared_out(reg, clock, 16)
     assert (first.turned, shown.phase, shown.turn) == (True, "preparing", 1)
-    assert shown.activity == "taking turns: number 1 in the queue"
+    assert not shown.queued, "it waits for its turn, not for a place"
     shown.pause()
     assert (first.turned, first.wanted, shown.phase) == (False, False, "paused")
     assert shared_out(reg, clock, 30)["a"] < 20
-    shown.resume()
+    shown.start()
     shared_out(reg, clock, 3)
     assert first.under_way, "who has had less goes before"
     assert second.turned
-    ManagedRace(reg, second).stop()
+    second.stop()
     assert second.job.ended
     shared_out(reg, clock, 30)
     assert first.under_way
@@ -423,7 +424,7 @@ def test_when_nobody_is_there_what_is_on_disk_is_let_go_and_found_there():
     for entry in (ended, shared, local, running):
         kept(entry)
     for entry in (ended, unkept, shared, local, running):
-        reg.start(entry)
+        entry.start()
         if entry is not running:
             entry.job.stop()
     reg.share(shared)
@@ -445,7 +446,7 @@ def test_what_an_open_page_shows_is_not_let_go_however_long_nothing_moves_there(
     race, fit, study, other = entries(reg, *"aaab")
     session.runs.entry, session.runs.fit, session.runs.studies["x"] = race, fit, study
     for entry in (race, fit, study, other):
-        reg.start(kept(entry))
+        kept(entry).start()
         entry.job.stop()
     shell.pump()
     clock.now += 61  # the page rests: its pump says nothing of it
@@ -465,7 +466,7 @@ def test_a_run_that_was_dropped_and_is_wanted_again_is_one_of_the_process(wanted
     shown, later = entries(reg, "a", "a")
     assert reg.entries("a") == [later], "the older one made room"
     shown.job = FakeRace()  # of a study: what was stopped may go on
-    getattr(reg, wanted)(shown)
+    reg.share(shown) if wanted == "share" else getattr(shown, wanted)()
     assert reg.find(shown.id, "a") is shown
     assert reg.by_token(shown.token) is shown
     assert shown.job.calls == {"share": [], "start": ["start"], "step": ["step 1"]}[wanted]
@@ -480,7 +481,7 @@ def test_a_race_is_let_go_only_once_all_of_it_is_on_disk():
     reg, clock = registry()
     (entry,) = entries(reg, "a")
     kept(entry).keeper.stored = False
-    reg.start(entry)
+    entry.start()
     entry.job.stop()
     clock.now += 61
     reg.sweep()
@@ -494,25 +495,25 @@ def test_paused_runs_above_their_owners_share_give_way_to_a_small_run():
     reg, clock = registry(runs=9, owner_runs=9, memory=1000)
     first, second = entries(reg, "ann", "ann", bytes=500)
     for entry in (first, second):
-        reg.start(entry)
+        entry.start()
         entry.job.pause()
         clock.now += 1
     (small,) = entries(reg, "bob", bytes=100)
     reg.look(first)  # its page is open
     reg.look(second)
-    reg.start(small)
+    small.start()
     assert small.job.calls == ["start"]
     assert (first.job.ended, second.job.ended) == (True, False), "the one was enough"
-    assert (first.note, "share" in ManagedRace(reg, first).stopped_by) == (ABOVE_SHARE, True)
+    assert (first.note, "share" in first.stopped_by) == (ABOVE_SHARE, True)
 
 
 def test_a_run_above_its_own_share_ends_nobody_elses():
     reg, _ = registry(runs=9, owner_runs=9, memory=1000)
     held, large = reg.add(FakeRace(), "ann", bytes=600), reg.add(FakeRace(), "bob", bytes=600)
-    reg.start(held)
+    held.start()
     held.job.pause()
-    reg.start(large)
-    assert (reg.place(large), held.job.ended) == (1, False)
+    large.start()
+    assert (large.place, held.job.ended) == (1, False)
 
 
 def test_runs_under_way_above_the_share_end_after_a_round():
@@ -520,11 +521,11 @@ def test_runs_under_way_above_the_share_end_after_a_round():
     first, second = entries(reg, "ann", "ann", bytes=500)
     (small,) = entries(reg, "bob", bytes=100)
     for entry in (first, second, small):
-        reg.start(entry)
-    assert reg.place(small) == 1
+        entry.start()
+    assert small.place == 1
     clock.now += ROUND + 1
     reg.sweep()
-    assert (reg.place(small), small.job.calls) == (0, ["start"])
+    assert (small.place, small.job.calls) == (0, ["start"])
     assert [first.job.ended, second.job.ended].count(True) == 1
 
 
@@ -533,10 +534,10 @@ def test_runs_that_wait_for_their_turn_have_computed_for_a_round_before_they_giv
     first, second = entries(reg, "ann", "ann", bytes=400)
     (small,) = entries(reg, "bob", bytes=300)
     for entry in (first, second):
-        reg.start(entry)
+        entry.start()
     shared_out(reg, clock, 12)
     assert (first.turned, second.under_way) == (True, True)
-    reg.start(small)
+    small.start()
     shared_out(reg, clock, 14)
     assert (first.job.ended, second.job.ended, small.job.calls) == (False, False, []), "neither had a round"
     shared_out(reg, clock, 60)
@@ -550,13 +551,13 @@ def test_a_waiting_run_that_was_ended_to_make_room_is_not_resumed():
     held = [reg.add(FakeRace(), "ann", bytes=bytes) for bytes in (100, 850)]
     others = entries(reg, "cat", "dan", bytes=25)
     for entry in (*held, *others):
-        reg.start(entry)
+        entry.start()
     for _ in range(200):
         shared_out(reg, clock, 1)
         if all(entry.turned and entry.used >= ROUND for entry in held):
             break
     (small,) = entries(reg, "bob", bytes=200)
-    reg.start(small)
+    small.start()
     for entry in others:  # two places at once; the first that ends would fit beside the small one
         entry.job.stop()
     reg.sweep()
@@ -570,7 +571,7 @@ def memory_of_one_address(n_cookies, bytes, **limits):
     held = [reg.add(FakeRace(), f"cookie {k}", bytes=bytes) for k in range(n_cookies)]
     for entry in held:
         reg.seen_at(entry.owner, "10.0.0.1")
-        reg.start(entry)
+        entry.start()
         entry.job.pause()
     return reg, held
 
@@ -579,7 +580,7 @@ def test_cookies_of_one_address_shrink_nobodys_share_of_the_memory():
     reg, held = memory_of_one_address(n_cookies=9, bytes=110)
     visitor = reg.add(FakeRace(), "visitor", bytes=400)
     reg.seen_at("visitor", "10.0.0.2")
-    reg.start(visitor)
+    visitor.start()
     assert visitor.job.calls == ["start"]
     assert sum(entry.job.ended for entry in held) == 4, "as many as make room"
 
@@ -589,5 +590,5 @@ def test_visitors_behind_one_router_divide_the_memory_equally():
     large.bytes, small.bytes = 600, 300
     neighbour = reg.add(FakeRace(), "neighbour", bytes=200)
     reg.seen_at("neighbour", "10.0.0.1")
-    reg.start(neighbour)
+    neighbour.start()
     assert (neighbour.job.calls, large.job.ended, small.job.ended) == (["start"], True, False)

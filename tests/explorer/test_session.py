@@ -243,7 +243,7 @@ def test_cancel_hands_nothing_over(registry):
     session.table.load_bytes("mine.csv", CSV)
     loading = session.table.loading
     session.table.cancel()
-    wait_until(lambda: loading._thread is None, 10, "the end of its thread")
+    wait_until(lambda: loading.join(0), 10, "the end of its thread")
     settle(session)
     assert (session.table.dataset, session.table.loading, session.problem) == (before, None, None)
 
@@ -309,11 +309,11 @@ def test_reading_says_how_far_it_is():
 def test_a_run_is_found_again_by_its_owner_alone(registry):
     session = opened(registry)
     race = session.runs.adopt(FakeRace())
-    race.start()
+    race.entry.start()
     assert session.link.state.run == session.runs.entry.id
     again = opened(registry, **vars(session.link.state))
     assert again.runs.race.entry is session.runs.entry
-    again.runs.race.pause()
+    again.runs.race.entry.pause()
     assert session.runs.race.phase == "paused"
     stranger = opened(registry, owner="b" * 32, run=session.runs.entry.id)
     assert stranger.runs.race is None
@@ -348,7 +348,7 @@ def test_another_place_in_the_same_session_stops_what_runs_unless_a_screen_has_i
     for keep, screens, stops in ((False, (), True), (True, (), False), (False, (7,), False)):
         session = opened(registry)
         race = session.runs.adopt(FakeRace())
-        race.start()
+        race.entry.start()
         session.runs.entry.keep, session.runs.entry.screens = keep, set(screens)
         session.link.open(session.link.state)  # the same place: its link has the run
         assert not race.ended
@@ -359,7 +359,7 @@ def test_another_place_in_the_same_session_stops_what_runs_unless_a_screen_has_i
 def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
     session = opened(registry, tab="any", axes=(2, 0), peer="svm-rbf", others="row", row=7)
     race = session.runs.adopt(FakeRace())
-    race.start()
+    race.entry.start()
     fit = session.runs.adopt_fit(FakeRace())
     fit.start()
     assert not race.ended
@@ -374,13 +374,13 @@ def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
     session.runs.adopt_fit(FakeRace())
     assert fit.ended
     assert not race.ended
-    race.stop()
+    race.entry.stop()
     assert not session.busy
 
 
 def test_looking_is_what_the_pump_does_while_a_browser_is_there(registry):
     session = opened(registry)
-    session.runs.adopt(FakeRace()).start()
+    session.runs.adopt(FakeRace()).entry.start()
     session.runs.entry.seen = 0.0
     session.pump(watched=False)
     assert session.runs.entry.seen == 0.0

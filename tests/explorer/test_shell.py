@@ -188,7 +188,7 @@ def test_nothing_of_the_process_holds_a_page_whose_visitor_has_gone():
 
 def test_a_tick_asks_the_page_shown_and_says_that_the_run_is_looked_at(shell):
     race = shell.session.runs.adopt(FakeRace())
-    race.start()
+    race.entry.start()
     shell.session.runs.entry.seen = 0.0
     shell.pump()
     assert shell.session.runs.entry.seen > 0

@@ -18,7 +18,7 @@ from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
-from alrviz.explorer.widgets.price_line import passes_text
+from alrviz.explorer.widgets.cost_line import passes_text
 from alrviz.explorer.widgets.scripts import script
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import OWNER, until
@@ -83,7 +83,7 @@ def test_all_rows_are_raced_in_passes_and_the_script_prints_the_same(file):
     until(page, lambda: page.pricing.known)
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and page.race_view.race.ended)
-    race = page.race_view.race.race
+    race = page.race_view.race
     assert race.dataset.n_rows == 3000
     assert {recipe.params["max_iter"] for recipe in race.recipes} == {10}
     assert race.runs[0].trace.rows > 2000
@@ -150,7 +150,7 @@ def test_rows_a_second_are_of_the_passes_that_the_clock_has():
 def test_a_pass_is_priced_by_all_rows(file):
     page = opened(ConvergencePage, file, "?racers=alr_o1&on=all")
     until(page, lambda: page.pricing.known)
-    seconds = page.pricing.found[0][1].seconds_per_pass
+    seconds = page.pricing.found[0].one_pass.seconds
     assert seconds == pytest.approx(3000 * 7 * 10 / 3.5e8)
     assert page.racers == (Recipe("alr", order=1, max_iter=10),)
     page.close()
@@ -166,7 +166,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     race_view.press_run()
     until(page, lambda: race_view.race is not None and race_view.race.ended and view.search is not None)
     page.pump()
-    run = race_view.race.race.runs[0]
+    run = race_view.race.runs[0]
     assert run.trace.rows > 2000
     assert run.recipe.params["max_iter"] == 10
     assert [level.chosen for level in view.search.levels] == [level.chosen for level in run.levels]
@@ -184,7 +184,7 @@ def test_the_selection_of_a_run_over_all_rows_is_shown_as_it_comes_and_found_aga
     again = SelectionPage(session_of(file, link, page.session.registry))
     again.view()
     until(again, lambda: again.streamed.race_view.race is not None and again.study_view.search is not None)
-    assert again.streamed.race_view.race.race is race_view.race.race
+    assert again.streamed.race_view.race is race_view.race
     again.close()
 
     page.session.whole = ""

@@ -252,7 +252,7 @@ def test_cancel_ends_the_process(session, readers):
     loading = session.table.loading
     loading.wait(0.5)
     session.table.give_up()
-    wait_until(lambda: loading._thread is None, 20, "the end of its thread")
+    wait_until(lambda: loading.join(0), 20, "the end of its thread")
     assert session.message == "Reading slow.csv was cancelled."
     assert session.table.loading is None
 
@@ -264,4 +264,4 @@ def test_a_visitor_who_left_gives_the_place_back(session, monkeypatch):
     monkeypatch.setattr(sessions, "UNWATCHED_SECONDS", 0.0)
     session.pump(watched=False)
     assert session.table.loading is None
-    wait_until(lambda: loading._thread is None, 20, "the end of its thread")
+    wait_until(lambda: loading.join(0), 20, "the end of its thread")

@@ -11,7 +11,7 @@ import alrviz
 from alrviz.data.splits import FOLDS
 from alrviz.errors import RecipeError
 from alrviz.estimators.make import make_estimator
-from alrviz.fitting.solvers import alpha_tuned
+from alrviz.fitting.solvers import alpha_tuned, choose_alpha
 
 
 def tuning(data, **recipe):
@@ -41,10 +41,12 @@ def test_slopes_are_those_of_differences(monkeypatch, recipe):
     monkeypatch.setattr(alpha_tuned, "SOLVED", 1e-8)
     X, y = planted(300)
     _, solver, folds = tuning(alrviz.Dataset.from_arrays(X, y), **recipe)
-    at = np.log([5.0, 2.0][: solver.n_alphas])
-    slope = solver._tried(folds, at, sloped=True).slope
+    at = np.log([5.0, 2.0][: solver.strategy.n_alphas])
+    slope = choose_alpha.judge_alphas(folds, at, sloped=True).slope
     for k, own in enumerate(slope):
-        ahead, behind = (solver._tried(folds, at + side * 1e-2 * np.eye(len(at))[k]).loss for side in (1, -1))
+        ahead, behind = (
+            choose_alpha.judge_alphas(folds, at + side * 1e-2 * np.eye(len(at))[k]).loss for side in (1, -1)
+        )
         if recipe.get("objective") == "mse":  # Gauss-Newton's matrix stands for the Hessian
             assert own == pytest.approx((ahead - behind) / 2e-2, rel=0.5, abs=1e-4)
         else:
@@ -53,11 +55,11 @@ def test_slopes_are_those_of_differences(monkeypatch, recipe):
 
 def test_slopes_lead_down_where_alphas_are_small(monkeypatch):
     """Levels whose weights hardly any penalty holds: the system is ill-conditioned."""
-    _, solver, folds = tuning(alrviz.load_demo("balance-scale"), family="hlr", order=2, discretize="smooth")
+    _, _, folds = tuning(alrviz.load_demo("balance-scale"), family="hlr", order=2, discretize="smooth")
     at = np.log([0.001, 1.0])
-    own = solver._tried(folds, at, sloped=True).slope
+    own = choose_alpha.judge_alphas(folds, at, sloped=True).slope
     monkeypatch.setattr(alpha_tuned, "SOLVED", 1e-5)
-    true = solver._tried(folds, at, sloped=True).slope
+    true = choose_alpha.judge_alphas(folds, at, sloped=True).slope
     assert own @ true > 0.95 * np.linalg.norm(own) * np.linalg.norm(true)
 
 
@@ -65,14 +67,14 @@ def test_slopes_lead_down_where_alphas_are_small(monkeypatch):
 def test_it_comes_near_the_best_of_a_grid_on_the_same_folds(family):
     X, y = planted(600)
     data = alrviz.Dataset.from_arrays(X, y)
-    run, solver, folds = tuning(data, family=family, order=2)
+    run, _, folds = tuning(data, family=family, order=2)
     list(run.steps())
     chosen = run.recipe.params["alpha"]
     each = np.log(chosen if isinstance(chosen, tuple) else (chosen,))
     grid = np.log(10.0 ** np.arange(-3.0, 4.0))
     pairs = [np.array(pair) for pair in (np.stack(np.meshgrid(*[grid] * len(each)), -1).reshape(-1, len(each)))]
-    best = min(solver._tried(folds, at).loss for at in pairs)
-    assert solver._tried(folds, each).loss < 1.01 * best
+    best = min(choose_alpha.judge_alphas(folds, at).loss for at in pairs)
+    assert choose_alpha.judge_alphas(folds, each).loss < 1.01 * best
 
 
 def test_alphas_move_in_the_trace_and_are_the_recipe_s_then(tmp_path):
@@ -128,14 +130,14 @@ def test_the_last_trial_of_an_order_is_followed_closer_where_rows_are_many(monke
     monkeypatch.setattr(alpha_tuned, "CLOSE", 1e-14)
     monkeypatch.setattr(alpha_tuned, "STEPS", 500)
     _, solver, _ = tuning(data, family="hlr", order=2)
-    *trials, last = replace(solver, close=True).trials()
+    *trials, last = replace(solver, strategy=replace(solver.strategy, close=True)).trials()
     (before,) = (trial for trial in trials if trial.loss == min(each.loss for each in trials))
-    np.testing.assert_array_equal(last.log_alpha, before.log_alpha)
+    np.testing.assert_array_equal(last.log_values, before.log_values)
     run = alrviz.Run(data, alrviz.Recipe("hlr", order="auto", alpha="auto", holdout=0.0))
     run.advance()
     assert [line for line in run.tried if line["order"] == 2][-1]["log_loss"] == pytest.approx(last.loss, rel=1e-9)
     monkeypatch.setattr(alpha_tuned, "TOL", 1e-14)
-    exact = solver._tried(list(solver.make()), last.log_alpha).loss
+    exact = choose_alpha.judge_alphas(list(solver.make()), last.log_values).loss
     assert abs(last.loss - exact) < 0.01 * abs(before.loss - exact)
 
 
@@ -155,7 +157,8 @@ def test_one_fold_finds_the_way_and_all_take_the_last_steps(monkeypatch):
     assert {len(trial.rows) for trial in tuning(rare, family="hlr", order=2)[1].trials()} == {500}
     # what does not come below the goal on the first fold is not looked at further
     last = [*solver.trials()][-1]
-    hopeless = replace(solver, goal=replace(last, rows=np.zeros(500)))
+    goal = replace(last, rows=np.zeros(500))
+    hopeless = replace(solver, strategy=replace(solver.strategy, goal=goal))
     assert {len(trial.rows) for trial in hopeless.trials()} == {few}
     # and the center's model, where nothing can be told, is judged by all
     noise = alrviz.Dataset.from_arrays(X, np.random.default_rng(0).permutation(y))
@@ -233,7 +236,7 @@ def test_what_cannot_be_searched_is_refused_before_any_fit():
 
 def test_a_run_is_stopped_from_another_thread_in_the_middle_of_a_trial(monkeypatch):
     run = alrviz.Run(alrviz.load_demo("led", 300), alrviz.Recipe("hlr", order=2, alpha="auto"))
-    tried, told = alpha_tuned.AlphaTuned._tried, []
+    tried, told = choose_alpha.judge, []
 
     def stop():
         try:
@@ -248,7 +251,7 @@ def test_a_run_is_stopped_from_another_thread_in_the_middle_of_a_trial(monkeypat
             thread.join(10.0)
         return tried(*args, **kwargs)
 
-    monkeypatch.setattr(alpha_tuned.AlphaTuned, "_tried", stopped)
+    monkeypatch.setattr(choose_alpha, "judge", stopped)
     list(run.steps())
     assert run.outcome.code == "stopped"
     assert not told

@@ -10,14 +10,13 @@ import alrviz
 from alrviz.data.splits import FOLDS, split_folds
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
-from alrviz.fitting import best_keep as module
-from alrviz.fitting import best_order
+from alrviz.fitting import best_order, choose_n_tuples
 from alrviz.fitting.families import alpha_folds
 from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER
-from alrviz.studies.core.cost import price_recipes
+from alrviz.studies.core.cost import estimate_recipes
 from tests.fitting.test_alpha_tuned import planted as coarse_table
 from tests.models.test_tuple_selection import planted, prepared
 
@@ -220,7 +219,7 @@ def test_over_passes_the_same_is_chosen(tmp_path, params):
     for run in found:
         assert len(run.notes) == 1
         if params["keep"] == "auto":  # the steps are not those in memory, to the last bit
-            assert "on 1,800 training rows set apart" in run.notes[0]
+            assert "on 1,800 validation rows" in run.notes[0]
             assert run.recipe.params["keep"] <= 0.1  # one pair tells, and a column a little
             assert [5, 6] in run.model.space.tuples.tolist()
         else:
@@ -247,18 +246,18 @@ def test_the_smallest_share_within_a_standard_error_is_kept(monkeypatch):
     noise = rng.normal(size=400)
     above = {1.0: 0.03, 0.8: 0.0, 0.6: 0.03, 0.4: 0.03, 0.3: 0.5, 0.2: 0.5, 0.1: 0.0, 0.05: 0.0}
 
-    def losses(recipe, stop):
+    def losses(_, recipe, stop):
         tried.append(recipe.params["keep"])
         if recipe.params["keep"] == 1.0:
             raise MemoryLimitError("too large", 2, 1)
         return 1.0 + above[tried[-1]] + rng.permutation(noise), np.ones(400)
 
-    monkeypatch.setattr(module, "_losses", losses)
-    recipe, sentence = module.best_keep(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
+    monkeypatch.setattr(choose_n_tuples.ShareFold, "_losses", losses)
+    recipe, sentence = choose_n_tuples.choose_n_tuples(alrviz.Recipe("salr", keep="auto"), lambda recipe: recipe, None)
     assert tried == [1.0, 0.8, 0.6, 0.4, 0.3, 0.2]  # two in a row were worse; what is too large is passed over
     assert recipe.params["keep"] == 0.4
     assert sentence == (
-        "keep=0.4 was chosen by log loss on 400 training rows set apart: 0.9934, within one standard error of the "
+        "keep=0.4 was chosen by log loss on 400 validation rows: 0.9934, within one standard error of the "
         "lowest, 0.9634 at 0.8"
     )
 
@@ -316,19 +315,19 @@ def test_an_order_is_chosen_where_counts_are_not_smoothed():
     assert model.cells_.order == 1
 
 
-def test_where_the_likely_order_does_not_fit_into_memory_the_one_that_is_taken_is_priced():
-    """A study of 100 columns of 2,000 levels was booked with the 29 GB of order 2, and could not run."""
+def test_where_the_likely_order_does_not_fit_into_memory_the_one_that_is_taken_is_estimated():
+    """A study of 100 columns of 2,000 levels reserved the 29 GB of order 2, and could not run."""
     data, recipe = alrviz.load_demo("led", 3000), alrviz.Recipe("alr", order="auto")
-    one, two = price_recipes(data, [recipe.replace(order=order) for order in (1, 2)], 0.2, NEVER)
-    (line,) = price_recipes(data, [recipe], 0.2, NEVER, max_memory=(one.price.bytes + two.price.bytes) // 2)
-    assert (line.refused, line.price.parameters) == ("", one.price.parameters)
-    assert line.lost == "each fit of alr chooses its order, and is priced as of order 1"
+    one, two = estimate_recipes(data, [recipe.replace(order=order) for order in (1, 2)], 0.2, NEVER)
+    (line,) = estimate_recipes(data, [recipe], 0.2, NEVER, max_memory=(one.cost.bytes + two.cost.bytes) // 2)
+    assert (line.refused, line.cost.parameters) == ("", one.cost.parameters)
+    assert "order 1" in line.note
 
 
-def test_a_study_prices_an_order_to_be_chosen_by_a_likely_one_says_so_and_runs():
+def test_a_study_estimates_an_order_to_be_chosen_by_a_likely_one_says_so_and_runs():
     study = alrviz.compare(alrviz.load_demo("led", 300), [alrviz.Recipe("alr", order="auto")], folds=2, n_jobs=1)
-    (line,) = (one for _, one in study.price().fits)
-    assert (line.refused, line.seconds > 0) == ("", True)
-    assert line.lost == "each fit of alr chooses its order, and is priced as of order 2"
-    assert "each; each fit of alr chooses its order" in str(study.price())
+    (line,) = study.estimate().fits
+    assert (line.refused, line.cost.seconds > 0) == ("", True)
+    assert "order 2" in line.note
+    assert line.note in str(study.estimate())
     assert set(study.run().frame().outcome) <= {"converged", "step limit"}

@@ -177,7 +177,7 @@ def test_a_run_is_paused_stepped_replayed_and_looked_at_in_the_past():
     assert run.outcome.code == "converged"
     assert same_steps(run.replay(run.state.index).trace, run.trace)
     assert run.solver == "newton"
-    assert run.price.parameters == 5
+    assert run.estimate.cost.parameters == 5
     assert run.tables is None
     assert run.scale is None
 
@@ -206,7 +206,7 @@ def test_a_race_of_families():
     dataset = load_demo("two-moons")
     found = race(dataset, [Recipe("lr", order=1), Recipe("dlr"), Recipe("dlr", bandwidth="paper")], n_jobs=1)
     found.start()
-    assert found._worker.join(120)
+    assert found.join(120)
     assert [run.outcome.code for run in found.runs] == ["converged"] * 3
     frame = found.frame()
     assert list(dict.fromkeys(frame["label"])) == ["lr", "dlr"]

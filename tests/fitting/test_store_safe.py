@@ -12,13 +12,10 @@ import pytest
 from alrviz.errors import AlrvizError, StoreError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import Step
-from alrviz.fitting.store import Database, Store
-from alrviz.fitting.store import database as database_module
-from alrviz.fitting.store.schema import MIGRATIONS
+from alrviz.fitting.store import Store
 from alrviz.fitting.store.store import DAMAGED
 
 COOKIE = "0123456789abcdef" * 2
-OTHER = "fedcba9876543210" * 2
 RECIPE = Recipe("lr", order=1).to_json()
 FLIPS = 120
 posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions are not those of POSIX")
@@ -69,7 +66,7 @@ def test_what_is_kept_is_its_users_alone(tmp_path, monkeypatch):
     before = os.umask(0o022)
     try:
         store, *_ = filled(folder)
-        assert set(modes(folder)) == {"home", "runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm", "runs.key"}
+        assert set(modes(folder)) == {"home", "runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm"}
         assert modes(folder).pop("home") == 0o700
         assert {mode for name, mode in modes(folder).items() if name != "home"} == {0o600}
         for path in (folder, *folder.iterdir()):  # as an earlier version left them
@@ -111,7 +108,7 @@ def test_what_lies_beside_a_store_elsewhere_keeps_its_mode(tmp_path, monkeypatch
         (folder / name).chmod(0o644)
     Store(folder).close()
     found = modes(folder)
-    assert {found.pop("runs.sqlite"), found.pop("runs.key")} == {0o600}
+    assert found.pop("runs.sqlite") == 0o600
     assert found == dict.fromkeys(("results", "codes", "lessons", "sets"), 0o755) | {"runs.csv": 0o644}
 
 
@@ -124,85 +121,12 @@ def test_no_owner_is_in_the_file(tmp_path):
     assert len(hashes) == 1
     assert store.runs(hashes.pop()) == [], "the hash opens nothing"
     store.close()
-    with closing(Store(tmp_path / "another")) as another:
-        run = another.begin(COOKIE, "race", "{}", "d")
-        assert another.runs(COOKIE)[0].id == run
-        assert another.database.keyed(COOKIE) != store.database.keyed(COOKIE), "each store has a key of its own"
-
-
-def test_an_older_store_is_taken_over_and_forgets_the_owners(tmp_path):
-    path = tmp_path / "runs.sqlite"
-    with closing(sqlite3.connect(path, isolation_level=None)) as old:
-        for statement in (s for statements in MIGRATIONS[:2] for s in statements):
-            old.execute(statement)
-        old.execute("PRAGMA application_id = 1634497142")
-        old.execute("PRAGMA user_version = 2")
-        for k, owner in enumerate((COOKIE, OTHER)):
-            about = (f"{k}" * 32, owner, "compare", "", "{}", "d", "led", "0", "done", "", 1.0, 2.0, "")
-            old.execute(f"INSERT INTO runs VALUES ({', '.join('?' * 13)})", about)
-            old.execute(
-                "INSERT INTO cells VALUES (?, 'k', ?, 'd', 'converged', '[{\"loss\": 0.5}]', x'01')", (owner, RECIPE)
-            )
-            old.execute("INSERT INTO members VALUES (?, 0, ?, 'k')", (f"{k}" * 32, owner))
-    for _ in range(2):  # taken over once
-        with closing(Store(tmp_path)) as store:
-            assert [run.id for run in store.runs(COOKIE)] == ["0" * 32]
-            assert [run.id for run in store.runs(OTHER)] == ["1" * 32]
-            assert store.take_cell("0" * 32, 0, "k") == ("converged", [{"loss": 0.5}], b"\x01")
-            assert store.tasks("1" * 32) == [(RECIPE, "converged", [{"loss": 0.5}])]
-    for file in tmp_path.iterdir():
-        assert COOKIE.encode() not in file.read_bytes()
-        assert OTHER.encode() not in file.read_bytes()
-
-
-def test_a_key_that_is_none_is_refused_in_words(tmp_path):
-    Database(tmp_path / "runs.sqlite").close()
-    (tmp_path / "runs.key").write_bytes(b"short")
-    with pytest.raises(StoreError, match="expected 32; put it back from a copy"):
-        Store(tmp_path)
-
-
-@pytest.mark.parametrize("version", [3, len(MIGRATIONS)])
-def test_a_store_whose_key_is_gone_is_not_opened_as_an_empty_one(tmp_path, monkeypatch, version):
-    """Neither now, nor when it is tried again: with another key nobody's runs are found, and prune deletes them."""
-    with monkeypatch.context() as earlier:
-        earlier.setattr(database_module, "MIGRATIONS", MIGRATIONS[:version])
-        filled(tmp_path)[0].close()
-    key = (tmp_path / "runs.key").read_bytes()
-    (tmp_path / "runs.key").unlink()
-    for _ in range(2):
-        with pytest.raises(StoreError, match="it is not there; put it back from a copy"):
-            Store(tmp_path)
-    assert not (tmp_path / "runs.key").exists()
-    (tmp_path / "runs.key").write_bytes(key)
-    with closing(Store(tmp_path)) as store:
-        assert len(store.runs(COOKIE)) == 2
-
-
-def test_a_store_is_not_opened_with_the_key_of_another(tmp_path):
-    for name in ("one", "other"):
-        filled(tmp_path / name)[0].close()
-    (tmp_path / "one" / "runs.key").write_bytes((tmp_path / "other" / "runs.key").read_bytes())
-    with pytest.raises(StoreError, match="of another store; put it back from a copy"):
-        Store(tmp_path / "one")
-
-
-def test_a_key_is_made_where_files_cannot_be_linked(tmp_path, monkeypatch):
-    def link(*_):
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", link)
-    filled(tmp_path)[0].close()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs.key", "runs.sqlite"]
-    with closing(Store(tmp_path)) as store:
-        assert len(store.runs(COOKIE)) == 2
 
 
 def test_room_is_made_also_where_the_disk_has_changed_what_says_how_old_a_run_is(tmp_path):
     store, study, race = filled(tmp_path)
     with closing(sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)) as raw:
-        raw.create_function("checksum", -1, lambda *_: 0)
-        raw.execute("UPDATE runs SET changed = x'80', state = 'running' WHERE id = ?", (study,))
+        raw.execute("UPDATE runs SET changed = x'80' WHERE id = ?", (study,))
     store.limit = 1
     store.save_traces(race, [(0, {"rows": 100.0}, 80, [])])
     assert store.runs(COOKIE) == [], "damaged ones go as ended ones do"

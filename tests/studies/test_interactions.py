@@ -134,7 +134,7 @@ def test_a_row_of_weight_two_is_the_row_twice(mixed):
     twice = alrviz.interactions(model, _apart(data, np.r_[0:100, 0:100, 100:200]))
     once = alrviz.interactions(model, _apart(data, slice(0, 300)))
     weights = np.r_[np.full(100, 2.0), np.ones(100), np.zeros(100)]
-    once = Interactions(model._model, model.encoder_, replace(once.encoded, weights=weights), None)
+    once = Interactions(model.model_, model.encoder_, replace(once.encoded, weights=weights), None)
     pd.testing.assert_frame_equal(
         once.importance().sort_index().drop(columns="cells"),
         twice.importance().sort_index().drop(columns="cells"), atol=1e-9,
@@ -214,7 +214,7 @@ def test_muting_is_the_model_without_the_tuples_own_effect():
     found = alrviz.interactions(run)
     assert found.has_heldout
     model, held = alrviz.estimator_of(run), run.holdout
-    losses = -model._model.scores(held.codes)
+    losses = -model.model_.scores(held.codes)
     losses = np.log(np.exp(-losses).sum(axis=1)) + losses[np.arange(held.n_rows), held.y]
     first, second = found.importance().index[:2]
     table = found.mute(first, second)

@@ -8,7 +8,6 @@ from alrviz.errors import RecipeError
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.studies.race.race import Race
 from tests.fitting.tables import drain, same_steps
 
 PATIENCE = 60
@@ -164,7 +163,7 @@ def test_activity_is_that_of_the_first_racer_without_a_step(dataset):
 
 
 def test_limits_reach_the_runs(dataset):
-    together = Race(dataset, RECIPES[:1], max_memory=1000)
+    together = race(dataset, RECIPES[:1], max_memory=1000)
     together.start()
     assert together.join(PATIENCE)
     assert "0 MiB may be used" in together.runs[0].outcome.sentence

@@ -134,7 +134,7 @@ def test_a_race_that_is_deleted_while_it_runs_stays_deleted(store):
     made.start()
     assert keeper.join(60)
     assert store.runs("me") == []
-    assert store.database.read("SELECT * FROM steps") == store.database.read("SELECT * FROM racers") == []
+    assert store.database.read("SELECT * FROM parts") == []
 
 
 def test_a_store_that_refuses_costs_the_race_nothing(store):

@@ -104,4 +104,4 @@ def test_a_process_killed_in_the_middle_loses_nothing_and_nothing_is_computed_tw
 
 
 def kept(store):
-    return {key for (key,) in store.database.read("SELECT key FROM cells")}
+    return {key for (key,) in store.database.read("SELECT key FROM parts")}

@@ -187,7 +187,7 @@ def test_pause_step_back_and_forward_only_move_the_view():
     assert race.calls == ["start", "pause", "step 1"]
     assert len(drawn(view)) == 11
     view.press_run()
-    assert race.calls[-1] == "resume"
+    assert race.calls[-1] == "start"
 
 
 def test_scrubbing_a_race_that_runs_pauses_it():

@@ -151,7 +151,7 @@ def _race_tables(race: Any) -> "list[pd.DataFrame]":
             **last, "name": lane.name, "iterations": lane.iterations, "nearer_1": met[lane.name][0],
             "near": met[lane.name][1], "outcome": lane.outcome,
         })  # fmt: skip
-    paths = [bandwidth_path(run) for run in race.runs if run.recipe.family == "dlr" and len(run.trace)]
+    paths = [bandwidth_path(run) for run in race.runs if "bandwidth" in run.recipe.params and len(run.trace)]
     columns = [pd.DataFrame({"column": path.columns, "bandwidth": path.ratios[-1]}) for path in paths]
     return [pd.DataFrame(racers).drop(columns="iteration"), pd.concat(steps, ignore_index=True), *columns]
 

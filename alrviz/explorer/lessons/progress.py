@@ -1,7 +1,7 @@
 """How far a visitor is in each lesson, and what they said: one small file a visitor, in the user's own folder.
 
-A file's name is a keyed hash of the visitor's cookie, as in the run store, whose key it is by: who reads a listing or
-a copy of the folder learns nobody's cookie. Where the store cannot be opened nothing is kept.
+A file's name is a digest of the visitor's cookie, as in the run store: whoever reads a listing or a copy of the folder
+learns nobody's cookie.
 
 A lesson whose version was raised is begun anew: the old answers were to other questions.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from alrviz.explorer.lesson import Lesson, Said
-from alrviz.explorer.server.run_store import open_run_store
+from alrviz.fitting.store import owner_digest
 from alrviz.home import home, make_private_folder, open_private
 
 MOST = 5_000  # visitors whose progress is kept; the one who has not been here for longest is forgotten
@@ -68,7 +68,7 @@ def keep_progress(owner: str, lesson: Lesson, progress: Progress) -> None:
             with open(fresh, "x", encoding="utf-8", opener=open_private) as out:
                 json.dump(every, out)
             os.replace(fresh, file)
-        except OSError:  # also a StoreError
+        except OSError:
             return
 
 
@@ -77,7 +77,7 @@ def _key(lesson: Lesson) -> str:
 
 
 def _file(owner: str) -> Path:
-    return home() / "lessons" / f"{open_run_store().database.keyed(owner)}.json"
+    return home() / "lessons" / f"{owner_digest(owner)}.json"
 
 
 def _read(owner: str) -> dict[str, Any]:

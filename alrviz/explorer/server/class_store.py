@@ -23,6 +23,8 @@ from alrviz.explorer.lesson import Answer, Option, Question
 from alrviz.explorer.server.classes import AWAY, Classes, Classroom, Round, Vote
 from alrviz.fitting.store import Store, StoredRun
 from alrviz.fitting.store.store import BEAT, INTERRUPTED
+from alrviz.job import Job
+from alrviz.stop import StopToken
 
 KIND = "class"
 TICK = 1.0  # seconds between two looks
@@ -46,8 +48,8 @@ class ClassKeeper:
         self._saved: dict[int, int] = {k: one.changes for k, one in enumerate(classroom.rounds)} if lock else {}
         self._over = threading.Event()
         self._delete = False
-        self._thread = threading.Thread(target=self._keep, name="alrviz-class", daemon=True)
-        self._thread.start()
+        self._job = Job(self._keep, "alrviz-class")
+        self._job.start()
 
     def end(self, delete: bool = False) -> None:
         """Keep no more: what is kept stays, or goes too."""
@@ -56,10 +58,9 @@ class ClassKeeper:
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until it is at its end; returns whether it is."""
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self._job.join(timeout)
 
-    def _keep(self) -> None:
+    def _keep(self, stop: StopToken) -> None:
         room, waited = self._class, 0.0
         try:
             store = self._open()
@@ -150,7 +151,6 @@ def restore(classes: Classes, open_store: Callable[[], Store]) -> None:
         store = open_store()
     except StoreError:  # it is logged where it is opened, and the server serves without
         return
-    classes.keyed = store.database.keyed
     for kept, owner in store.unended(KIND):
         lock = lock_of(store, kept.id)
         try:

@@ -24,6 +24,9 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Question, Said, plain_line
 from alrviz.explorer.server.rate_limit import RateLimit
 from alrviz.explorer.server.visitor_ids import new_id
+from alrviz.fitting.store import owner_digest
+from alrviz.job import Job
+from alrviz.stop import StopToken
 
 LETTERS = "BCDFGHJKMNPQRSTVWXZ"  # none that looks like another, and no words: 47 million codes of six
 LENGTH = 6
@@ -300,12 +303,11 @@ class Classes:
     def __init__(self, clock: Callable[[], float] = time.monotonic, timer: bool = False):
         self._clock = clock
         self._timer = timer
-        self._sweeper: threading.Thread | None = None
+        self._sweeper: Job[None] | None = None
         self._held: dict[str, Classroom] = {}  # by secret
         self._tries, self._hall = RateLimit(*CODES, clock), RateLimit(*HALL_CODES, clock)
         self._all = RateLimit(*ALL_CODES, clock)
         self._lock = threading.RLock()
-        self.keyed: Callable[[str], str] = lambda owner: owner  # as the run store knows owners
 
     def open(self, owner: str) -> Classroom:
         """Return the teacher's class, a new one where there is none."""
@@ -326,7 +328,7 @@ class Classes:
                 raise AlrvizError(f"this server has {CLASSES} classes, as many as it takes; try again later")
             self._held[classroom.secret] = classroom
             if self._timer and self._sweeper is None:
-                self._sweeper = threading.Thread(target=self._sweep_on, name="alrviz-classes", daemon=True)
+                self._sweeper = Job(self._sweep_on, "alrviz-classes")
                 self._sweeper.start()
 
     def sweep(self) -> None:
@@ -336,9 +338,9 @@ class Classes:
                 if self._clock() - one.used > AWAY and not one.here.total():
                     self.end(one)
 
-    def _sweep_on(self) -> None:
+    def _sweep_on(self, stop: StopToken) -> None:
         while True:
-            time.sleep(SWEEP)
+            stop.rest(SWEEP)
             with self._lock:
                 self.sweep()
                 if not self._held:
@@ -347,7 +349,7 @@ class Classes:
 
     def of(self, owner: str) -> Classroom | None:
         """Return the class of a teacher."""
-        names = (owner, self.keyed(owner))
+        names = (owner, owner_digest(owner))
         found = next((one for one in list(self._held.values()) if one.owner in names), None)
         if found is not None:
             found.owner = owner
@@ -355,7 +357,7 @@ class Classes:
 
     def taught(self, key: str) -> bool:
         """Whether the teacher whom the run store knows by this key has a class."""
-        return any(key in (one.owner, self.keyed(one.owner)) for one in list(self._held.values()))
+        return any(key in (one.owner, owner_digest(one.owner)) for one in list(self._held.values()))
 
     def find(self, secret: str) -> Classroom | None:
         """Return the class of this secret."""

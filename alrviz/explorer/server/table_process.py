@@ -32,6 +32,7 @@ from typing import IO, TYPE_CHECKING, Any
 from alrviz.data.limits import Limits, size_text
 from alrviz.errors import AlrvizError, MemoryLimitError, Stopped, TableError
 from alrviz.exit_with_parent import exit_with_parent
+from alrviz.job import Job
 from alrviz.memory import free_memory
 from alrviz.stop import StopToken
 
@@ -337,14 +338,11 @@ class Readers:
     ) -> Any:
         """Return the process's answer; kill it where that takes too long or too much."""
         answers: list[Any] = []
-        thread = threading.Thread(
-            target=lambda: answers.append(reader.exchange(request, data, stop)), name="alrviz-reading", daemon=True
-        )
+        reading = Job(lambda _: answers.append(reader.exchange(request, data, stop)), "alrviz-reading")
         begun = time.monotonic()
-        thread.start()
+        reading.start()
         try:
-            while thread.is_alive():
-                thread.join(LOOK)
+            while not reading.join(LOOK):
                 stop.check()
                 lasted = time.monotonic() - begun
                 if seconds is not None and lasted > seconds:

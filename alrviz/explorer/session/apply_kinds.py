@@ -31,12 +31,12 @@ def read_upload(
     return READERS.read(upload.data, stem, upload.options, limits.table(), stop, limits.seconds, owner, tell)
 
 
-def said(dataset: "Dataset") -> dict[str, str]:
+def stated_kinds(dataset: "Dataset") -> dict[str, str]:
     """Return the kinds that were said, not guessed: a demo set's maker says them."""
     return {c.name: c.kind for c in dataset.columns if not c.guessed and c.kind != "target"}
 
 
-def chosen(
+def with_kinds(
     table: "Table",
     kinds: Mapping[int, str],
     stop: StopToken,
@@ -58,7 +58,7 @@ def chosen(
     return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)
 
 
-def split_as(dataset: "Dataset", slug: str, before: "Dataset | None" = None) -> "Dataset":
+def with_split(dataset: "Dataset", slug: str, before: "Dataset | None" = None) -> "Dataset":
     """Return the data set with what splits keep to, by its slug; as it is for a slug that it does not have.
 
     Without a slug the splits of `before`, a data set of this table, hold on.

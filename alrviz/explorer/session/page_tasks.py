@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from alrviz.explorer.server.limits import PAGES
 from alrviz.explorer.session.session import Session
+from alrviz.job import LatestJob
 from alrviz.stop import StopToken
-from alrviz.views.core.background_task import BackgroundTask
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ class PageTasks:
 
     def __init__(self, session: Session):
         self.session = session
-        self._tasks: dict[str, BackgroundTask] = {}
+        self._tasks: dict[str, LatestJob] = {}
         self._lookers: dict[str, Callable[[], None]] = {}
         self._told: dict[str, Exception] = {}  # the last problem of each kind of work
 
@@ -38,7 +38,7 @@ class PageTasks:
         """
         self.withdraw(kind)
         self._lookers[kind] = look
-        task = self._tasks.setdefault(kind, BackgroundTask(kind, PAGES))
+        task = self._tasks.setdefault(kind, LatestJob(kind, PAGES))
         task.run(work, done, failed or partial(self.failed, kind), begin=False)
         self.session.begin(task)
 

@@ -5,19 +5,20 @@ page. A new run takes the place of the one shown before, which is stopped unless
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import param
 
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
-from alrviz.explorer.server.jobs import Job, StudyJob
-from alrviz.explorer.server.run_registry import Entry, Registry
+from alrviz.explorer.server.jobs import Schedulable, StudyJob
+from alrviz.explorer.server.run_queue import Entry
+from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.run_store import open_run_store
-from alrviz.explorer.session.managed_jobs import ManagedRace, ManagedStudy, find_study
+from alrviz.explorer.session.managed_jobs import ManagedStudy, find_study
 from alrviz.explorer.session.state import State, write_link
 from alrviz.studies.core.study import Study
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_store import FIT, RaceKeeper
 
 if TYPE_CHECKING:
@@ -49,14 +50,14 @@ class SessionRuns(param.Parameterized):
         self.lost = ""
 
     @property
-    def race(self) -> ManagedRace | None:
+    def race(self) -> Race | None:
         """The race shown; None without one."""
-        return None if self.entry is None else ManagedRace(self._registry, self.entry)
+        return None if self.entry is None else cast(Race, self.entry.job)
 
     @property
-    def fitted(self) -> ManagedRace | None:
+    def fitted(self) -> Race | None:
         """The run of the map shown; None without one."""
-        return None if self.fit is None else ManagedRace(self._registry, self.fit)
+        return None if self.fit is None else cast(Race, self.fit.job)
 
     @property
     def entries(self) -> list[Entry]:
@@ -87,43 +88,42 @@ class SessionRuns(param.Parameterized):
 
     # ---- races ---------------------------------------------------------------------------------------------------
 
-    def adopt(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
-        """Hand a race to the registry and return it as it is to be shown.
+    def adopt(self, race: Race, *, bytes: int = 0, threads: int = 1) -> Race:
+        """Hand a race to the registry; from now on it is started and stopped by its `entry`.
 
-        The result has the race's interface; `start` queues it if the server is full. bytes: its estimated memory.
+        bytes: its estimated memory.
         Raises `CapReached`. The race shown before is stopped unless it was to continue.
         """
         before = self.entry
         self.entry = self._exchange(before, race, bytes, threads)
         if before is not None and not before.keep:
             self._registry.hand_on(before, self.entry)
-        return ManagedRace(self._registry, self.entry)
+        return race
 
     def keep_race(self) -> None:
         """Keep the race adopted last in the run store while it runs, under the link to its settings."""
-        if self.entry is not None and self.race is not None:
-            race = self.race.race
+        if self.entry is not None and (race := self.race) is not None:
             link = write_link(self._state().replace(recipes=race.recipes, fit="", run=""))
             self.entry.keeper = RaceKeeper(race, open_run_store, self._owner, link, id=self.entry.id)
 
-    def adopt_fit(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
+    def adopt_fit(self, race: Race, *, bytes: int = 0, threads: int = 1) -> Race:
         """Adopt the run of a map, which is kept in the run store."""
         self.fit = self._exchange(self.fit, race, bytes, threads)
         return self._keep_fit(self.fit, race)
 
-    def adopt_selection(self, race: RaceLike, *, bytes: int = 0, threads: int = 1) -> ManagedRace:
+    def adopt_selection(self, race: Race, *, bytes: int = 0, threads: int = 1) -> Race:
         """Adopt the run over a table larger than memory whose tuples are shown."""
         entry = self.studies[SELECTION] = self._exchange(self.studies.get(SELECTION), race, bytes, threads)
         return self._keep_fit(entry, race)
 
-    def find_selection(self, dataset: Stream, recipe: "Recipe") -> ManagedRace | None:
+    def find_selection(self, dataset: Stream, recipe: "Recipe") -> Race | None:
         """Return the run of this process that fits a recipe to all rows of a table; None without one."""
         for entry in reversed(self._registry.entries(self._owner)):
             recipes, data = getattr(entry.job, "recipes", ()), getattr(entry.job, "dataset", None)
             same = tuple(recipes) == (recipe,) and isinstance(data, Stream) and data.hash == dataset.hash
             if same and entry is not self.entry:  # Convergence's own race is not put away with a selection
                 self.studies[SELECTION] = entry
-                return ManagedRace(self._registry, entry)
+                return cast(Race, entry.job)
         return None
 
     # ---- studies -------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class SessionRuns(param.Parameterized):
         before = self.studies.get(study.kind, entry)
         if before is entry or not (before.under_way or before.wanted):
             self.studies[study.kind] = entry
-        return ManagedStudy(self._registry, entry)
+        return ManagedStudy(entry)
 
     def adopt_study(self, study: Study, *, bytes: int = 0, threads: int = 1) -> ManagedStudy:
         """Hand a study to the registry in place of the one of its kind shown before.
@@ -153,19 +153,19 @@ class SessionRuns(param.Parameterized):
         elif before is not entry:
             self._put_away(before)
         self.studies[study.kind] = entry
-        return ManagedStudy(self._registry, entry)
+        return ManagedStudy(entry)
 
     # ---- exchange ------------------------------------------------------------------------------------------------
 
     def _settings_link(self) -> str:
         return write_link(self._state().replace(fit="", run="", kept=""))
 
-    def _keep_fit(self, entry: Entry, race: RaceLike) -> ManagedRace:
+    def _keep_fit(self, entry: Entry, race: Race) -> Race:
         link = self._settings_link()
         entry.keeper = RaceKeeper(race, open_run_store, self._owner, link, kind=FIT, id=entry.id)
-        return ManagedRace(self._registry, entry)
+        return race
 
-    def _exchange(self, before: Entry | None, job: Job, bytes: int, threads: int) -> Entry:
+    def _exchange(self, before: Entry | None, job: Schedulable, bytes: int, threads: int) -> Entry:
         if self.asking:
             raise AlrvizError("the lesson's question is still open: answer it, then Run is free")
         entry = self._registry.add(job, self._owner, bytes=bytes, threads=threads)
@@ -174,5 +174,4 @@ class SessionRuns(param.Parameterized):
 
     def _put_away(self, before: Entry | None) -> None:
         if before is not None and not before.keep and not before.job.ended:
-            before.job.stop()
-            self._registry.release(before)
+            before.stop()

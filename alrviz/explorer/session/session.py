@@ -22,7 +22,7 @@ from alrviz.explorer.session.link import SessionLink
 from alrviz.explorer.session.runs import SessionRuns
 from alrviz.explorer.session.state import HELD, State
 from alrviz.explorer.session.table import SessionTable
-from alrviz.views.core.background_task import BackgroundTask
+from alrviz.job import LatestJob
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -70,7 +70,7 @@ class Session(param.Parameterized):
         self.offered: tuple[Recipe, ...] = ()
         self.open_drawer: Callable[[bool], None] = lambda open: None
         self.on_wake: Callable[[], None] = lambda: None
-        self._waiting: list[BackgroundTask] | None = None  # work held back until the page is drawn; None afterwards
+        self._waiting: list[LatestJob] | None = None  # work held back until the page is drawn; None afterwards
         self._last_watched = time.monotonic()
         self._watchers: dict[str, list[Watcher]] = {}  # by page
         self.table.param.watch(lambda event: self._forget_places(event.old, event.new), "dataset")
@@ -134,7 +134,7 @@ class Session(param.Parameterized):
         for work in waiting:
             work.begin()
 
-    def begin(self, work: BackgroundTask) -> None:
+    def begin(self, work: LatestJob) -> None:
         """Begin work on its thread as soon as the page is drawn, and have the pump wait for it."""
         if self._waiting is None:
             work.begin()

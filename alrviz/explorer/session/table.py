@@ -1,6 +1,6 @@
 """The table of a session: a demo set, a dropped file, the server's own table, or one of these with other kinds.
 
-Loading runs on a thread (`BackgroundTask`) or arrives in pieces (`IncomingFile`); the session's pump takes over the
+Loading runs on a thread (`LatestJob`) or arrives in pieces (`IncomingFile`); the session's pump takes over the
 result, and `give_up` cancels it. The previous table stays until the next one is complete. If the class column cannot be
 guessed, the table read is `pending` until the visitor chooses one or discards the table.
 """
@@ -20,12 +20,12 @@ from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
-from alrviz.explorer.session.apply_kinds import TARGETS, chosen, read_upload, said, split_as
+from alrviz.explorer.session.apply_kinds import TARGETS, read_upload, stated_kinds, with_kinds, with_split
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS, State, first_demo
+from alrviz.job import LatestJob
 from alrviz.stop import StopToken
-from alrviz.views.core.background_task import BackgroundTask
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset, Table
@@ -68,7 +68,7 @@ class Host(Protocol):
     problem: "Exception | None"
     message: str
 
-    def begin(self, work: BackgroundTask) -> None:
+    def begin(self, work: LatestJob) -> None:
         """Begin work on its thread as soon as the page is drawn."""
 
     def wake(self) -> None:
@@ -93,7 +93,7 @@ class SessionTable(param.Parameterized):
 
     dataset: "Dataset | None" = param.Parameter(default=None, doc="The table, or None while there is none.")
     pending: "Table | None" = param.Parameter(default=None, doc="A table that was read and still needs a target.")
-    loading: "BackgroundTask | IncomingFile | None" = param.Parameter(default=None, doc="Work under way, or None.")
+    loading: "LatestJob | IncomingFile | None" = param.Parameter(default=None, doc="Work under way, or None.")
     requested_file: "FileLink | None" = param.Parameter(default=None, doc="The file that a link asks to be dropped.")
 
     def __init__(self, session: Host, served: "Dataset | Upload | Stream | None" = None, served_from: str = ""):
@@ -107,7 +107,7 @@ class SessionTable(param.Parameterized):
         self.source = Source()
         self._source_before = Source()  # of `dataset`, while another table is pending
         self._claim: UploadClaim | None = None
-        self._file_task: BackgroundTask | IncomingFile | None = None  # the latest reading of a file, finished or not
+        self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
         self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set asked for, loaded or not
         self.chosen = True  # whether the visitor or a link chose the table; False for the page's default
 
@@ -185,7 +185,9 @@ class SessionTable(param.Parameterized):
 
         def work(stop: StopToken) -> "Dataset":
             dataset = load_demo(name, rows=rows, seed=seed)
-            return split_as(chosen(dataset.table, changed, stop, said(dataset)) if changed else dataset, split)
+            return with_split(
+                with_kinds(dataset.table, changed, stop, stated_kinds(dataset)) if changed else dataset, split
+            )
 
         source = Source(demo=(name, rows), kinds=changed, split=split)
         self._load(work, f"making {name}", lambda dataset: self._arrived(dataset, source))
@@ -197,9 +199,9 @@ class SessionTable(param.Parameterized):
         if not kinds and not split:
             self._arrived(dataset, source)
             return
-        made = said(dataset)
+        made = stated_kinds(dataset)
         self._load(
-            lambda stop: split_as(chosen(dataset.table, kinds, stop, made, dataset), split, dataset),
+            lambda stop: with_split(with_kinds(dataset.table, kinds, stop, made, dataset), split, dataset),
             "changing the kinds of columns",
             lambda result: self._arrived(result, source),
         )
@@ -254,7 +256,7 @@ class SessionTable(param.Parameterized):
             link = link_of(upload, table)
             try:
                 with TABLES:
-                    return table, link, split_as(chosen(table, changed, stop), split)
+                    return table, link, with_split(with_kinds(table, changed, stop), split)
             except TableError as error:  # the table is fine, but which column is the class has to be said
                 return table, link, error
 
@@ -270,7 +272,7 @@ class SessionTable(param.Parameterized):
     def _waits(self, stop: StopToken, waits: bool) -> None:
         """A reading says whether it waits for its turn."""
         loading = self.loading
-        if isinstance(loading, BackgroundTask) and loading.token is stop:
+        if isinstance(loading, LatestJob) and loading.token is stop:
             loading.waiting = waits
 
     def _read(
@@ -334,7 +336,7 @@ class SessionTable(param.Parameterized):
         before = self.source.kinds
         kept = {k: kind for k, kind in before.items() if not (targets and kind in TARGETS)}
         changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
-        made = said(self.dataset) if self.pending is None and self.dataset is not None else {}
+        made = stated_kinds(self.dataset) if self.pending is None and self.dataset is not None else {}
         made = {name: kind for name, kind in made.items() if position[name] not in before}
         slug = self.source.split if split is None else split
         source = replace(self.source, kinds=changed, split=slug)
@@ -343,7 +345,7 @@ class SessionTable(param.Parameterized):
         served = self.served if self.served is not None and self.served.table is table else None
 
         def work(stop: StopToken) -> "Dataset":
-            return split_as(chosen(table, changed, stop, made, shown), slug, served)
+            return with_split(with_kinds(table, changed, stop, made, shown), slug, served)
 
         what = "changing the kinds of columns" if split is None else "splitting the rows"
         self._load(work, what, lambda dataset: self._arrived(dataset, source))
@@ -372,7 +374,7 @@ class SessionTable(param.Parameterized):
         self.chosen = True
         self._session.notify()
         self._claim = claim
-        self.loading = task = BackgroundTask(title, places)
+        self.loading = task = LatestJob(title, places)
         task.run(work, done, self.refuse, begin=False)
         self._session.begin(task)
 

@@ -16,7 +16,7 @@ from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Option, Question, Said, plain_line
 from alrviz.explorer.server.class_store import ClassKeeper
 from alrviz.explorer.server.classes import Classroom
-from alrviz.explorer.server.run_registry import Entry
+from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import class_answers

@@ -13,7 +13,7 @@ from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import html
-from alrviz.views.core.background_task import BackgroundTask
+from alrviz.job import LatestJob
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Notice:
         self.panel.visible = visible
         self.panel.styles = _BAD if self.session.problem is not None and loading is None else _PLAIN
 
-    def _under_way(self, loading: BackgroundTask | IncomingFile) -> tuple[str, str]:
+    def _under_way(self, loading: LatestJob | IncomingFile) -> tuple[str, str]:
         """Return what is heard of work (not its time, which changes all the while), and what is seen."""
         queue = " (waiting for a free place)" if loading.waiting else ""
         title = safe(f"{loading.title[:1].upper()}{loading.title[1:]}{queue} …")

@@ -16,7 +16,6 @@ A server may ask for a token (`door`). Connections (`connections`), websocket me
 
 import logging
 import os
-import threading
 import weakref
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -38,6 +37,7 @@ from alrviz.explorer.web.answer import Answer, address_without
 from alrviz.explorer.web.connections import limit_connections, stated_proxies
 from alrviz.explorer.web.door import door_rule
 from alrviz.explorer.web.log_lines import limit_lines
+from alrviz.job import Job
 from alrviz.memory import few_arenas
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _ask_token(application: BokehTornado, token: str) -> None:
 
 def _protect_pages(application: BokehTornado, token: str) -> None:
     _protected.add(application)
-    threading.Thread(target=_restore, name="alrviz-restore", daemon=True).start()
+    Job(lambda stop: _restore(), "alrviz-restore").start()
     few_arenas()
     _contexts.update(context.server_context for context in application.applications.values())
     if not (application.sign_sessions and application.secret_key):

@@ -6,10 +6,13 @@ before its owner's screen has shown it: nobody is told more than that screen has
 can guess before it knows.
 """
 
-from alrviz.explorer.server.run_registry import Entry, Registry
-from alrviz.explorer.session.managed_jobs import ManagedRace
+from typing import cast
+
+from alrviz.explorer.server.run_queue import Entry
+from alrviz.explorer.server.run_registry import Registry
+from alrviz.job import LatestJob
 from alrviz.pictures.replay_delta import ReplayDelta
-from alrviz.views.core.background_task import BackgroundTask
+from alrviz.studies.race.race import Race
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.replay.export_html import race_film
 
@@ -32,7 +35,7 @@ class RaceFeed:
         self._entry: Entry | None = None
         self._told = ReplayDelta()
         self._status: tuple[object, ...] = ()
-        self._scoring: BackgroundTask | None = None  # what tells a tie, once the race is over
+        self._scoring: LatestJob | None = None  # what tells a tie, once the race is over
 
     @property
     def whole(self) -> bytes:
@@ -48,8 +51,8 @@ class RaceFeed:
         self._registry.look(entry)
         if entry is not self._entry:
             self._entry, self._told, self._status = entry, ReplayDelta(), ()
-            self._race, self._scoring = ManagedRace(self._registry, entry), None
-            self._watched = RaceReader(self._race.race)
+            self._race, self._scoring = cast(Race, entry.job), None
+            self._watched = RaceReader(self._race)
         watched, race = self._watched, self._race
         # Before the steps: what it says of them may be old by a tick, but no last step is left out.
         limit, ended = entry.told_to, race.ended
@@ -59,7 +62,8 @@ class RaceFeed:
         if limit != watched.limit:
             watched.end_at(limit)
         over = ended and (not watched.cut or race.stopped_at == limit)
-        status = (over, race.phase, race.activity, entry.note, entry.resting, [len(racer) for racer in watched.racers])
+        steps = [len(racer) for racer in watched.racers]
+        status = (over, entry.phase, entry.activity, entry.note, entry.resting, steps)
         if status == self._status and not scored:
             return b""
         self._status = status
@@ -68,15 +72,16 @@ class RaceFeed:
         watched.move(watched.last)
         film = race_film(watched, by=entry.server_words or "its owner", most=STEPS, over=over)
         settled = min((len(racer) - 1 for racer in lasting), default=watched.last)
-        return self._told.tell(film, settled, self._words(race, entry, over))
+        return self._told.tell(film, settled, _words(entry, over))
 
-    def _words(self, race: ManagedRace, entry: Entry, over: bool) -> str:
-        if over:
-            return "The race is over."
-        if entry.resting == "away":
-            return "Its owner is on another page."
-        if entry.resting or race.phase == "paused":
-            return "Paused by its owner."
-        if race.phase in ("running", "ended"):
-            return "Live."
-        return f"{race.activity or 'The race has not begun yet'} …"
+
+def _words(entry: Entry, over: bool) -> str:
+    if over:
+        return "The race is over."
+    if entry.resting == "away":
+        return "Its owner is on another page."
+    if entry.resting or entry.phase == "paused":
+        return "Paused by its owner."
+    if entry.phase in ("running", "ended"):
+        return "Live."
+    return f"{entry.activity or 'The race has not begun yet'} …"

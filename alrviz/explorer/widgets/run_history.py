@@ -21,9 +21,9 @@ from alrviz.fitting.store import Store, StoredRun
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.export import race_about, to_csv
 from alrviz.studies.core.names import short_names
+from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_store import FIT, read_race
 from alrviz.studies.race.race_store import KIND as RACE
-from alrviz.studies.race.recorded import RecordedRace
 
 KINDS = {RACE: ("race", "show_chart"), FIT: ("fit", "scatter_plot"), CLASS: ("class", "groups")}  # besides studies
 STATES = {
@@ -131,7 +131,7 @@ def delete(owner: str, id: str) -> bool:
     return open_run_store().delete(owner, id)
 
 
-def reopened(owner: str, id: str) -> RecordedRace | None:
+def reopened(owner: str, id: str) -> Race | None:
     """Return a race of an owner as it is kept; None where it is not there."""
     store = store_or_error()
     if not isinstance(store, Store):

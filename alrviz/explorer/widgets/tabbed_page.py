@@ -7,13 +7,14 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
-from alrviz.explorer.page import Page
+from alrviz.explorer.page import Page, Tab
 from alrviz.explorer.session.session import Session
+from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE
 
 
 class TabbedPage(Page):
-    """See the module's text; a deriving class makes the tabs, which have pump() and close().
+    """See the module's text; a deriving class makes the tabs.
 
     Args:
         session: the visitor's.
@@ -23,10 +24,8 @@ class TabbedPage(Page):
 
     def __init__(self, session: Session):
         self.session = session
-        self._built: dict[str, Any] = {}
-        self.layouts: dict[
-            str, tuple[Viewable, Viewable]
-        ] = {}  # of each tab that was built: beside the menu, and below
+        self._built: dict[str, Tab] = {}
+        self.layouts: dict[str, tuple[Viewable, Viewable]] = {}  # by tab built: beside the menu of tabs, and below
         self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
@@ -44,17 +43,21 @@ class TabbedPage(Page):
         return tab if tab in slugs else slugs[0]
 
     @property
-    def tab(self) -> Any:
-        """The tab that is shown."""
+    def _front_tab(self) -> Tab:
         return self._built[self.choice.value]
 
-    def result(self) -> Any:
-        """Return what has run of what is set on the tab shown, when it has ended; None before."""
-        return self.tab.result() if hasattr(self.tab, "result") else None
+    @property
+    def tab(self) -> Any:
+        """The tab that is shown, as the deriving class knows it."""
+        return self._front_tab
 
-    def axes(self) -> Any:
+    def result(self) -> object | None:
+        """Return what has run of what is set on the tab shown, when it has ended; None before."""
+        return self._front_tab.result()
+
+    def axes(self) -> NumberAxes | None:
         """Return the picture of the tab shown, if its axes are numbers; None where they are not."""
-        return self.tab.axes() if hasattr(self.tab, "axes") else None
+        return self._front_tab.axes()
 
     def view(self, *beside: Viewable) -> Viewable:
         """Build the page; `beside`: what stands between the menu of tabs and the tab's own."""
@@ -104,7 +107,7 @@ class TabbedPage(Page):
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        return bool(self.tab.pump())
+        return self._front_tab.pump()
 
     def on_shown(self) -> None:
         """Turn to what came meanwhile."""

@@ -180,7 +180,7 @@ class LinearObjective(CellWeights, ScoredObjective):
         None in every other parameterisation, where `scale` says all. Half a pass. ([WANBIA-C] IV.B)
         """
         of = self.parameterisation
-        if of.family != "adaptive":
+        if of.kind != "adaptive":
             return None
         curvature = self.curvature(point)
         np.maximum(curvature, of.least_curvature, out=curvature)

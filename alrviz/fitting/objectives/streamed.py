@@ -141,7 +141,7 @@ class StreamObjective(CellWeights, Objective):
 
     def value_grad(self, w: Floats) -> Point:
         """Return the point at `w`, without scores: one pass."""
-        return self._point(w, self._passed(w))
+        return self.point_of(w, self.gather(w))
 
     def line_along(self, point: Point, direction: Floats, guess: float | None = None) -> "StreamLine":
         """Return the line through `point` along `direction`: one pass, whose gradient is that at `guess`."""
@@ -163,12 +163,14 @@ class StreamObjective(CellWeights, Objective):
         assert point.diagonal is not None
         return self.sampled.lacking(point, point.diagonal)
 
-    def _passed(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> Gathered:
+    def gather(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> Gathered:
+        """Make a pass over all rows at w, and at lengths along a direction: losses, and sums of residuals."""
         table, bias = self._expanded(w, self._table)
         way = None if along is None else Way(*self._expanded(along[0], self._way), along[1])
         return self.passes.loss_and_gradient(table, bias, self.stop, way=way, bends=self.bends, at=self._at)
 
-    def _point(self, w: Floats, found: Gathered) -> Point:
+    def point_of(self, w: Floats, found: Gathered) -> Point:
+        """Return the point at w of what a pass there gathered."""
         point = self._penalised(w, self.scores(w), found.sums, self._slopes(found.gradient, found.over))
         bent = None if found.bent is None else self._slopes(*found.bent) * self.scale
         return StreamPoint(**vars(point), diagonal=bent)
@@ -267,9 +269,9 @@ class StreamLine(Line):
         """Make a pass around t."""
         lengths = tuple(t * share for share in LENGTHS)
         of = self.objective
-        found = of._passed(self.start.w, (self.direction, lengths))
+        found = of.gather(self.start.w, (self.direction, lengths))
         self._known.update(zip(lengths, found.along, strict=True))
-        self._ready = t, of._point(self.start.w + t * self.direction, found)
+        self._ready = t, of.point_of(self.start.w + t * self.direction, found)
 
 
 def _between(t: float, low: float, high: float, at_low: Floats, at_high: Floats) -> Floats:

@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,11 @@ from alrviz.data.encode import lost_text
 from alrviz.data.stream.coding import Progress
 from alrviz.data.stream.table import CodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
-from alrviz.fitting.best_keep import Build, best_keep
 from alrviz.fitting.best_order import best_order
+from alrviz.fitting.choose_n_tuples import Build, choose_n_tuples
+from alrviz.fitting.cost.estimate import Estimate, allowed_bytes, estimate, require_memory
+from alrviz.fitting.cost.peak_memory import SNAPSHOT_LIMIT
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import RUNS, observers, require_streams
 from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
@@ -35,19 +38,17 @@ from alrviz.fitting.families.counted import SAMPLE, first_rows
 from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
-from alrviz.fitting.pricing.peak_memory import SNAPSHOT_LIMIT
-from alrviz.fitting.pricing.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
 from alrviz.fitting.runs.run_attributes import RunAttributes
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
-from alrviz.fitting.runs.worker import Driven, Worker
 from alrviz.fitting.solvers import SolverState
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.warm import warm_covers
-from alrviz.memory import free_memory, give_back
+from alrviz.job import Job
+from alrviz.memory import give_back
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Level
@@ -63,8 +64,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Run(RunAttributes, Driven):
-    """One fit.
+class Run(RunAttributes, Job[Step]):
+    """One fit: a job whose turns are steps.
 
     Args:
         dataset: the table; of one read in batches (`open_table`) a step is a pass over all rows.
@@ -80,8 +81,8 @@ class Run(RunAttributes, Driven):
             or a `distributed.Client`: the same bits, sooner. Steps row by row (AdaGrad's) are taken here all the same.
         progress: of a table read in batches, hears what is read or encoded and of how many rows that is done.
         on_trial: called with each line of `tried` as it comes.
-        price: what it was priced at beforehand, on the same rows and threads; None to price it when it starts, as it is
-            where less memory is free by then than the price takes.
+        estimate: what was estimated beforehand, on the same rows and threads; None to estimate when it starts, as is
+            done where less memory is free by then than the estimate takes.
 
     Raises:
         RecipeError: for a family whose fit has no steps, such as tan; for what is no recipe.
@@ -95,7 +96,7 @@ class Run(RunAttributes, Driven):
             log_loss, and the folds that it is of.
         outcome: None until the run has ended, then why.
         activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
-        price: parameters and bytes, once known (`price_of` estimates the seconds per pass too).
+        estimate: what the fit costs, the solver that will run, or why it is refused; None until that is known.
         compile_seconds: what compiling took; in no other number.
 
     >>> import alrviz
@@ -119,7 +120,7 @@ class Run(RunAttributes, Driven):
         checkpoint: Path | str | None = None,
         scheduler: "str | Client | None" = None,
         progress: Progress = no_progress,
-        price: Price | None = None,
+        estimate: Estimate | None = None,
         on_trial: Callable[[Mapping[str, float]], object] | None = None,
     ):
         if dataset is not None and not isinstance(dataset, Stream):  # rows of `of` and `on` are encoded already
@@ -142,18 +143,18 @@ class Run(RunAttributes, Driven):
                 'alpha="cv" stands for many fits, and a run is one; expected a number, or '
                 "make_estimator(recipe).fit(X, y)"
             )
+        super().__init__(self._remaining_steps, f"alrviz-run-{recipe.label}")
         self.dataset = dataset
         self.recipe = recipe
         self.trace = Trace()
         self.outcome: Outcome | None = None
         self.activity = ""
-        self.price = price
+        self.estimate = estimate
         self.compile_seconds = 0.0
         self._n_jobs = n_jobs
         self._max_memory = max_memory
         self._start = start
         self._on_step, self._on_trial = on_step, on_trial
-        self._stop = StopToken()
         self._advancing = threading.Lock()
         self._ending = threading.Lock()
         self._scheduler, self._connection = scheduler, ExitStack()
@@ -172,7 +173,6 @@ class Run(RunAttributes, Driven):
         self._state: SolverState | None = None
         self._seconds = 0.0
         self._snapshots = Snapshots(SNAPSHOT_LIMIT // (4 if isinstance(dataset, Stream) else 1))
-        self._worker = Worker(self._turn, f"alrviz-run-{recipe.label}")
 
     @classmethod
     def of(
@@ -218,8 +218,7 @@ class Run(RunAttributes, Driven):
     def stop(self) -> None:
         """End the run at once, from any state and thread: no step is added after this returns."""
         self._end(Outcome(STOPPED, "stopped on request"))
-        self._stop.stop()
-        self._worker.stop()
+        super().stop()
         self._disconnect()
 
     def steps(self) -> Iterator[Step]:
@@ -277,7 +276,7 @@ class Run(RunAttributes, Driven):
     def replay(self, index: int) -> "Run":
         """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""
         # what this one was allowed, not what is free beside it: else another solver might be chosen
-        allowed = self.price.allowed if self.price else self._max_memory
+        allowed = self.estimate.allowed if self.estimate else self._max_memory
         limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": allowed, "start": self._start}
         if self.dataset is None and self._prepared is not None:
             other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
@@ -302,7 +301,7 @@ class Run(RunAttributes, Driven):
         """One of "waiting", "preparing", "running", "paused" or "ended"."""
         if self.outcome is not None:
             return "ended"
-        if self._worker.paused:
+        if self.paused:
             return "paused"
         if self._state is not None:
             return "running"
@@ -310,15 +309,13 @@ class Run(RunAttributes, Driven):
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    def _turn(self) -> bool:
-        """One turn of the worker: errors have become the outcome, which is where a watcher looks."""
-        try:
-            return self.advance() is not None and self.outcome is None
-        except AlrvizError:
-            return False
-        except Exception:
-            _log.exception("run of %s failed", self.name)
-            return False
+    def _remaining_steps(self, stop: StopToken) -> Iterator[Step]:
+        """The turns of its thread: an error has become the outcome, which is where a watcher looks."""
+        with suppress(AlrvizError):
+            for step in self.steps():
+                if self.outcome is not None:
+                    return
+                yield step
 
     def _end(self, outcome: Outcome) -> None:
         with self._ending:
@@ -406,15 +403,15 @@ class Run(RunAttributes, Driven):
             self._observers.append(observers.heldout(fit.objective, made.heldout))
             self.trace.heldout_rows = float(made.heldout.weights.sum())
         self.activity = "fitting"
-        assert self.price is not None
-        rows, bytes = fit.objective.total, self.price.bytes / 2**20
-        _log.info("%s: %.6g rows, %d parameters, %.3g MiB", self.name, rows, self.price.parameters, bytes)
+        assert self.estimate is not None
+        rows, cost = fit.objective.total, self.estimate.cost
+        _log.info("%s: %.6g rows, %d parameters, %.3g MiB", self.name, rows, cost.parameters, cost.bytes / 2**20)
         self._fit = fit
         return fit
 
     def _of_rows(self) -> BuiltFit:
         """What the recipe makes of a table in memory."""
-        stop = self._stop
+        stop = self.token
         if self._prepared is None:
             self.activity = "encoding"
             self._encode = partial(prepare, self.dataset, n_jobs=self._n_jobs, stop=stop)  # type: ignore[arg-type]
@@ -430,12 +427,12 @@ class Run(RunAttributes, Driven):
             prepared = self._prepared = self._choose_order(prepared)
         self._choose_keep(partial(self._apart, prepared))
         recipe = self.recipe
-        self.activity = "pricing"
-        allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
-        if self.price is None or self.price.refused or self.price.bytes > allowed:
-            self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop, prepared=prepared)
-        require_memory(self.price)
-        params = _chosen(recipe, self.price)
+        self.activity = "estimating"
+        known = self.estimate
+        if known is None or known.refused or known.cost.bytes > allowed_bytes(self._max_memory):
+            self.estimate = known = estimate(recipe, TableShape.of(prepared, stop), self._max_memory)
+        require_memory(known)
+        params = _chosen(recipe, known)
         of = FitRequest(prepared, recipe, params, self._tell, stop, self._levels.append, self._max_memory)
         made = recipe.definition.make(of)
         w0 = first_weights(made.fit.objective, of, recipe.params["alpha"]) if self._tuned else None
@@ -453,20 +450,20 @@ class Run(RunAttributes, Driven):
             holdout=recipe.holdout,
             seed=recipe.seed,
             progress=self._tell_rows,
-            stop=self._stop,
+            stop=self.token,
         )
         give_back()  # what reading took
         if lost := lost_text(self._coded.encoder):
             warnings.warn(f"{stream.name}: {lost}", LostColumnsWarning, stacklevel=2)
-        allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
+        allowed = allowed_bytes(self._max_memory)
         chunks: Callable[[int], Chunks]
         if client is None:
             chunks = partial(own_chunks, self._coded, "train")
         else:
             self._tell("waiting for the cluster")
-            chunks = ClusterChunks(client, self._coded, "train", self._stop).without
+            chunks = ClusterChunks(client, self._coded, "train", self.token).without
         request = StreamRequest(
-            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, self._stop, self._levels.append,
+            self._coded, chunks, recipe, allowed, self._n_jobs, self._tell, self.token, self._levels.append,
             spent=self._chosen_in,
         )  # fmt: skip
         trial = replace(request, hear=lambda level: None, choosing=True)
@@ -477,7 +474,9 @@ class Run(RunAttributes, Driven):
         self._choose_keep(lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
         self.recipe.definition.check_stream(self.recipe.params, len(self._coded.levels))
         self._chosen_in += sum(own.passes for own in request.used)
-        made, self.price = self.recipe.definition.make_stream(replace(request, recipe=self.recipe, start=self._start))
+        made, self.estimate = self.recipe.definition.make_stream(
+            replace(request, recipe=self.recipe, start=self._start)
+        )
         return made
 
     def _choose_order(self, prepared: Prepared, drawn: bool = False) -> Prepared:
@@ -497,7 +496,7 @@ class Run(RunAttributes, Driven):
             own = {"solver": "auto", "max_iter": 200}
             recipe = asked.replace(**{name: value for name, value in own.items() if name in asked.params})
         found = best_order(
-            recipe, prepared, self._encode or (lambda of: prepared), max_memory=self._max_memory, stop=self._stop,
+            recipe, prepared, self._encode or (lambda of: prepared), max_memory=self._max_memory, stop=self.token,
             hear=hear,
         )  # fmt: skip
         sentence, chosen = found.sentence, found.recipe.params
@@ -512,15 +511,15 @@ class Run(RunAttributes, Driven):
     def _choose_keep(self, build: Build) -> None:
         if self.recipe.params.get("keep") == AUTO:
             self.activity = "choosing keep"
-            self.recipe, sentence = best_keep(self.recipe, build, self._stop)
+            self.recipe, sentence = choose_n_tuples(self.recipe, build, self.token)
             self._settled = [*self._settled, sentence]
 
     def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
         """What a recipe makes of the training rows without D_CV."""
-        apart = prepared.validation(recipe.seed, self._stop)
-        price = price_of(apart.encoded, recipe, apart.holdout, self._max_memory, self._stop, prepared=apart)
-        require_memory(price)
-        return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, price), lambda what: None, self._stop))
+        apart = prepared.validation(recipe.seed, self.token)
+        known = estimate(recipe, TableShape.of(apart, self.token), self._max_memory)
+        require_memory(known)
+        return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, known), lambda what: None, self.token))
 
     def _tell_rows(self, what: str, rows: int) -> None:
         self.activity = f"{what}: {rows:,} rows"
@@ -530,9 +529,9 @@ class Run(RunAttributes, Driven):
         self.activity = activity
 
 
-def _chosen(recipe: Recipe, price: Price) -> Mapping[str, Any]:
+def _chosen(recipe: Recipe, known: Estimate) -> Mapping[str, Any]:
     """The recipe's parameters, with the solver and the memory that were chosen for it."""
-    choice = price.choice
+    choice = known.choice
     if choice is None or choice.solver == "none":
         return recipe.params
     return {**recipe.params, "solver": choice.solver, "memory": choice.memory}

@@ -1,6 +1,6 @@
 """The run store: what is kept of studies when the process ends, in one embedded database."""
 
 from alrviz.fitting.store.database import Database
-from alrviz.fitting.store.store import Store, StoredRun, default_store
+from alrviz.fitting.store.store import Store, StoredRun, default_store, owner_digest
 
-__all__ = ["Database", "Store", "StoredRun", "default_store"]
+__all__ = ["Database", "Store", "StoredRun", "default_store", "owner_digest"]

@@ -1,40 +1,30 @@
-"""One SQLite file: opened, brought up to date, written in whole transactions, and errors said in words.
+"""One SQLite file: opened and checked, written in whole transactions, errors explained.
 
 Write-ahead logging: a process that is killed at any moment leaves every transaction it had ended, and nothing of the
-one it was in; readers never wait. What a power cut of the machine takes is at most the last few transactions.
-
-File and folder are the user's alone. Of an owner the file has a keyed hash (`keyed`), whose key lies in a file beside
-it: who reads a copy of the one learns nobody's cookie. A store whose key is gone, or another's, is not opened: it would
-seem empty. At the opening the pages are looked through: SQLite itself says nothing of a bit that has changed, and may
-leave rows out.
+one it was in; readers never wait. A power cut takes at most the last few transactions. File and folder are readable by
+their user alone.
 """
 
 import errno
-import hmac
 import logging
 import os
-import secrets
 import sqlite3
 import threading
-import time
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from alrviz.errors import Sentence, StoreError, for_page
-from alrviz.fitting.store.schema import KEYED, MIGRATIONS, PROOF, PROVED
 from alrviz.home import HOME, make_private_folder, open_private, restrict_home
 
 # Milliseconds that a writer waits for another process's transaction, which lasts a few; studies go on without the store
 # where it stays locked for longer.
-PATIENCE = 2_000
-# "alrv", by which our files are told from other SQLite databases.
-_APPLICATION = 0x616C7276
+LOCK_TIMEOUT_MS = 2_000
+APPLICATION_ID = 0x616C7276  # "alrv": tells our files from other SQLite databases
+FORMAT = 5  # formats 1 to 4 are from before version 0.1
 # Bytes up to which indexes are compared with their tables when a file is opened: 0.1 s. Beyond only pages are checked.
-_WHOLE = 64 * 2**20
-_KEY = 32  # bytes
+MAX_FULL_CHECK_BYTES = 64 * 2**20
 _log = logging.getLogger(__name__)
 
 
@@ -42,113 +32,102 @@ class Database:
     """A connection that the threads of this process share.
 
     Args:
-        path: of the file; it and its folder are made where they are missing.
-        patience: milliseconds to wait where another process writes.
+        path: The file; it and its folder are made if they are missing.
+        schema: SQL statements that make the tables of a new file.
+        lock_timeout_ms: How long to wait while another process writes.
 
     Attributes:
-        problem: why the last transaction that writes failed, without a path; "" where it did not.
+        problem: Why the last writing transaction failed, without a path; "" if it did not.
 
     Raises:
         StoreError: a folder that cannot be written, a file that is no store, of a later version, or locked.
     """
 
-    def __init__(self, path: Path, patience: int = PATIENCE):
+    def __init__(self, path: Path, schema: str = "", lock_timeout_ms: int = LOCK_TIMEOUT_MS):
         self.path, self.problem = path, ""
         self._lock = threading.RLock()
         try:
             make_private_folder(path.parent)
             os.close(open_private(str(path), os.O_CREAT | os.O_RDWR))  # SQLite gives its further files the same mode
             restrict_home(path.parent)
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        except (OSError, sqlite3.Error) as error:
-            raise self._error(error) from error
+            self._connection = self._open(schema, lock_timeout_ms)
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
+            raise error if isinstance(error, StoreError) else self._error(error) from error
+
+    def _open(self, schema: str, lock_timeout_ms: int) -> sqlite3.Connection:
+        connection = self._connect(lock_timeout_ms)
         try:
-            with self._speaking():
-                self._open(patience)
-        except BaseException as error:
-            self._connection.close()
-            if isinstance(error, OSError) and not isinstance(error, StoreError):  # of the key's file
-                raise self._error(error) from error
-            raise
-
-    def keyed(self, owner: str) -> str:
-        """Return what stands for an owner in this file: an HMAC with the key beside it."""
-        return hmac.new(self._key, owner.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
-
-    def _open(self, patience: int) -> None:
-        self._connection.text_factory = lambda text: text.decode(
-            "utf-8", "replace"
-        )  # a checksum tells what was changed
-        run = self._connection.execute
-        run(f"PRAGMA busy_timeout = {int(patience)}")
-        # A key is made before the first owner is written, so where owners are it was there.
-        self._key = _key_of(self.path.with_suffix(".key"), make=self._number("user_version") < KEYED)
-        self._connection.create_function("keyed", 1, self.keyed, deterministic=True)
-        self._connection.create_function("checksum", -1, _checksum, deterministic=True)
-        self._check()
-        if self._number("user_version") == 0:
-            run("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or not at all
-        run("PRAGMA journal_mode = WAL")
-        run("PRAGMA synchronous = NORMAL")
-        run("PRAGMA foreign_keys = ON")
-        self._migrate()
-        if len(MIGRATIONS) >= PROVED and self.read(f"SELECT proof FROM key WHERE proof != {PROOF}"):
-            raise _lost(self.path.with_suffix(".key"), "it is of another store")
-
-    def _check(self) -> None:
-        """Raise where pages are damaged; indexes are made anew from their tables."""
-        size = self._number("page_count") * self._number("page_size")
-        question = f"PRAGMA {'integrity_check' if size <= _WHOLE else 'quick_check'}(1)"
-        found = self._connection.execute(question).fetchone()
-        if found is not None and found[0] != "ok":
-            _log.warning("%r is damaged (%s); its indexes are made anew", str(self.path), found[0])
-            self._connection.execute("REINDEX")
-            found = self._connection.execute(question).fetchone()
-        if found is not None and found[0] != "ok":
-            raise sqlite3.DatabaseError(f"database disk image is malformed: {found[0]}")
-
-    def _migrate(self) -> None:
-        """Bring the schema up to date, in one transaction: two processes that start at once do it once."""
-        if self._number("user_version") == len(MIGRATIONS) and self._number("application_id") == _APPLICATION:
-            return  # a store that another process is writing to can be opened, and read
-        with self.transaction() as run:
-            version, marked = self._number("user_version"), self._number("application_id")
-            if (version or self._number("schema_version")) and marked != _APPLICATION:
+            version, application = (_number(connection, name) for name in ("user_version", "application_id"))
+            if application == APPLICATION_ID and version < FORMAT:
+                connection.close()
+                self._move_aside(version)
+                connection = self._connect(lock_timeout_ms)
+            elif (version or _number(connection, "schema_version")) and application != APPLICATION_ID:
                 raise _store_error(
                     f"{str(self.path)!r} is a database of another program; set {HOME} to a folder of your own",
                     "the run store's file is a database of another program",
                 )
-            if version > len(MIGRATIONS):
+            elif version > FORMAT:
                 raise _store_error(
                     f"{str(self.path)!r} was written by a later version of alrviz: its format is {version}, and this "
-                    f"version reads up to {len(MIGRATIONS)}; update alrviz, or set {HOME} to another folder",
+                    f"version reads {FORMAT}; update alrviz, or set {HOME} to another folder",
                     "the run store was written by a later version of alrviz",
                 )
-            for statements in MIGRATIONS[version:]:
-                for statement in statements:
-                    run(statement)
-            if version < len(MIGRATIONS):
-                run(f"PRAGMA application_id = {_APPLICATION}")
-                run(f"PRAGMA user_version = {len(MIGRATIONS)}")
-        if 0 < version < KEYED:
-            with suppress(sqlite3.OperationalError):  # another process has it open: its pages are written over in time
-                self._connection.executescript("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")  # no owner's name is left
+            self._check(connection)
+            if _number(connection, "user_version") != FORMAT:
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or not at all
+            for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+                connection.execute(f"PRAGMA {pragma}")
+            if _number(connection, "user_version") != FORMAT:
+                marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
+                connection.executescript(f"BEGIN IMMEDIATE; {schema} {marks} COMMIT;")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect(self, lock_timeout_ms: int) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")  # a checksum shows what was changed
+        connection.execute(f"PRAGMA busy_timeout = {int(lock_timeout_ms)}")
+        return connection
+
+    def _move_aside(self, version: int) -> None:
+        """Rename a file of an older format: nothing of it is lost, and nothing of it is read."""
+        older = self.path.with_name(f"{self.path.stem}-format-{version}{self.path.suffix}")
+        self.path.replace(older)
+        _log.warning("%r is of a version before 0.1 and cannot be read; it is now %r", str(self.path), str(older))
+        os.close(open_private(str(self.path), os.O_CREAT | os.O_RDWR))
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Raise if pages are damaged; indexes are made anew from their tables."""
+        size = _number(connection, "page_count") * _number(connection, "page_size")
+        question = f"PRAGMA {'integrity_check' if size <= MAX_FULL_CHECK_BYTES else 'quick_check'}(1)"
+        (result,) = connection.execute(question).fetchone()
+        if result != "ok":
+            _log.warning("%r is damaged (%s); its indexes are made anew", str(self.path), result)
+            connection.execute("REINDEX")
+            (result,) = connection.execute(question).fetchone()
+        if result != "ok":
+            error = sqlite3.DatabaseError(f"database disk image is malformed: {result}")
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error
 
     @contextmanager
     def transaction(self, writes: bool = True) -> Iterator[Any]:
-        """Give `execute`; all that is done with it is kept when the block ends, or nothing where it raises.
+        """Give `execute`; everything done with it is kept when the block ends, or nothing if it raises.
 
-        Whoever only reads (`writes` False) keeps no other process from writing, and sees nothing of it in the block.
+        A transaction that only reads (`writes` False) keeps no other process from writing, and sees nothing of it.
         """
         with self._lock:
             try:
-                with self._speaking():
+                with self._explained():
                     self._connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")
                     try:
                         yield self._connection.execute
                         self._connection.execute("COMMIT")
                     except BaseException:
-                        if self._connection.in_transaction:  # where the disk is full, SQLite has rolled back by itself
+                        if self._connection.in_transaction:  # a full disk makes SQLite roll back by itself
                             self._connection.execute("ROLLBACK")
                         raise
             except StoreError as error:
@@ -159,43 +138,41 @@ class Database:
                 self.problem = ""
 
     def read(self, question: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows that answer a question."""
-        with self._lock, self._speaking():
+        """Return the rows that answer a query."""
+        with self._lock, self._explained():
             return self._connection.execute(question, values).fetchall()
 
     @property
     def size(self) -> int:
         """Bytes in use."""
-        with self._lock, self._speaking():
-            return (self._number("page_count") - self._number("freelist_count")) * self._number("page_size")
+        with self._lock, self._explained():
+            pages = _number(self._connection, "page_count") - _number(self._connection, "freelist_count")
+            return pages * _number(self._connection, "page_size")
 
     def shrink(self) -> None:
-        """Give the room of what was deleted back to the disk."""
-        with self._lock, self._speaking():
+        """Give the room of deleted rows back to the disk."""
+        with self._lock, self._explained():
             # as a script: `execute` takes one step of it, which is one page
             self._connection.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """End the connection; what is written is on disk."""
+        """Close the connection; what is written is on disk."""
         with self._lock:
             self._connection.close()
 
-    def _number(self, name: str) -> int:
-        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
-
     @contextmanager
-    def _speaking(self) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._error(error) from error
-        except UnicodeDecodeError as error:  # SQLite's message about a file whose own statements are damaged
-            raise self._error(error, sqlite3.SQLITE_CORRUPT) from error
 
-    def _error(self, error: Exception, code: int = 0) -> StoreError:
-        """Return the error as one of the store; `code` is SQLite's, where the error itself has none."""
+    def _error(self, error: Exception) -> StoreError:
+        """Return the error as one of the store, with the advice that fits it."""
         text, path = str(error), str(self.path)
-        code = getattr(error, "sqlite_errorcode", code) & 0xFF  # without what extends it
+        # SQLite's message about a file whose own statements are damaged may not be UTF-8
+        unknown = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else 0
+        code = getattr(error, "sqlite_errorcode", unknown) & 0xFF  # without what extends it
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return _store_error(
                 f"{path!r} is locked by another process; close it, or set {HOME} to another folder",
@@ -216,59 +193,10 @@ class Database:
         )
 
 
-def _lost(path: Path, why: str) -> StoreError:
-    return _store_error(
-        f"{str(path)!r} is not the key that belongs to the run store beside it: {why}; put it back from a copy, or "
-        "move both away: without it nobody's runs are found",
-        "the key of the run store is missing or belongs to another",
-    )
-
-
 def _store_error(message: str, reason: str) -> StoreError:
     """Return the error with its message for the operator, and the reason that a visitor's page shows."""
     return StoreError(Sentence(message, reason))
 
 
-def _key_of(path: Path, make: bool) -> bytes:
-    """Return the key in a file; with `make` it is made where there is none.
-
-    Two processes that start at once have the same.
-    """
-    if not path.exists():
-        if not make:
-            raise _lost(path, "it is not there")
-        _make_key(path)
-    key = path.read_bytes()
-    if len(key) != _KEY:
-        raise _lost(path, f"it has {len(key)} bytes, expected {_KEY}")
-    return key
-
-
-def _make_key(path: Path) -> None:
-    made = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    _write_new(made, secrets.token_bytes(_KEY))
-    try:
-        os.link(made, path)  # whole, or not at all
-    except FileExistsError:
-        pass
-    except OSError:  # a file system without links: others may find the file while it is written
-        with suppress(FileExistsError):
-            _write_new(path, made.read_bytes())
-        end = time.monotonic() + PATIENCE / 1000
-        while path.stat().st_size < _KEY and time.monotonic() < end:
-            time.sleep(0.01)
-    finally:
-        made.unlink()
-
-
-def _write_new(path: Path, data: bytes) -> None:
-    with open(path, "xb", opener=open_private) as file:
-        file.write(data)
-
-
-def _checksum(*values: Any) -> int:
-    found = 0
-    for value in values:
-        data = value if isinstance(value, bytes) else repr(value).encode()
-        found = zlib.crc32(data, zlib.crc32(b"%d:" % len(data), found))
-    return found
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])

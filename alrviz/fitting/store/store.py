@@ -6,11 +6,14 @@
     store.save_traces(run, [(racer, about, first, steps)])  # what the racers of a race have done since
     store.end(run, "done", "...")
 
-What is saved is on disk when the call returns. A run that says nothing for STALE seconds and has not ended was left by
-a process that is gone: it is "interrupted".
+What is saved is on disk when the call returns. A run without a sign of life for STALE seconds that has not ended was
+left by a process that is gone: it is "interrupted".
 
-What the disk has changed since it was written is not handed out: a task is computed again, what else was kept is said
-to be damaged (`StoreError`; of a run its state).
+    runs    a study or a race: its owner's digest, time of the last change, number of parts, description (JSON)
+    parts   its finished tasks, by place and key, or the steps of its racers, by racer and place in the trace
+
+Every row has a checksum of all it holds. Rows that the disk has changed are never returned: a task is computed again,
+of other parts `Damaged` is raised, and of a run only its state.
 """
 
 import json
@@ -18,59 +21,39 @@ import logging
 import time
 import zlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, NamedTuple
 
 from alrviz.errors import StoreError
 from alrviz.fitting.solvers.step import Step
 from alrviz.fitting.store.database import Database
-from alrviz.fitting.store.schema import sound
 from alrviz.home import home
-
-_FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
-
-
-def pack_steps(steps: Sequence[Step]) -> bytes:
-    """Return steps in few bytes: about a hundred a step of a usual race."""
-    fields = [[_plain(getattr(step, name)) for step in steps] for name in _FIELDS]
-    names = list(dict.fromkeys(name for step in steps for name in step.extra))
-    extra = {name: [_plain(step.extra.get(name)) for step in steps] for name in names}
-    return zlib.compress(json.dumps([fields, extra], separators=(",", ":")).encode(), 1)
-
-
-def unpack_steps(packed: bytes) -> list[Step]:
-    """Return the steps that `pack_steps` was given."""
-    fields, extra = json.loads(zlib.decompress(packed))
-    return [
-        Step(
-            **dict(zip(_FIELDS, values, strict=True)),
-            extra={name: column[k] for name, column in extra.items() if column[k] is not None},
-        )
-        for k, values in enumerate(zip(*fields, strict=True))
-    ]
-
-
-def _plain(value: Any) -> Any:
-    """A number that JSON knows; numpy's own are none."""
-    return value.item() if hasattr(value, "item") else value
-
 
 RUNNING, INTERRUPTED, DAMAGED = "running", "interrupted", "damaged"
 # Seconds between two signs of life of a run, and after how many without one it is taken for left behind.
 BEAT, STALE = 5.0, 30.0
 # Bytes kept; beyond, ended runs are deleted, the oldest of the owner who keeps most, until a tenth is free.
 LIMIT = 512 * 2**20
+RACER_PLACES = 2**32  # of a racer's steps among the places of a race's parts
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    id TEXT PRIMARY KEY, owner TEXT NOT NULL, changed REAL NOT NULL, n_parts INTEGER NOT NULL, about TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS runs_by_owner ON runs (owner, changed);
+CREATE TABLE IF NOT EXISTS parts (
+    run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE, place INTEGER NOT NULL, key TEXT NOT NULL, head TEXT NOT NULL,
+    data BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (run, place)
+);
+CREATE INDEX IF NOT EXISTS parts_by_key ON parts (key);
+"""
 _log = logging.getLogger(__name__)
-# What a run takes: its own row, its steps, and its tasks, also those that it shares with another run.
-_BYTES = """length(CAST(spec AS BLOB)) + 500
-    + (SELECT coalesce(sum(length(packed)), 0) FROM steps WHERE steps.run = runs.id)
-    + (SELECT coalesce(sum(length(rows) + coalesce(length(predicted), 0)), 0) FROM members
-        JOIN cells ON cells.owner = members.owner AND cells.key = members.key WHERE members.run = runs.id)"""
-_ABOUT = "id, kind, name, spec, data_hash, data_name, version, state, sentence, created, changed, link"
 
 
 @dataclass(frozen=True)
@@ -105,26 +88,41 @@ class Damaged(StoreError):
     """What was kept is not as it was saved. The message names no path: visitors are shown it."""
 
 
+class Part(NamedTuple):
+    """A row of the parts of a run: a finished task, or steps of a racer."""
+
+    run: str
+    place: int
+    key: str
+    head: str
+    data: bytes
+
+
+def owner_digest(owner: str) -> str:
+    """Return what stands for an owner in files: 128 random bits cannot be found from their SHA-256."""
+    return sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 class Store:
     """The runs of all owners on this machine.
 
     Args:
-        folder: where the file lies; None for `home()`.
-        limit: bytes kept.
+        folder: Where the file lies; None for `home()`.
+        limit: Bytes kept.
 
     Attributes:
-        damaged: how many runs, of any owner, were not as they were saved when the file was opened.
-        n_pruned: how many runs this process has deleted to make room, by owner as the file has owners.
+        damaged: How many runs, of any owner, were not as they were saved when the file was opened.
+        n_pruned: How many runs this process has deleted to make room, by the owner's digest.
 
     Raises:
         StoreError: where it cannot be opened or written; every method may.
     """
 
     def __init__(self, folder: Path | str | None = None, limit: int = LIMIT):
-        self.database = Database((home() if folder is None else Path(folder)) / "runs.sqlite")
+        self.database = Database((home() if folder is None else Path(folder)) / "runs.sqlite", SCHEMA)
         self.limit = limit
         self.n_pruned: Counter[str] = Counter()
-        self.damaged = len(self.database.read(f"SELECT id FROM runs WHERE NOT {sound('runs')}"))
+        self.damaged = sum(run.state == DAMAGED for _, run in self._runs())
         if self.damaged:
             _log.warning("%d runs in %r are not as they were saved", self.damaged, str(self.database.path))
 
@@ -143,41 +141,38 @@ class Store:
         link: str = "",
         id: str = "",
     ) -> str:
-        """Note that a run has begun; return its id: the one given (32 hex digits), or a new one."""
-        run, now = id or token_hex(16), time.time()
-        values = (run, kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link)
+        """Save that a run has begun; return its id: the one given (32 hex digits), or a new one."""
+        now = time.time()
+        run = StoredRun(
+            id or token_hex(16), kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link
+        )
         with self.database.transaction() as execute:
-            places = ", ".join("?" * len(values))
-            execute(f"INSERT INTO runs (owner, {_ABOUT}) VALUES (keyed(?), {places})", (owner, *values))
+            _write_run(execute, owner_digest(owner), run, 0)
         self.prune()
-        return run
+        return run.id
 
     def resume(self, run: str, link: str = "") -> None:
-        """Note that a run which had ended or was left is under way again; a link takes the place of the one it had."""
-        self._note(run, RUNNING, "")
-        if link:
-            with self.database.transaction() as execute:
-                execute("UPDATE runs SET link = ? WHERE id = ?", (link, run))
+        """Save that a run which had ended or was left is under way again; a link replaces the one it had."""
+        self._change(run, state=RUNNING, sentence="", **({"link": link} if link else {}))
 
     def beat(self, run: str) -> None:
-        """Note that a run is still under way: at least every BEAT seconds."""
-        with self.database.transaction() as execute:
-            execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run))
+        """Save that a run is still under way: at least every BEAT seconds."""
+        self._change(run)
 
     def end(self, run: str, state: str, sentence: str = "") -> None:
-        """Note how a run has ended."""
-        self._note(run, state, sentence)
+        """Save how a run has ended."""
+        self._change(run, state=state, sentence=sentence)
         self.prune()
 
     def runs(self, owner: str, kind: str | None = None) -> list[StoredRun]:
         """Return the runs of an owner, the latest first."""
-        question = f"SELECT {sound('runs')}, {_ABOUT} FROM runs WHERE owner = keyed(?) ORDER BY changed DESC, id"
-        return [run for run in map(_kept, self.database.read(question, (owner,))) if kind in (None, run.kind)]
+        found = [run for _, run in self._runs("WHERE owner = ?", owner_digest(owner))]
+        return [run for run in found if kind in (None, run.kind)]
 
     def unended(self, kind: str) -> list[tuple[StoredRun, str]]:
-        """Return the runs of a kind that nobody has ended, and the owner of each as the file has owners."""
-        question = f"SELECT owner, {sound('runs')}, {_ABOUT} FROM runs WHERE kind = ? AND state = ?"
-        return [(_kept(about), owner) for owner, *about in self.database.read(question, (kind, RUNNING)) if about[0]]
+        """Return the runs of a kind that nobody has ended, each with its owner's digest."""
+        left = (RUNNING, INTERRUPTED)
+        return [(run, owner) for owner, run in self._runs() if run.kind == kind and run.state in left]
 
     def find(self, owner: str, kind: str, spec: str, data_hash: str) -> StoredRun | None:
         """Return an owner's latest run of that description; None if there is none."""
@@ -185,35 +180,30 @@ class Store:
         return next(alike, None)
 
     def sizes(self, owner: str) -> dict[str, int]:
-        """Return the bytes of each run of an owner, as far as they are its tasks or steps."""
-        cells = """SELECT members.run, sum(length(rows) + length(predicted)) FROM members
-            JOIN cells ON cells.owner = members.owner AND cells.key = members.key
-            WHERE members.owner = keyed(?) GROUP BY members.run"""
-        steps = """SELECT steps.run, sum(length(packed)) FROM steps JOIN runs ON runs.id = steps.run
-            WHERE runs.owner = keyed(?) GROUP BY steps.run"""
-        return {run: size or 0 for ask in (cells, steps) for run, size in self.database.read(ask, (owner,))}
+        """Return the bytes of the parts of each run of an owner."""
+        question = """SELECT run, sum(length(head) + length(data)) FROM parts JOIN runs ON runs.id = parts.run
+            WHERE runs.owner = ? GROUP BY run"""
+        return dict(self.database.read(question, (owner_digest(owner),)))
 
     def delete(self, owner: str | None, run: str) -> bool:
-        """Delete a run of that owner, its steps, all tasks that are of no study any more; tell whether it was there.
-
-        owner: None for whosever it is.
-        """
-        if owner is None:
-            return self._delete("id = ?", run)
-        return self._delete("id = ? AND owner = keyed(?)", run, owner)
-
-    def _delete(self, which: str, *values: str) -> bool:
+        """Delete an owner's run and its parts; tell whether it was there. owner: None for any."""
         with self.database.transaction() as execute:
-            deleted = execute(f"DELETE FROM runs WHERE {which}", values).rowcount
-            _drop_orphans(execute)
-        return bool(deleted)
+            question, values = "DELETE FROM runs WHERE id = ?", [run]
+            if owner is not None:
+                question, values = f"{question} AND owner = ?", [run, owner_digest(owner)]
+            return bool(execute(question, values).rowcount)
 
-    def _note(self, run: str, state: str, sentence: str) -> None:
-        values = (state, sentence, time.time(), run)
-        with self.database.transaction() as execute:
-            execute("UPDATE runs SET state = ?, sentence = ?, changed = ? WHERE id = ?", values)
+    def _runs(self, where: str = "", *values: str) -> list[tuple[str, StoredRun]]:
+        """Return (owner's digest, run), the latest first."""
+        question = f"SELECT {_RUN} FROM runs {where} ORDER BY changed DESC, id"
+        rows = self.database.read(question, values)
+        return [(owner, _read_run(owner, *about)) for owner, *about in rows]
 
-    # -- tasks of studies- ---------------------------------------------------------------------------------------------
+    def _change(self, run: str, **changes: Any) -> None:
+        with self.database.transaction() as execute, _written_run(execute, run, changed=time.time(), **changes):
+            pass
+
+    # -- tasks of studies ---------------------------------------------------------------------------------------------
 
     def save_task(
         self,
@@ -225,95 +215,93 @@ class Store:
         rows: Sequence[dict[str, Any]],
         predicted: bytes,
     ) -> None:
-        """Keep a finished task of a study at its place; the same key of the same owner again takes its place."""
-        with self.database.transaction() as execute:
-            found = execute("SELECT owner, data_hash FROM runs WHERE id = ?", (run,)).fetchone()
-            if found is None:
-                return  # deleted meanwhile: its owner wants none of it
-            owner, data_hash = found
-            values = (owner, key, recipe, data_hash, outcome, json.dumps(rows), predicted)
-            into = "cells (owner, key, recipe, data_hash, outcome, rows, predicted)"
-            execute(f"INSERT OR REPLACE INTO {into} VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-            _join(execute, run, place, owner, key)
-            execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run))
+        """Save a finished task of a study at its place."""
+        part = Part(run, place, key, json.dumps([recipe, outcome, list(rows)]), predicted)
+        with self.database.transaction() as execute, _written_run(execute, run, changed=time.time()) as exists:
+            if exists:  # else deleted meanwhile: its owner wants none of it
+                _write_part(execute, part)
         self.prune()
 
     def take_cell(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
-        """Return (outcome, rows, predicted) of a finished task of the run's owner, now at that place; None without.
+        """Return (outcome, rows, predicted) of a finished task, of this or another study of the run's owner.
 
-        Raises `Damaged` where it is not as it was saved.
+        It is then also at that place of this study, whose time of the last change stays: looking is no sign of life.
+        Returns None if there is none; raises `Damaged` if it is not as it was saved.
         """
-        with self.database.transaction() as execute:
-            question = f"""SELECT {sound("cells")}, cells.owner, outcome, rows, predicted FROM cells
-                JOIN runs ON cells.owner = runs.owner WHERE runs.id = ? AND key = ?"""
-            found = execute(question, (run, key)).fetchone()
-            if found is None:
+        question = f"""SELECT {_PART} FROM parts JOIN runs ON runs.id = parts.run
+            WHERE key = ? AND runs.owner = (SELECT owner FROM runs WHERE id = ?) ORDER BY run = ? DESC LIMIT 1"""
+        with self.database.transaction() as execute, _written_run(execute, run):
+            row = execute(question, (key, run, run)).fetchone()
+            if row is None:
                 return None
-            right, owner, outcome, rows, predicted = found
-            if not right:
+            part = _read_part(row)
+            if part is None:
                 raise Damaged("a finished task in the run store is not as it was saved")
-            _join(execute, run, place, owner, key)
-        return outcome, json.loads(rows), predicted
+            if (part.run, part.place) != (run, place):
+                _write_part(execute, part._replace(run=run, place=place))
+        _, outcome, rows = json.loads(part.head)
+        return outcome, rows, part.data
 
     def forget_tasks(self, owner: str, keys: Sequence[str]) -> None:
-        """Delete tasks, to be computed again."""
+        """Delete an owner's tasks, to be computed again."""
+        question = "SELECT DISTINCT run FROM parts JOIN runs ON runs.id = parts.run WHERE owner = ? AND key = ?"
         with self.database.transaction() as execute:
             for key in keys:
-                execute("DELETE FROM members WHERE owner = keyed(?) AND key = ?", (owner, key))
-                execute("DELETE FROM cells WHERE owner = keyed(?) AND key = ?", (owner, key))
+                for (run,) in execute(question, (owner_digest(owner), key)).fetchall():
+                    with _written_run(execute, run):
+                        execute("DELETE FROM parts WHERE run = ? AND key = ?", (run, key))
 
     def tasks(self, run: str) -> list[tuple[str, str, list[dict[str, Any]]]]:
         """Return (recipe, outcome, rows) of a study's finished tasks, by their place; without its table.
 
         Raises `Damaged` where some are not as they were saved.
         """
-        question = f"""SELECT {sound("members")} AND {sound("cells")}, recipe, outcome, rows FROM members
-            LEFT JOIN cells ON cells.owner = members.owner AND cells.key = members.key
-            WHERE members.run = ? ORDER BY place"""
-        with self.database.transaction(writes=False) as execute:  # others may add to it meanwhile
-            found = execute(question, (run,)).fetchall()
-            kept = sum(bool(right) for right, *_ in found)
-            complete = kept == len(found) and _complete(execute, run, kept)
+        parts, complete = self._parts(run)
         if not complete:
             raise Damaged(
-                f"only {kept:,} of the finished tasks are as they were saved: the run store is damaged; run the study "
-                "again: it computes the others anew"
+                f"only {len(parts):,} of the finished tasks are as they were saved: the run store is damaged; run the "
+                "study again: it computes the others anew"
             )
-        return [(recipe, outcome, json.loads(rows)) for _, recipe, outcome, rows in found]
+        return [tuple(json.loads(part.head)) for part in parts]
+
+    def _parts(self, run: str) -> tuple[list[Part], bool]:
+        """Return the intact parts of a run in their order, and whether these are all."""
+        with self.database.transaction(writes=False) as execute:  # others may add to it meanwhile
+            rows = execute(f"SELECT {_PART} FROM parts WHERE run = ? ORDER BY place", (run,)).fetchall()
+            count = execute("SELECT n_parts FROM runs WHERE id = ?", (run,)).fetchone()
+        parts = [part for part in map(_read_part, rows) if part is not None]
+        return parts, (len(parts),) == (count or (0,))
 
     # -- steps of races -----------------------------------------------------------------------------------------------
 
     def save_traces(self, run: str, parts: Sequence[tuple[int, dict[str, Any], int, Sequence[Step]]]) -> None:
-        """Keep what the racers of a race have done: (racer, what is no step, place of the first step, steps) of each.
+        """Save what the racers of a race have done: (racer, facts about it, place of the first step, steps) of each.
 
-        All or nothing of it is kept. The place is that in the racer's trace; the same place again is written over.
+        All or nothing of it is saved. The place is that in the racer's trace; the same place again is written over.
         """
-        packed = [
-            (racer, json.dumps(about), first, first + len(steps), pack_steps(steps))
+        rows = [
+            Part(run, racer * RACER_PLACES + first, "", json.dumps([about, len(steps)]), pack_steps(steps))
             for racer, about, first, steps in parts
         ]
-        with self.database.transaction() as execute:
-            if not execute("UPDATE runs SET changed = ? WHERE id = ?", (time.time(), run)).rowcount:
-                return  # deleted meanwhile
-            for racer, about, first, count, steps in packed:
-                into = "racers (run, racer, about, steps)"
-                execute(f"INSERT OR REPLACE INTO {into} VALUES (?, ?, ?, ?)", (run, racer, about, count))
-                into = "steps (run, racer, place, packed)"
-                execute(f"INSERT OR REPLACE INTO {into} VALUES (?, ?, ?, ?)", (run, racer, first, steps))
+        with self.database.transaction() as execute, _written_run(execute, run, changed=time.time()) as exists:
+            for row in rows if exists else ():
+                _write_part(execute, row)
         self.prune()
 
     def traces(self, run: str) -> list[tuple[dict[str, Any], list[Step]]]:
-        """Return (what is no step, steps) of each racer of a race; raises `Damaged` where it is not as it was saved."""
-        of_racers = f"SELECT {sound('racers')}, racer, about, steps FROM racers WHERE run = ? ORDER BY racer"
-        of_steps = f"SELECT {sound('steps')}, racer, packed FROM steps WHERE run = ? ORDER BY racer, place"
-        with self.database.transaction(writes=False) as execute:  # others may add to it meanwhile
-            racers, parts = (execute(question, (run,)).fetchall() for question in (of_racers, of_steps))
-            complete = _complete(execute, run, len(racers))
-        if complete and all(right for right, *_ in (*racers, *parts)):
-            found = [(about, count, _steps_of(parts, racer)) for _, racer, about, count in racers]
-            if all(count in (None, len(steps)) for _, count, steps in found):
-                return [(json.loads(about), steps) for about, _, steps in found]
-        raise Damaged("the steps of this race are not as they were saved: the run store is damaged; race it again")
+        """Return (facts, steps) of each racer of a race; raises `Damaged` where it is not as it was saved."""
+        parts, complete = self._parts(run)
+        traces: dict[int, tuple[dict[str, Any], list[Step]]] = {}
+        for part in parts:
+            racer, first = divmod(part.place, RACER_PLACES)
+            about, count = json.loads(part.head)
+            steps = traces.get(racer, ({}, []))[1]
+            complete &= len(steps) == first
+            traces[racer] = about, [*steps, *unpack_steps(part.data)]
+            complete &= len(traces[racer][1]) == first + count
+        if not complete:
+            raise Damaged("the steps of this race are not as they were saved: the run store is damaged; race it again")
+        return [traces[racer] for racer in sorted(traces)]
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
@@ -325,31 +313,31 @@ class Store:
         """
         if self.database.size <= self.limit:
             return 0
-        before, kept = sum(self.n_pruned.values()), dict[str, list[tuple[str, int]]]()
-        asked = f"{sound('runs')}, owner, id, state, changed, {_BYTES}"
-        question = f"SELECT {asked} FROM runs ORDER BY changed DESC, id DESC"
-        for right, owner, run, state, changed, size in self.database.read(question):
-            if not right:
+        before = self.n_pruned.total()
+        sizes = dict(self.database.read("SELECT run, sum(length(head) + length(data)) FROM parts GROUP BY run"))
+        resting: dict[str, list[StoredRun]] = {}
+        for owner, run in self._runs():
+            if run.state == DAMAGED:
                 self._prune(owner, run)
-            elif _state(state, changed) != RUNNING:
-                kept.setdefault(owner, []).append((run, size or 0))  # the oldest last
-        totals = {owner: sum(size for _, size in runs) for owner, runs in kept.items()}
-        while kept and self.database.size > 0.9 * self.limit:
-            owner = max(kept, key=lambda one: totals[one])
-            run, size = kept[owner].pop()
-            totals[owner] -= size
+            elif run.state != RUNNING:
+                resting.setdefault(owner, []).append(run)  # the oldest last
+        totals = Counter({owner: sum(sizes.get(run.id, 0) for run in runs) for owner, runs in resting.items()})
+        while resting and self.database.size > 0.9 * self.limit:
+            owner = max(resting, key=totals.__getitem__)
+            run = resting[owner].pop()
+            totals[owner] -= sizes.get(run.id, 0)
             self._prune(owner, run)
-            if not kept[owner]:
-                del kept[owner]
+            if not resting[owner]:
+                del resting[owner]
         self.database.shrink()
-        return sum(self.n_pruned.values()) - before
+        return self.n_pruned.total() - before
 
-    def _prune(self, owner: str, run: str) -> None:
-        self.n_pruned[owner] += self._delete("id = ?", run)
+    def _prune(self, owner: str, run: StoredRun) -> None:
+        self.n_pruned[owner] += self.delete(None, run.id)
 
     def count_pruned(self, owner: str) -> int:
         """Return how many of an owner's runs this process has deleted to make room."""
-        return self.n_pruned[self.database.keyed(owner)]
+        return self.n_pruned[owner_digest(owner)]
 
     def close(self) -> None:
         """Close the file."""
@@ -362,35 +350,93 @@ def default_store(folder: Path) -> Store:
     return Store(folder)
 
 
-def _kept(row: Sequence[Any]) -> StoredRun:
-    right, *about = row
-    kept = StoredRun(*about)
-    if not right:
-        why = "what the run store has of it is not as it was saved"
-        return replace(kept, name="", spec="{}", link="", state=DAMAGED, sentence=why)
-    return StoredRun(**{**kept.__dict__, "state": _state(kept.state, kept.changed)})
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+_RUN = "owner, id, changed, n_parts, about, checksum"
+_PART = "run, place, key, head, data, parts.checksum"
 
 
-def _state(state: str, changed: float) -> str:
-    return INTERRUPTED if state == RUNNING and time.time() - changed > STALE else state
+def _checksum(*values: Any) -> int:
+    checksum = 0
+    for value in values:
+        data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+        checksum = zlib.crc32(data, zlib.crc32(b"%d:" % len(data), checksum))
+    return checksum
 
 
-def _join(execute: Any, run: str, place: int, owner: str, key: str) -> None:
-    """Note whose task it is; the run has not moved by that: whoever only looks takes tasks too."""
-    execute("INSERT OR REPLACE INTO members (run, place, owner, key) VALUES (?, ?, ?, ?)", (run, place, owner, key))
-
-
-def _complete(execute: Any, run: str, parts: int) -> bool:
-    """Whether a run that is there had so many members or racers."""
-    return all(count == parts for (count,) in execute("SELECT parts FROM runs WHERE id = ?", (run,)))
-
-
-def _steps_of(parts: Sequence[tuple[Any, ...]], racer: int) -> list[Step]:
-    return [step for _, other, packed in parts if other == racer for step in unpack_steps(packed)]
-
-
-def _drop_orphans(execute: Any) -> None:
+def _write_run(execute: Any, owner: str, run: StoredRun, n_parts: int) -> None:
+    about = {name: value for name, value in asdict(run).items() if name not in ("id", "changed")}
+    row = (owner, run.id, run.changed, n_parts, json.dumps(about))
     execute(
-        """DELETE FROM cells WHERE NOT EXISTS
-        (SELECT 1 FROM members WHERE members.owner = cells.owner AND members.key = cells.key)"""
+        """INSERT INTO runs (owner, id, changed, n_parts, about, checksum) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET changed = excluded.changed, n_parts = excluded.n_parts, about = excluded.about,
+        checksum = excluded.checksum""",
+        (*row, _checksum(*row)),
     )
+
+
+def _read_run(owner: str, id: str, changed: float, n_parts: int, about: str, checksum: int) -> StoredRun:
+    """Return a run of which a row was read: one left behind is interrupted, one that the disk has changed damaged."""
+    if _checksum(owner, id, changed, n_parts, about) != checksum:
+        when = changed if isinstance(changed, float) else 0.0
+        why = "what the run store has of it is not as it was saved"
+        return StoredRun(str(id), "", "", "{}", "", "", "", DAMAGED, why, when, when)
+    run = StoredRun(id=id, changed=changed, **json.loads(about))
+    stale = run.state == RUNNING and time.time() - changed > STALE
+    return replace(run, state=INTERRUPTED) if stale else run
+
+
+@contextmanager
+def _written_run(execute: Any, run: str, **changes: Any) -> Iterator[bool]:
+    """Write a run's row anew, with these changes and the number of its parts, when the block ends.
+
+    Gives whether the run exists; one that is damaged stays as it is.
+    """
+    row = execute(f"SELECT {_RUN} FROM runs WHERE id = ?", (run,)).fetchone()
+    yield row is not None
+    if row is None or _checksum(*row[:-1]) != row[-1]:
+        return
+    owner, id, changed, _, about, _ = row
+    stored = replace(StoredRun(id=id, changed=changed, **json.loads(about)), **changes)
+    (n_parts,) = execute("SELECT count(*) FROM parts WHERE run = ?", (run,)).fetchone()
+    _write_run(execute, owner, stored, n_parts)
+
+
+def _write_part(execute: Any, part: Part) -> None:
+    values = "INSERT OR REPLACE INTO parts (run, place, key, head, data, checksum) VALUES (?, ?, ?, ?, ?, ?)"
+    execute(values, (*part, _checksum(*part)))
+
+
+def _read_part(row: Sequence[Any]) -> Part | None:
+    """Return a part of which a row was read; None if the disk has changed it."""
+    return Part(*row[:-1]) if _checksum(*row[:-1]) == row[-1] else None
+
+
+# -- steps ------------------------------------------------------------------------------------------------------------
+
+_FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
+
+
+def pack_steps(steps: Sequence[Step]) -> bytes:
+    """Return steps in few bytes: about a hundred a step of a usual race."""
+    fields = [[_plain(getattr(step, name)) for step in steps] for name in _FIELDS]
+    names = list(dict.fromkeys(name for step in steps for name in step.extra))
+    extra = {name: [_plain(step.extra.get(name)) for step in steps] for name in names}
+    return zlib.compress(json.dumps([fields, extra], separators=(",", ":")).encode(), 1)
+
+
+def unpack_steps(packed: bytes) -> list[Step]:
+    """Return the steps that `pack_steps` was given."""
+    fields, extra = json.loads(zlib.decompress(packed))
+    return [
+        Step(
+            **dict(zip(_FIELDS, values, strict=True)),
+            extra={name: column[k] for name, column in extra.items() if column[k] is not None},
+        )
+        for k, values in enumerate(zip(*fields, strict=True))
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """A number that JSON knows; numpy's own are none."""
+    return value.item() if hasattr(value, "item") else value

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import AlrvizError
+from alrviz.fitting.alpha_path import AlphaPath, ended_well
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
-from alrviz.fitting.solvers.step import DIVERGED, FAILED
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.stop import StopToken
 from alrviz.studies.core.fold_cache import FoldCache, cached_fold, warm
@@ -32,47 +32,44 @@ class AlphaPoint:
 
     Attributes:
         row: what it says of itself.
-        model: what the next fit starts from.
         costs: (3, n) what each held-out row costs: log loss, whether it is wrong, squared distance. In single
             precision: a path keeps all of them.
     """
 
     row: Row
-    model: LinearModel
     costs: NDArray[np.float32]
 
 
 class AlphaPathFit:
-    """The rows of one split, on which recipes are fitted with one alpha after the other.
+    """One recipe, fitted to the training rows of a split at any alpha and judged on the test rows.
 
     Args:
         made: the training rows.
-        table: holds the rows to be judged on.
+        table: holds the test rows.
+        recipe: whatever its alpha.
+        max_memory: bytes a fit may take; None for half of what is free.
     """
 
-    def __init__(self, made: FoldCache, table: SentTable):
+    def __init__(self, made: FoldCache, table: SentTable, recipe: Recipe, max_memory: int | None = None):
         X, self.y = table.X.iloc[made.splits.test], table.y[made.splits.test]
         assert made.prepared.encoder is not None
-        self.prepared = made.prepared
+        self._path = AlphaPath(made.prepared, recipe, max_memory)
         self.codes = made.prepared.encoder.transform(X)
         self._known = np.searchsorted(table.classes, made.prepared.encoder.classes_)
         self._classes, self._n_train = len(table.classes), len(made.splits.train)
 
-    def fit(self, recipe: Recipe, start: LinearModel | None, max_memory: int | None, stop: StopToken) -> AlphaPoint:
-        """Fit a recipe from a model of the same rows and order, or from its own start where cells may be others."""
-        start = None if recipe.definition.cells_depend_on_alpha(recipe.params) else start
-        run = Run.on(self.prepared, recipe, max_memory=max_memory, start=start)
-        for _ in run.steps():
-            stop.check()
+    def fit(self, alpha: float, stop: StopToken) -> AlphaPoint:
+        """Fit the recipe at this alpha, started at the nearest that was fitted before; `AlrvizError` if it fails."""
+        run = self._path.fit(alpha, stop)
         outcome, model = run.outcome, run.model
-        if outcome is None or outcome.code in (FAILED, DIVERGED) or not isinstance(model, LinearModel):
-            raise AlrvizError(f"alpha={recipe.params['alpha']:g}: {outcome}")
+        if outcome is None or not ended_well(run) or not isinstance(model, LinearModel):
+            raise AlrvizError(f"alpha={alpha:g}: {outcome}")
         scores = log_softmax(model.scores(self.codes, 1))
         log_p = over_all_classes(scores, self._known, self._classes, self._n_train)
-        about = {"alpha": recipe.params["alpha"], "outcome": outcome.code, "sentence": outcome.sentence}
+        about = {"alpha": alpha, "outcome": outcome.code, "sentence": outcome.sentence}
         wrong = log_p.argmax(axis=1) != self.y
         costs = np.array([row_losses(log_p, self.y), wrong, row_squares(log_p, self.y)], dtype=np.float32)
-        return AlphaPoint({**about, **measures(log_p, self.y).__dict__, **_fitted(run)}, model, costs)
+        return AlphaPoint({**about, **measures(log_p, self.y).__dict__, **_fitted(run)}, costs)
 
 
 def path(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
@@ -82,11 +79,8 @@ def path(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     """
     recipe = Recipe.from_json(task.recipe).replace(seed=task.seed)
     warm(recipe, len(table.classes))
-    along = AlphaPathFit(cached_fold(table, task.split, recipe), table)
-    points: list[AlphaPoint] = []
-    for alpha in json.loads(task.options)["alphas"]:
-        start = points[-1].model if points else None
-        points.append(along.fit(recipe.replace(alpha=alpha), start, task.max_memory or None, stop))
+    along = AlphaPathFit(cached_fold(table, task.split, recipe), table, recipe, task.max_memory or None)
+    points = [along.fit(alpha, stop) for alpha in json.loads(task.options)["alphas"]]
     errors = errors_above([point.row for point in points], [point.costs for point in points])
     return Result([{**point.row, **more} for point, more in zip(points, errors, strict=True)])
 

@@ -196,9 +196,9 @@ def _ended(estimator: RecipeClassifier) -> Row:
     if isinstance(chosen, tuple):  # one for each order
         row |= {f"alpha_{order}": float(alpha) for order, alpha in enumerate(chosen, 1)}
     if getattr(estimator, "discretize", None) == "auto":
-        row["discretize_chosen"] = estimator._recipe.discretize
+        row["discretize_chosen"] = estimator.recipe_.discretize
     if getattr(estimator, "order", None) == "auto":
-        fitted = estimator._recipe.params
+        fitted = estimator.recipe_.params
         row |= {f"{name}_chosen": fitted[name] for name in ("order", "keep") if name in fitted}
     row["parameters"] = _parameters(estimator)
     return row

@@ -11,7 +11,6 @@ saved: after a crash, or in a study that shares tasks with it, nothing is comput
 """
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,11 +20,12 @@ from alrviz.data.splits import check_folds
 from alrviz.errors import AlrvizError
 from alrviz.estimators.checks import check_max_memory
 from alrviz.fitting.recipe import Recipe
+from alrviz.job import Job
 from alrviz.passes.cluster import require_dask
 from alrviz.stop import StopToken
 from alrviz.studies.core import workers
 from alrviz.studies.core.checkpoint import Checkpoint, Keep
-from alrviz.studies.core.cost import StudyPrice, price_study
+from alrviz.studies.core.cost import StudyEstimate, estimate_study
 from alrviz.studies.core.results import StudyResults
 from alrviz.studies.core.study_task import Row, StudyTask
 from alrviz.studies.core.workers import computed, jobs_of
@@ -95,8 +95,7 @@ class Study(StudyResults):
         self._summary = summary
         self._n_jobs, self._scheduler = n_jobs, scheduler
         self._checkpoint = Checkpoint(keep, owner, kind, self.spec, self.data_hash)
-        self._stop = StopToken()
-        self._thread: threading.Thread | None = None
+        self._job: Job[None] = Job(self._drive, "alrviz-study")
 
     # -- driving ------------------------------------------------------------------------------------------------------
 
@@ -105,22 +104,20 @@ class Study(StudyResults):
         with self._changed:
             if self.phase == "running":
                 return
-            self._stop, self.error, self._seconds = StopToken(), None, {}
-            self._thread = threading.Thread(target=self._drive, args=(self._stop,), name="alrviz-study", daemon=True)
-            self._thread.start()
+            if self._job.started or self._job.token.stopped:  # a sitting before
+                self._job = Job(self._drive, "alrviz-study")
+            self.error, self._seconds = None, {}
+            self._job.start()
 
     def stop(self) -> None:
         """End it at once: no row is added after this returns; tasks under way are lost, finished ones are not."""
         with self._changed:
-            self._stop.stop()
+            self._job.stop()
             self._changed.notify_all()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until it is done, stopped or has failed; returns whether it is."""
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout)
-        return thread is None or not thread.is_alive()
+        return self._job.join(timeout)
 
     def rows(self) -> Iterator[Row]:
         """Start, and yield every row as soon as it is there, those of earlier sittings first.
@@ -132,10 +129,10 @@ class Study(StudyResults):
         try:
             while True:
                 with self._changed:
-                    while len(self._arrived) == cursor and self._alive and not self._stop.stopped:
+                    while len(self._arrived) == cursor and self._job.alive and not self._job.token.stopped:
                         self._changed.wait(0.5)
                     cursor, found = self.since(cursor)
-                    ended = not found and (not self._alive or self._stop.stopped)
+                    ended = not found and (not self._job.alive or self._job.token.stopped)
                 yield from found
                 if ended:
                     break
@@ -148,7 +145,7 @@ class Study(StudyResults):
         of = ", ".join(dataset.name for dataset in self.datasets.values())
         return f"<{self.kind} study of {of}: {len(self.results())} of {len(self.tasks)} fits>"
 
-    def price(self) -> StudyPrice:
+    def estimate(self) -> StudyEstimate:
         """Return about how long the fits that are left take, and which recipes are refused; nothing is fitted.
 
         What it learned is what progress counts on.
@@ -156,28 +153,28 @@ class Study(StudyResults):
         Raises:
             AlrvizError: a study of `alpha_path` or of learning curves row by row, of which that is not known before.
         """
-        found = price_study(self, self._n_jobs, self._max_memory)
-        if len(self.datasets) == 1 and len(found.fits) == len(self.recipes):
-            self.expect([one.seconds for _, one in found.fits])
-        return found
+        result = estimate_study(self, self._n_jobs, self._max_memory)
+        if len(self.datasets) == 1 and len(result.fits) == len(self.recipes):
+            self.expect([one.cost.seconds for one in result.fits])
+        return result
 
     def run(self, *, verbose: bool = False) -> Self:
         """Compute all of it in the calling thread's time; returns the study.
 
-        verbose: whether its price is printed first, and every few seconds how far it is.
+        verbose: whether its estimate is printed first, and every few seconds how far it is.
         """
         said = time.monotonic()
         if verbose:
-            print(self._price_text(), flush=True)  # noqa: T201 (asked for)
+            print(self._estimate_text(), flush=True)  # noqa: T201 (asked for)
         for _ in self.rows():
             if verbose and time.monotonic() - said > _SAY_EVERY:
                 said = time.monotonic()
                 print(self.progress, flush=True)  # noqa: T201
         return self
 
-    def _price_text(self) -> str:
+    def _estimate_text(self) -> str:
         try:
-            return str(self.price())
+            return str(self.estimate())
         except AlrvizError as error:
             return f"{len(self.tasks):,} tasks; {error}"
 
@@ -230,23 +227,19 @@ class Study(StudyResults):
     @property
     def phase(self) -> str:
         """One of "waiting", "running", "stopped", "done" (some tasks may have failed) or "failed"."""
-        if self._alive and not self._stop.stopped:
+        if self._job.alive and not self._job.token.stopped:
             return "running"
         if self.error is not None:
             return "failed"
         if self._complete:
             return "done"
-        return "waiting" if self._thread is None and not self._results else "stopped"
+        return "waiting" if not self._job.started and not self._results else "stopped"
 
     def summary(self) -> "pd.DataFrame":
         """Return what follows from the rows so far; what its columns are the function that made the study says."""
         return self._summary(self)
 
     # -- inside -------------------------------------------------------------------------------------------------------
-
-    @property
-    def _alive(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
 
     def _drive(self, stop: StopToken) -> None:
         error: Exception | None = None
@@ -260,7 +253,7 @@ class Study(StudyResults):
         except Exception as caught:  # nobody waits on this thread: whoever looks must find it
             error = caught
         with self._changed:
-            mine = self._stop is stop  # else it was stopped, and goes on already
+            mine = self._job.token is stop  # else it was stopped, and goes on already
             if mine:
                 self.error = error
         if mine:

@@ -23,6 +23,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
 from alrviz.exit_with_parent import exit_with_parent
+from alrviz.job import Job
 from alrviz.memory import total_memory
 from alrviz.passes.cluster import connected
 from alrviz.passes.threads import available_threads, resolve_jobs
@@ -61,12 +62,12 @@ def computed(
     with ExitStack() as ending:
         slots = _slots(datasets, n_jobs, len(tasks), scheduler, stop, ending)
         ending.callback(_end, board, slots)
-        work: list[Callable[[], None]] = [partial(_serve, slot, board, finished) for slot in slots]
+        work = [partial(_serve, slot, board, finished) for slot in slots]
         if any(isinstance(slot, _Process) for slot in slots) and not _idle:
             here = _Here({key: SentTable.of(dataset) for key, dataset in datasets.items()}, stop)
             work.append(partial(_serve, here, board, finished, until=lambda: board.done_by_others(id(here))))
         for serve in work:
-            threading.Thread(target=serve, name="alrviz-slot", daemon=True).start()
+            Job(serve, "alrviz-slot").start()
         left = len(tasks)
         while left and not stop.stopped:
             tick()
@@ -276,6 +277,7 @@ def _serve(
     slot: _Slot,
     board: _Board,
     finished: "SimpleQueue[tuple[int, Result]]",
+    stop: StopToken,
     until: Callable[[], bool] = lambda: False,
 ) -> None:
     """Compute tasks of the board with a slot, until there is none or `until` says that others do."""

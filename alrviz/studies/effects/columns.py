@@ -60,12 +60,12 @@ def as_linear(classifier: Any, encoder: Encoder) -> LinearModel:
         own[: len(values)] = values
     others = np.setdiff1d(np.arange(a), numeric)
     codes = np.minimum(np.arange(most)[None, :], levels[others][:, None]).astype(np.uint32)
-    density = classifier._model
+    density = classifier.model_
     parts, bias = density.contributions(numbers, codes), density.w[-1]
     if parts.shape[2] == 1:  # of two classes one number says what the second has more
         parts, bias = np.concatenate([np.zeros_like(parts), parts], axis=2), np.append(0.0, bias)
     phi = np.zeros((a, most, len(bias)))
-    phi[classifier._columns] = parts
+    phi[classifier.columns_] = parts
     space = CellSpace(levels, 1)
     own = np.concatenate([phi[j, :n] for j, n in enumerate(levels.tolist())])
     return LinearModel(space, np.arange(len(own)), own, bias, Unseen(phi[np.arange(a), levels]))

@@ -35,7 +35,6 @@ from alrviz.kernels import effects as kernels
 from alrviz.models.density_model import DensityModel
 from alrviz.models.effects import Effects, purify
 from alrviz.models.linear import LinearModel, log_softmax
-from alrviz.models.parameterisation import weights_by_cell
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
@@ -107,9 +106,10 @@ def interactions(
     if heldout is not None:
         require_dataset(heldout)
         others = _encoded(model, heldout, stop)
-    if isinstance(model._model, DensityModel):
+    if isinstance(model.model_, DensityModel):
         return ColumnInteractions(model, rows, others, n_jobs, stop)
-    return Interactions(model._model, model.encoder_, rows, others, n_jobs, stop, _weights(model), note)
+    weights = getattr(model, "cell_weights_", None)
+    return Interactions(model.model_, model.encoder_, rows, others, n_jobs, stop, weights, note)
 
 
 def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
@@ -125,16 +125,10 @@ def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
     return some[0], some[1], f"Measured on {' and '.join(told)}, drawn at random." if told else ""
 
 
-def _weights(model: Any) -> Floats | None:
-    """(S, C) the weights of a classifier's cells, where it has some."""
-    w = getattr(model, "weights_", None)
-    return None if w is None else weights_by_cell(model.tables_, model._share, w)
-
-
 def _checked(model: Any) -> Any:
     if isinstance(model, RecipeClassifier):
         check_is_fitted(model)
-        if isinstance(getattr(model, "_model", None), LinearModel | DensityModel):
+        if isinstance(getattr(model, "model_", None), LinearModel | DensityModel):
             return model
     name = type(model).__name__
     raise RecipeError(f"{name} has no score that is a sum over cells, to be taken apart; expected one of {VALID}")
@@ -178,7 +172,7 @@ class Interactions:
         n_jobs: int | None = None, stop: StopToken = NEVER, weights: Floats | None = None, note: str = "",
     ):  # fmt: skip
         self.note = note
-        self.encoder, self.encoded, self._model = encoder, encoded, model
+        self.encoder, self.encoded, self.model_ = encoder, encoded, model
         self.heldout, self.has_heldout = heldout or encoded, heldout is not None
         self._tested = encoded  # what tuples are tested on that the model has not
         self._n_jobs, self._weights = n_jobs, weights  # (S, C) of the model's own cells
@@ -273,7 +267,7 @@ class Interactions:
     def worst(self, most: int = 10) -> list[int]:
         """Return the numbers of the rows of the data whose class is least probable, the worst first."""
         if self._own_log_p is None:
-            log_p = log_softmax(self._model.scores(self.encoded.codes, self._n_jobs))
+            log_p = log_softmax(self.model_.scores(self.encoded.codes, self._n_jobs))
             self._own_log_p = log_p[np.arange(self.encoded.n_rows), self.encoded.y]
         return [int(row) for row in np.argsort(self._own_log_p, kind="stable")[:most]]
 
@@ -422,7 +416,7 @@ class Interactions:
         else:
             raise RecipeError(f"the model has all tuples of its {len(several)} columns; none is lacking")
         tuples = [columns for columns in self._tuples_of(size) if columns not in known]
-        found = lacking(self._model.scores(self.encoded.codes, self._n_jobs, stop), self._tested, tuples, self._n_jobs,
+        found = lacking(self.model_.scores(self.encoded.codes, self._n_jobs, stop), self._tested, tuples, self._n_jobs,
                         stop)  # fmt: skip
         return self._named(found, tuples, "gain")
 

@@ -113,7 +113,7 @@ def _of_batches(run: Any) -> Evaluation:
         columns[str(own.name)] = pd.Categorical.from_codes(places[its], names, ordered=own.kind != "categorical")
     rows, every = pd.DataFrame(columns), coded.cache.n_rows(part)
     notes = (f"{len(y):,} of {every:,} {what} are judged, drawn at random",) if len(y) < every else ()
-    log_p = log_softmax(model._model.scores(codes))
+    log_p = log_softmax(model.model_.scores(codes))
     return Evaluation(tuple(map(str, coded.classes)), log_p, y, rows, None, f"{what} of {run.dataset.name}", notes)
 
 

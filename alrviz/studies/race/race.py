@@ -2,35 +2,110 @@
 
 One thread takes one step of one racer at a time, in turn, and each step has all threads of the passes; a racer's clock
 counts its own steps only. So curves over seconds can be compared, and no racer is slowed by another.
+
+A race that was run earlier is a `Race` of `RecordedRun`s: traces without fits.
 """
 
 import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
-from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe, recipe_list
-from alrviz.fitting.runs.run import Run
-from alrviz.fitting.runs.worker import Driven, Worker
+from alrviz.fitting.runs.trace import Trace
+from alrviz.fitting.solvers.step import Outcome
+from alrviz.job import Job
+from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from alrviz.fitting.cost.estimate import Estimate
+    from alrviz.fitting.runs.run import Run
 
 
 _log = logging.getLogger(__name__)
 
 
-class Race(Driven):
-    """Racers on one data set; made by `race`, nothing runs until `start` or `step`.
+@dataclass(eq=False)
+class RecordedRun:
+    """One racer of a race that was run earlier; the part of `Run` that is looked at."""
+
+    recipe: Recipe
+    trace: Trace
+    outcome: Outcome
+    separation: Mapping[str, float]
+    activity: str = ""
+    phase: str = "ended"
+    estimate: None = None
+    model: None = None
+    holdout: None = None
+
+    @property
+    def name(self) -> str:
+        """One line, as the recipe's name."""
+        return self.recipe.name
+
+    def advance(self) -> None:
+        """Nothing: it has ended."""
+
+    stop = advance
+
+
+class RaceControl(Protocol):
+    """What starts, pauses and stops a race, and says in which phase it is: the race, or its entry in a registry.
 
     Attributes:
-        dataset: the table.
-        recipes: one per racer.
-        runs: one `Run` per racer, in the same order.
+        turn: its place among those who take turns; 0 while it computes.
+        queued: whether it waits for a free place.
+        stopped_by: who stopped it, if it was stopped, in a word.
+    """
+
+    @property
+    def phase(self) -> str:
+        """One of "waiting", "preparing", "running", "paused" or "ended"."""
+
+    @property
+    def activity(self) -> str:
+        """What it is doing before its first step, in words."""
+
+    @property
+    def turn(self) -> int: ...  # noqa: D102
+    @property
+    def queued(self) -> bool: ...  # noqa: D102
+    @property
+    def stopped_by(self) -> str: ...  # noqa: D102
+    def start(self) -> None:
+        """Begin, or go on after a pause."""
+
+    def pause(self) -> None:
+        """Take no further step."""
+
+    def step(self, count: int = 1) -> None:
+        """Have every racer take `count` steps, then pause."""
+
+    def stop(self) -> None:
+        """End it at once."""
+
+
+class Race(Job[None]):
+    """Racers on one data set: a job whose turns are one step of every racer; made by `race`.
+
+    Nothing runs until `start` or `step`; nothing moves a race that has ended.
+
+    Args:
+        dataset: the table; of a race that was run earlier name, hash and number of rows suffice.
+        runs: one for each racer.
+        recorded: whether it was run earlier.
+
+    Attributes:
+        dataset, runs, recorded: as given; of a race that was run earlier, runs are `RecordedRun`s.
+        recipes: one for each racer, as asked for: a run fills in what it chooses.
         stopped_at: the last iteration that was seen when who watched it stopped it, where more was computed; else None.
+        entry: in the registry of a server, which knows who owns the race and whose turn it is; else None.
 
     >>> import alrviz
     >>> recipes = [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)]
@@ -42,38 +117,34 @@ class Race(Driven):
     [0, 1]
     """
 
-    recorded = False  # computed now, by nobody's turns; what a page makes of a race may say otherwise
-    turn = 0
+    turn, queued = 0, False
     stopped_by = "you"
 
-    def __init__(
-        self,
-        dataset: Dataset | Stream,
-        recipes: Sequence[Recipe],
-        *,
-        n_jobs: int | None = None,
-        max_memory: int | None = None,
-        prices: Sequence[Price] = (),
-    ):
-        self.dataset = dataset
-        self.recipes = tuple(recipes)
+    def __init__(self, dataset: Any, runs: "Sequence[Run | RecordedRun]", *, recorded: bool = False):
+        super().__init__(self._rounds, "alrviz-race")
+        self.dataset, self.recorded = dataset, recorded
+        self.runs: tuple[Run, ...] = tuple(runs)  # type: ignore[arg-type]
+        self.recipes = tuple(run.recipe for run in self.runs)
         self.stopped_at: int | None = None
-        known: Sequence[Price | None] = prices or [None] * len(self.recipes)
-        self.runs = tuple(
-            Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, price=price)
-            for recipe, price in zip(self.recipes, known, strict=True)
-        )
-        self._worker = Worker(self._round, "alrviz-race")
+        self.entry: Any = None
+        if recorded:
+            super().stop()  # nothing moves it
 
     def __repr__(self) -> str:
         names = ", ".join(run.recipe.label for run in self.runs)
         return f"<Race of {names} on {self.dataset.name}: {self.phase}>"
 
+    @property
+    def control(self) -> RaceControl:
+        """What to start, pause and stop it by: its entry, so that a registry decides whose turn it is, or itself."""
+        control: RaceControl = self if self.entry is None else self.entry
+        return control
+
     def stop(self) -> None:
         """End every run at once: no step is added after this returns."""
         for run in self.runs:
             run.stop()
-        self._worker.stop()
+        super().stop()
 
     @property
     def ended(self) -> bool:
@@ -85,9 +156,9 @@ class Race(Driven):
         """One of "waiting", "preparing", "running", "paused" or "ended"."""
         if self.ended:
             return "ended"
-        if not self._worker.started:
+        if not self.started:
             return "waiting"
-        if self._worker.paused:
+        if self.paused:
             return "paused"
         return "running" if any(len(run.trace) for run in self.runs) else "preparing"
 
@@ -110,15 +181,18 @@ class Race(Driven):
         filled = [frame for frame in frames if len(frame)]
         return pd.concat(filled, ignore_index=True) if filled else frames[0]
 
-    def _round(self) -> bool:
-        for run in self.runs:
-            try:
-                run.advance()
-            except AlrvizError:
-                continue  # the run's outcome says it; the others go on
-            except Exception:
-                _log.exception("racer %s failed", run.name)
-        return not self.ended
+    def _rounds(self, stop: StopToken) -> Iterator[None]:
+        while True:
+            for run in self.runs:
+                try:
+                    run.advance()
+                except AlrvizError:
+                    continue  # the run's outcome says it; the others go on
+                except Exception:
+                    _log.exception("racer %s failed", run.name)
+            if self.ended:
+                return
+            yield
 
 
 def race(
@@ -127,7 +201,7 @@ def race(
     *,
     n_jobs: int | None = None,
     max_memory: int | None = None,
-    prices: Sequence[Price] = (),
+    estimates: "Sequence[Estimate]" = (),
 ) -> Race:
     """Return a race of `recipes` on `dataset`; nothing is started.
 
@@ -138,7 +212,7 @@ def race(
         recipes: one for each racer, or one alone.
         n_jobs: threads for the passes; None for all.
         max_memory: bytes each fit may take; None for half of what is free when it starts.
-        prices: of the racers on so many threads, where they were priced beforehand; () to price them at the start.
+        estimates: of the racers on so many threads, where these were made beforehand; () to make them at the start.
 
     Raises:
         RecipeError: without any recipe; of families that are not fitted in passes, where the table is read in batches.
@@ -152,4 +226,14 @@ def race(
     """
     if not isinstance(dataset, Stream):
         require_dataset(dataset)
-    return Race(dataset, recipe_list(recipes), n_jobs=n_jobs, max_memory=max_memory, prices=prices)
+    from alrviz.fitting.runs.run import Run  # numba with it: who only looks at a recorded race need not wait for that
+
+    recipes = recipe_list(recipes)
+    known: Sequence[Estimate | None] = estimates or [None] * len(recipes)
+    return Race(
+        dataset,
+        [
+            Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, estimate=estimate)
+            for recipe, estimate in zip(recipes, known, strict=True)
+        ],
+    )

@@ -7,7 +7,6 @@ not waited for and does not wait. A process that is killed leaves all but the la
 import json
 import logging
 import math
-import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -19,9 +18,10 @@ from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.solvers.step import STOPPED, Outcome
 from alrviz.fitting.store import Store, StoredRun
 from alrviz.fitting.store.store import INTERRUPTED, RUNNING
+from alrviz.job import Job
+from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
-from alrviz.studies.race.race_like import RaceLike
-from alrviz.studies.race.recorded import RecordedRace, RecordedRun
+from alrviz.studies.race.race import Race, RecordedRun
 
 KIND = "race"
 FIT = "fit"  # of a map: a race of one
@@ -30,7 +30,7 @@ _SOON = 0.2  # seconds between two looks at whether it has begun, or ended
 _log = logging.getLogger(__name__)
 
 
-def race_spec(race: RaceLike) -> str:
+def race_spec(race: Race) -> str:
     """Return what the store knows a race by, beside its table: its recipes."""
     return json.dumps({"recipes": [recipe.to_json() for recipe in race.recipes], "rows": race.dataset.n_rows})
 
@@ -51,7 +51,7 @@ class RaceKeeper:
 
     def __init__(
         self,
-        race: RaceLike,
+        race: Race,
         open_store: Callable[[], Store],
         owner: str,
         link: str = "",
@@ -64,26 +64,25 @@ class RaceKeeper:
         self._kind = kind
         self._race, self._open, self._owner, self._link, self._tick = race, open_store, owner, link, tick
         self._cursors = [0] * len(race.runs)
-        self._thread = threading.Thread(target=self._keep, name="alrviz-keeper", daemon=True)
-        self._thread.start()
+        self._job = Job(self._keep, "alrviz-keeper")
+        self._job.start()
 
     @property
     def stored(self) -> bool:
         """Whether all of it is on disk, and nothing more comes."""
-        return bool(self.id) and not self.problem and not self._thread.is_alive()
+        return bool(self.id) and not self.problem and not self._job.alive
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until all of it is kept; returns whether it is."""
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self._job.join(timeout)
 
-    def _keep(self) -> None:
-        rest, race = threading.Event(), self._race
+    def _keep(self, stop: StopToken) -> None:
+        race = self._race
         try:
             while not any(len(run.trace) for run in race.runs):
                 if race.ended:
                     return  # nothing came of it
-                rest.wait(_SOON)
+                stop.rest(_SOON)
             self._store = self._open()
             self._begin()
             ended, waited = False, self._tick
@@ -93,7 +92,7 @@ class RaceKeeper:
                     self._save()
                     waited = 0.0
                 if not ended:
-                    rest.wait(_SOON)
+                    stop.rest(_SOON)
                     waited += _SOON
             self._end()
         except StoreError as error:
@@ -144,14 +143,14 @@ def _about(run: Any) -> dict[str, Any]:
     }
 
 
-def read_race(store: Store, kept: StoredRun) -> RecordedRace:
+def read_race(store: Store, kept: StoredRun) -> Race:
     """Return a race as it is kept, ended: whatever would move it does nothing."""
     recipes = [Recipe.from_json(text) for text in json.loads(kept.spec)["recipes"]]
     traces = dict(enumerate(store.traces(kept.id)))
     runs = [_run(recipe, *traces.get(k, ({}, [])), kept.state) for k, recipe in enumerate(recipes)]
     rows = json.loads(kept.spec)["rows"]
     dataset = SimpleNamespace(name=kept.data_name, hash=kept.data_hash, n_rows=rows)
-    return RecordedRace(runs=tuple(runs), dataset=dataset, version=kept.version)
+    return Race(dataset, runs, recorded=True)
 
 
 def _run(recipe: Recipe, about: dict[str, Any], steps: list[Any], state: str) -> RecordedRun:

@@ -1,95 +1,32 @@
-"""A race that was run earlier: its traces as JSON, and an object that a view takes for a race that has ended.
+"""A race that was run earlier: its traces as JSON, and back.
 
 The file holds what a reader needs to see the race and to repeat it: the data set's name, rows and hash, every recipe,
 every step. Weights are not in it.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
-
-import pandas as pd
 
 from alrviz.errors import AlrvizError, TableError
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.trace import Trace
 from alrviz.fitting.solvers.step import Outcome, Step
-from alrviz.studies.race.race_like import RaceLike, RunLike
+from alrviz.studies.race.race import Race, RecordedRun
 
 FORMAT = 1
 _FIELDS = tuple(name for name in Step.__slots__ if name != "extra")
 _WHOLE = ("index", "evaluations")
 
 
-@dataclass(eq=False)
-class RecordedRun:
-    """One racer of a recorded race; the part of `Run` that is looked at."""
-
-    recipe: Recipe
-    trace: Trace
-    outcome: Outcome
-    separation: dict[str, float]
-    activity: str = ""
-    phase: str = "ended"
-    price: None = None
-    model: None = None
-    holdout: None = None
-
-    @property
-    def name(self) -> str:
-        """One line, as the recipe's name."""
-        return self.recipe.name
-
-
-@dataclass(eq=False)
-class RecordedRace:
-    """A race that has ended; whatever would move it does nothing."""
-
-    runs: Sequence[RecordedRun]
-    dataset: Any
-    version: str
-    recorded: bool = True
-    phase: str = "ended"
-    activity: str = ""
-    ended: bool = True
-    stopped_at: int | None = None
-    turn: int = 0
-    stopped_by: str = "you"
-
-    def frame(self) -> pd.DataFrame:
-        """Return every step of every racer, as a race does."""
-        from alrviz.studies.race.race import Race  # numba with it: the first screen need not wait for that
-
-        return Race.frame(self)  # type: ignore[arg-type]
-
-    @property
-    def recipes(self) -> tuple[Recipe, ...]:
-        """One per racer."""
-        return tuple(run.recipe for run in self.runs)
-
-    def start(self) -> None:
-        """Nothing: it has ended."""
-
-    resume = pause = stop = start
-
-    def step(self, count: int = 1) -> None:
-        """Nothing: it has ended."""
-
-    def join(self, timeout: float | None = None) -> bool:
-        """True at once."""
-        return True
-
-
-def as_race(given: Any) -> RaceLike:
+def as_race(given: Any) -> Race:
     """Return what can be watched: a race as it is, a fitted model as a recorded race of one, its own fit.
 
     Raises:
         TableError: of a data set. AlrvizError: of anything else, or of a model that was not fitted here.
     """
     if hasattr(given, "runs") and hasattr(given, "ended"):
-        return cast(RaceLike, given)
+        return cast(Race, given)
     kind = type(given).__name__
     expected = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
     if hasattr(given, "to_recipe") and not isinstance(given, type):
@@ -97,7 +34,7 @@ def as_race(given: Any) -> RaceLike:
             raise AlrvizError(f"this {kind} keeps no fit to show: call its fit first (a model's file does not hold it)")
         run = RecordedRun(given.to_recipe(), given.trace_, given.outcome_, {})
         about = SimpleNamespace(name=f"the data that {kind} was fitted on", hash="", n_rows=round(given.trace_.rows))
-        return RecordedRace(runs=(run,), dataset=about, version="")
+        return Race(about, [run], recorded=True)
     from alrviz.data.dataset import Dataset
 
     if isinstance(given, Dataset):
@@ -105,7 +42,7 @@ def as_race(given: Any) -> RaceLike:
     raise AlrvizError(f"a {kind} cannot be shown as a race; {expected}")
 
 
-def record(race: RaceLike, version: str) -> str:
+def record(race: Race, version: str) -> str:
     """Return an ended race as JSON; raises `AlrvizError` while a racer runs."""
     if not race.ended:
         raise AlrvizError("a race can be recorded when every racer has ended; join it first")
@@ -118,7 +55,7 @@ def record(race: RaceLike, version: str) -> str:
     return json.dumps(content, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
-def _run(run: RunLike) -> dict[str, Any]:
+def _run(run: Any) -> dict[str, Any]:
     frame, outcome = run.trace.frame(), run.outcome
     assert outcome is not None  # of a race that has ended
     return {
@@ -142,16 +79,13 @@ def _short(value: Any, name: str) -> Any:
     return float(f"{number:.9g}") if abs(number) < float("inf") else None
 
 
-def read_recorded(text: str) -> RecordedRace:
+def read_recorded(text: str) -> Race:
     """Return the race that `record` wrote; raises `AlrvizError` on another format."""
     content = json.loads(text)
     if content.get("format") != FORMAT:
         raise AlrvizError(f"recorded race of format {content.get('format')!r}; this version reads format {FORMAT}")
-    return RecordedRace(
-        runs=tuple(_read_run(part) for part in content["runs"]),
-        dataset=SimpleNamespace(**content["data"]),
-        version=content["version"],
-    )
+    runs = [_read_run(part) for part in content["runs"]]
+    return Race(SimpleNamespace(**content["data"]), runs, recorded=True)
 
 
 def _read_run(part: dict[str, Any]) -> RecordedRun:

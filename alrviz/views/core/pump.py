@@ -4,13 +4,14 @@ On a served page it is a periodic callback of the page's. In a notebook it has a
 or a race, holds up everything that the kernel would do on its own thread.
 """
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import panel as pn
 
+from alrviz.job import Job
+from alrviz.stop import StopToken
 from alrviz.views.core.browser_ready import page_ready, server_session
 from alrviz.views.core.kernel_lock import in_kernel, turn
 
@@ -87,24 +88,21 @@ class _Ticking:
 
     def __init__(self, call: Callable[[], None], period: float):
         self._call, self._period = call, period
-        self._ended = threading.Event()  # of the thread that calls now
-        self._ended.set()
+        self._job: Job[None] | None = None  # that calls now
 
     @property
     def running(self) -> bool:
-        return not self._ended.is_set()
+        return self._job is not None and self._job.busy
 
     def start(self) -> None:
-        self._ended = threading.Event()
-        threading.Thread(target=self._run, args=(self._ended,), name="alrviz-pump", daemon=True).start()
+        self._job = Job(self._run, "alrviz-pump")
+        self._job.start()
 
     def stop(self) -> None:
-        self._ended.set()
+        if self._job is not None:
+            self._job.stop()
 
-    def _run(self, ended: threading.Event) -> None:
-        try:
-            while not ended.wait(self._period):
-                self._call()
-        except Exception:
-            ended.set()  # whoever wakes it next begins anew
-            raise
+    def _run(self, stop: StopToken) -> None:
+        while True:
+            stop.rest(self._period)
+            self._call()

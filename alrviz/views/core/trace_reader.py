@@ -11,21 +11,24 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.fitting.solvers.step import STOPPED, Outcome, Step
+from alrviz.job import LatestJob
 from alrviz.pictures.convergence import RacerCurve
 from alrviz.pictures.measures import ALPHAS, MEASURES
 from alrviz.stop import StopToken
 from alrviz.studies.core.names import short_names
 from alrviz.studies.race.heldout import heldout_losses
 from alrviz.studies.race.milestones import ABSOLUTE, RELATIVE, RacerSummary, falls_to_zero
-from alrviz.studies.race.race_like import RaceLike, RunLike
+from alrviz.studies.race.race import Race, RecordedRun
 from alrviz.studies.race.verdict import objective_key
-from alrviz.views.core.background_task import BackgroundTask
+
+if TYPE_CHECKING:
+    from alrviz.fitting.runs.run import Run
 
 # Iterations shown at a tick of 100 ms: at least LEAST, and a share of those not shown yet, so that a thousand take 8 s.
 LEAST, SHARE = 2, 1 / 20
@@ -47,7 +50,7 @@ class Racer:
     lowest: the lowest objective read, shown or not: what a gap is measured from stays where it is when Stop is pressed.
     """
 
-    def __init__(self, run: RunLike, name: str):
+    def __init__(self, run: "Run | RecordedRun", name: str):
         self.run = run
         self.name = name
         self.recipe = run.recipe
@@ -212,7 +215,7 @@ class RaceReader:
     limit: the last iteration that may be shown, as `end_at` has it.
     """
 
-    def __init__(self, race: RaceLike, film: bool = False, limit: int | None = None):
+    def __init__(self, race: Race, film: bool = False, limit: int | None = None):
         self.race, self.film = race, film
         self.number = next(_numbers)  # of all that were made: whoever reports from a browser says which it saw
         self._owed = 0.0  # iterations, in part: what a tick moved less than its pace
@@ -378,7 +381,7 @@ def _lead_only(racer: Racer) -> RacerSummary:
 _log = logging.getLogger(__name__)
 
 
-def score_heldout(watched: RaceReader) -> BackgroundTask:
+def score_heldout(watched: RaceReader) -> LatestJob:
     """Begin to score the held-out rows of a race that has ended one by one: only they can tell a tie from a lead.
 
     What says a tie has to be said anew once that is done.
@@ -392,6 +395,6 @@ def score_heldout(watched: RaceReader) -> BackgroundTask:
     def failed(error: Exception) -> None:  # the race is shown all the same; only its sentence cannot tell a tie
         _log.error("the held-out rows could not be scored", exc_info=error)
 
-    task = BackgroundTask("held-out rows")
+    task = LatestJob("held-out rows")
     task.run(work, lambda _: None, failed)
     return task

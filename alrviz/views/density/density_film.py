@@ -11,10 +11,10 @@ import panel as pn
 import param
 
 from alrviz.errors import RecipeError
+from alrviz.job import LatestJob
 from alrviz.stop import StopToken
 from alrviz.studies.density.density_frames import DensityFrame
-from alrviz.studies.race.race_like import RaceLike
-from alrviz.views.core.background_task import BackgroundTask
+from alrviz.studies.race.race import Race
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import HALVES, html, say, side_by_side
 from alrviz.views.core.style import safe
@@ -44,13 +44,13 @@ class DensityFilmView(NotebookViewer):
 
     dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
 
-    def __init__(self, race: RaceLike, **params: Any):
+    def __init__(self, race: Race, **params: Any):
         super().__init__(**params)
         if [recipe.family for recipe in race.recipes] != ["dlr"]:
             got = ", ".join(recipe.label for recipe in race.recipes)
             raise RecipeError(f"a film shows one recipe of family dlr; got {got}")
         self._wake = self._pumped(self.pump, TICK, self.stop)
-        self._moment = BackgroundTask("a step of the film")
+        self._moment = LatestJob("a step of the film")
         self._scene: DensityFrame | None = None
         self._drawn: Any = None
         self.player = FitPlayer(None, self._draw, self._wake, film=True)
@@ -105,7 +105,7 @@ class DensityFilmView(NotebookViewer):
                 scene = density_frame_of(model.model, run.encoded, labels, iteration=model.step, previous=previous)
                 yield model, race.dataset, scene, bandwidth_path(run)
 
-        self._moment.stream(moments, self._show_moment, self._failed)
+        self._moment.run(moments, self._show_moment, self._failed)
 
     def stop(self) -> None:
         """Give up what is worked out of the step shown: nobody looks any more. The fit itself goes on."""

@@ -15,13 +15,13 @@ import param
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError
+from alrviz.job import LatestJob, at_rest
 from alrviz.pictures.labels import WIDTH
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.studies.maps.axes import axes_of, first_axes
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 from alrviz.studies.maps.partial_dependence import OTHERS
-from alrviz.views.core.background_task import BackgroundTask, at_rest
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
 from alrviz.views.core.panes import Updating, html, say
@@ -98,7 +98,7 @@ class DecisionMapView(NotebookViewer):
         self._width = width
         self._wake = wake or self._pumped(self.pump, TICK, self.stop)
         self.hand = MapHand(self, on_add, on_move, on_remove)
-        self._map = BackgroundTask("a decision map")
+        self._map = LatestJob("a decision map")
         self._model: Any = None
         self._X: Any = None
         self._y: Any = None
@@ -220,7 +220,7 @@ class DecisionMapView(NotebookViewer):
             coarse_first = decision_map(model, X, y, across=axes[0], up=axes[1], **options)
             return at_rest(coarse_first, stop, REST)
 
-        self._map.stream(maps, self._show, self._failed)
+        self._map.run(maps, self._show, self._failed)
         self._wake()
         self._show_status()
 

@@ -11,7 +11,7 @@ import panel as pn
 
 from alrviz import __version__
 from alrviz.studies.core.export import made_from, race_about
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.views.core.kernel_lock import turn
 from alrviz.views.core.panes import say
 from alrviz.views.core.saving import by_version
@@ -134,7 +134,7 @@ class FitPlayer(PlayerButtons):
 
     def __init__(
         self,
-        again: Callable[[], RaceLike | None] | None,
+        again: Callable[[], Race | None] | None,
         draw: Callable[[], None],
         wake: Callable[[], None],
         film: bool = False,
@@ -175,7 +175,7 @@ class FitPlayer(PlayerButtons):
         shown = self.player.shown
         return shown is not None and shown.shown and not self.player.playing and self.player.coming is None
 
-    def show(self, race: RaceLike) -> None:
+    def show(self, race: Race) -> None:
         """Take up a run: what it has computed is drawn at once, and followed from there."""
         with pn.io.hold():
             self.player.take_up(race)

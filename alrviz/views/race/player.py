@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.views.core.style import safe
 from alrviz.views.core.trace_reader import RaceReader
 
@@ -31,7 +31,7 @@ class Player:
         film: whether what is shown is a film: it plays from the first iteration, and Stop leaves it where it is.
     """
 
-    def __init__(self, again: Callable[[], RaceLike | None] | None = None, film: bool = False):
+    def __init__(self, again: Callable[[], Race | None] | None = None, film: bool = False):
         self._again, self._film = again or self._same_again, film
         self.shown: RaceReader | None = None
         self.coming: RaceReader | None = None
@@ -58,11 +58,11 @@ class Player:
         return self.coming or self.shown
 
     @property
-    def race(self) -> RaceLike | None:
+    def race(self) -> Race | None:
         """The same, as `alrviz.race` made it."""
         return None if self.watched is None else self.watched.race
 
-    def take_up(self, race: RaceLike, *, fresh: bool = False) -> bool:
+    def take_up(self, race: Race, *, fresh: bool = False) -> bool:
         """Turn to a race; returns whether it is shown now. `fresh`: it is about to start and is shown with points."""
         watched = RaceReader(race, self._film, race.stopped_at)
         self.coming, self._stepping, self.outdated, self._unasked = None, -1, False, -math.inf
@@ -74,7 +74,7 @@ class Player:
             return False
         watched.pull()
         watched.move(watched.last)
-        self.playing = not race.ended and (race.phase in ("preparing", "running") or waits(race))
+        self.playing = not race.ended and (race.control.phase in ("preparing", "running") or race.control.queued)
         self.shown = watched
         return True
 
@@ -98,11 +98,11 @@ class Player:
         elif race is None or self.outdated or self._finished:
             if (fresh := self._fresh(self.run)) is not None:
                 self.playing = True
-                fresh.start()
+                fresh.control.start()
         else:
             self.playing = True
             if not race.ended:
-                race.start() if race.phase == "waiting" else race.resume()
+                race.control.start()
 
     @property
     def _just_begun(self) -> bool:
@@ -123,7 +123,7 @@ class Player:
             watched.move(watched.head + 1)
         elif not watched.race.ended:
             self._stepping, self._settling = watched.last + 1, True
-            watched.race.step()
+            watched.race.control.step()
 
     def scrub(self, iteration: int) -> None:
         """Show the race as it was at an iteration; a race that runs is paused."""
@@ -145,7 +145,7 @@ class Player:
             return
         self.halted = waited or (self.playing and watched.race.ended)
         self.playing, self._stepping, self._settling = False, -1, True
-        watched.race.stop()
+        watched.race.control.stop()
         watched.pull()
         if not self._film:
             self._end_at(watched, -1 if self.coming is not None else watched.seen)
@@ -205,7 +205,7 @@ class Player:
         """Whether a press found no race yet and may be repeated."""
         return self._unmet is not None
 
-    def _fresh(self, press: Callable[[], None]) -> RaceLike | None:
+    def _fresh(self, press: Callable[[], None]) -> Race | None:
         self._unmet, self.for_table = press, False
         fresh = self._again()
         if fresh is None and self._again == self._same_again:
@@ -215,7 +215,7 @@ class Player:
             self.take_up(fresh, fresh=True)
         return fresh
 
-    def _same_again(self) -> RaceLike | None:
+    def _same_again(self) -> Race | None:
         from alrviz.studies.race.race import race
 
         old = self.race
@@ -226,7 +226,7 @@ class Player:
         self.resting = self.playing and race is not None and race.ended
         if self.playing and race is not None and not race.ended:
             self._settling = True
-            race.pause()
+            race.control.pause()
         self.playing = False
 
     @property
@@ -298,9 +298,9 @@ class Player:
         unseen: whether nothing of it was there before; it may have ended since.
         """
         race = watched.race
-        if race.phase == "paused":
+        if race.control.phase == "paused":
             self._settling = False
-        if goes_on and not self._settling and (race.phase == "running" or (unseen and race.ended)):
+        if goes_on and not self._settling and (race.control.phase == "running" or (unseen and race.ended)):
             self.playing = True
 
     @property
@@ -309,7 +309,7 @@ class Player:
         shown = self.shown
         if self.playing or self.coming is not None or shown is None:
             return False
-        return shown.head < shown.last or shown.race.phase in ("running", "paused")
+        return shown.head < shown.last or shown.race.control.phase in ("running", "paused")
 
     @property
     def alive(self) -> bool:
@@ -330,7 +330,7 @@ class Player:
         if race is None or watched is None:
             return {"running": False, "head": 0, "last": 0, "may_run": True, "may_step": True, "may_stop": self.waits}
         drawn = (0, -1) if self.shown is None else (self.shown.number, min(self.shown.seen, self.shown.last))
-        under_way = not race.ended and (race.phase != "waiting" or waits(race))
+        under_way = not race.ended and (race.control.phase != "waiting" or race.control.queued)
         return {
             "running": self.playing and not self.outdated,
             "head": watched.head,
@@ -365,10 +365,10 @@ def word_of(player: Player) -> str:
         return "stopped" if player.halted else f"<b>recorded earlier</b>{f' &middot; step {place}' if place else ''}"
     if race.ended and not player.playing:
         return _at_rest(player, race)
-    if race.phase in ("waiting", "preparing"):
+    if race.control.phase in ("waiting", "preparing"):
         return _activity(race)
-    if player.playing and race.turn:
-        return f"running, in turns: number {race.turn} in the queue"
+    if player.playing and race.control.turn:
+        return f"running, in turns: number {race.control.turn} in the queue"
     if player.playing and player.loop and race.ended and player.shown is not None and player.shown.shown:
         return "in a loop"
     if player.playing and any(not len(run.trace) and run.outcome is None for run in race.runs):
@@ -376,7 +376,7 @@ def word_of(player: Player) -> str:
     return "running" if player.playing else "paused"
 
 
-def _at_rest(player: Player, race: RaceLike) -> str:
+def _at_rest(player: Player, race: Race) -> str:
     """Where a race that has ended stands: one that is not at its end has not been seen to it, or was left."""
     place = _place(player)
     if player.resting:
@@ -400,10 +400,5 @@ def _old(player: Player) -> str:
     return "<b>recorded earlier</b> &middot; " if player.shown.race.recorded else "earlier race &middot; "
 
 
-def _activity(race: RaceLike) -> str:
-    return safe(race.activity) + (" &hellip;" if race.activity else "")
-
-
-def waits(race: RaceLike) -> bool:
-    """Whether it stands in a queue."""
-    return race.phase == "waiting" and str(race.activity).startswith("waiting")
+def _activity(race: Race) -> str:
+    return safe(race.control.activity) + (" &hellip;" if race.control.activity else "")

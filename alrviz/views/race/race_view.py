@@ -16,13 +16,13 @@ import param
 from alrviz import __version__
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.trace import Trace
+from alrviz.job import LatestJob
 from alrviz.pictures.convergence import convergence
 from alrviz.pictures.measures import AXES, MEASURES, SPANS
 from alrviz.studies.core.export import race_about, to_csv
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
-from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
@@ -83,9 +83,9 @@ class RaceView(PlayerButtons, NotebookViewer):
         self,
         race: object = None,
         *,
-        again: Callable[[], RaceLike | None] | None = None,
+        again: Callable[[], Race | None] | None = None,
         wake: Callable[[], None] | None = None,
-        seen: Callable[[RaceLike, int], None] | None = None,
+        seen: Callable[[Race, int], None] | None = None,
         height: str = f"{HEIGHT}px",
         **params: Any,
     ):
@@ -96,7 +96,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         self._ticks = 0
         self._drawn: RaceReader | None = None
         self._on_screen = (0, -1)  # which race, by its number, and the last iteration of it that was drawn
-        self._scoring: BackgroundTask | None = None
+        self._scoring: LatestJob | None = None
         self._told = ""  # what the sentence says
         self._build(height)
         self.param.watch(lambda _: self._redraw(), "measure")
@@ -164,7 +164,7 @@ class RaceView(PlayerButtons, NotebookViewer):
     # -- which race ---------------------------------------------------------------------------------------------------
 
     @property
-    def race(self) -> RaceLike | None:
+    def race(self) -> Race | None:
         """The race that the buttons move."""
         return self.player.race
 
@@ -178,8 +178,8 @@ class RaceView(PlayerButtons, NotebookViewer):
         a page's first figure would keep those waiting for a third of a second.
         """
         if self.player.watched is None and self.picture.pane.object is None:
-            runs = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
-            coming = RaceReader(SimpleNamespace(runs=runs, recorded=False))
+            runs: Any = [SimpleNamespace(recipe=recipe, trace=Trace(), outcome=None) for recipe in recipes]
+            coming = RaceReader(Race(None, runs))
             self._measures.offer(coming)
             self._draw(coming)
 
@@ -305,7 +305,7 @@ class RaceView(PlayerButtons, NotebookViewer):
         at_end = not player.playing or player.coming is not None or (self.loop and watched.head >= watched.last)
         ended = watched.shown and at_end
         lanes = [racer.lane(upto=None if ended else watched.head, ended=ended) for racer in watched.racers]
-        told = verdict(lanes, by=watched.race.stopped_by, unit=self.axis)
+        told = verdict(lanes, by=watched.race.control.stopped_by, unit=self.axis)
         self._told = told.sentence
         text = "Getting ready &hellip;" if told.code == "waiting" and player.playing else safe(told.sentence, 2000)
         say(self.sentence, f"<p class='sentence'>{text}</p>")

@@ -25,7 +25,7 @@ from alrviz.studies.core.export import race_about
 from alrviz.studies.density.density_frames import BandwidthPath, DensityFrame
 from alrviz.studies.maps.film_maps import film_axes, film_map
 from alrviz.studies.maps.run_classifier import model_at
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 from alrviz.studies.race.race_summary import UNDECIDED, racing_words
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
@@ -176,12 +176,12 @@ def _at(column: Any, steps: Any) -> Any:
     return found
 
 
-def _title(race: RaceLike, what: str) -> str:
+def _title(race: Race, what: str) -> str:
     name = getattr(race.dataset, "name", "")
     return f"{what} on {name}" if name else what
 
 
-def _about(race: RaceLike) -> list[str]:
+def _about(race: Race) -> list[str]:
     told = [f"{name}: {value}" for name, value in race_about(race, __version__).items()]
     return [*told, *(f"{recipe.name}\n  {recipe.to_json()}" for recipe in race.recipes)]
 
@@ -189,7 +189,7 @@ def _about(race: RaceLike) -> list[str]:
 # ---- bandwidths -----------------------------------------------------------------------------------------------------
 
 
-def _bandwidth_film(race: RaceLike, watched: RaceReader) -> Film:
+def _bandwidth_film(race: Race, watched: RaceReader) -> Film:
     """The film of a dlr fit: bandwidths and losses as lines, what columns add as panels."""
     from alrviz.studies.density.density_film import bandwidth_path, density_frame_of
 

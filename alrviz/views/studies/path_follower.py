@@ -7,9 +7,9 @@ import json
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from alrviz.job import LatestJob
 from alrviz.studies.protocols.alpha_path_verdict import paths_of
 from alrviz.studies.protocols.live_alpha_path import LiveAlphaPath, is_quick
-from alrviz.views.core.background_task import BackgroundTask
 
 if TYPE_CHECKING:
     from alrviz.fitting.recipe import Recipe
@@ -22,7 +22,7 @@ class PathFollower:
     """Fits of a study's paths at any alpha."""
 
     def __init__(self) -> None:
-        self._fit = BackgroundTask("a fit at an alpha")
+        self._fit = LatestJob("a fit at an alpha")
         self._study: Study | None = None
         self._of: Any = None
         self._live: LiveAlphaPath | None = None

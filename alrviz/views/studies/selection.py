@@ -18,6 +18,7 @@ import param
 from bokeh.events import Pan, Tap
 
 from alrviz import __version__
+from alrviz.job import LatestJob
 from alrviz.models.tuple_selection import Level
 from alrviz.pictures import selection as drawn
 from alrviz.pictures.path import LEFT, RIGHT
@@ -27,7 +28,6 @@ from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict
 from alrviz.studies.protocols.live_selection import AT_ONCE, LiveSelection, Search
 from alrviz.studies.statistics.measures import loss_text
-from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -41,7 +41,7 @@ from alrviz.views.studies.study_view import StudyView
 if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
     from alrviz.fitting.recipe import Recipe
-    from alrviz.studies.race.race_like import RaceLike
+    from alrviz.studies.race.race import Race
 
 HEIGHTS = ("300px", "250px")  # of the search, and of what follows from keeping more
 MAIN = 400  # px that the levels need
@@ -72,12 +72,12 @@ class SelectionView(StudyView):
     def __init__(self, study: TupleStudy | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
         self.verdict: TupleVerdict | None = None  # of what is drawn
         self.search: Search | None = None
-        self._task = BackgroundTask("searching for tuples")
+        self._task = LatestJob("searching for tuples")
         self._live: LiveSelection | None = None
         self._of: Any = None
         self._problem: Exception | None = None
         self._took = 0.0  # seconds that drawing the search took
-        self._race: RaceLike | None = None  # of the run that is shown
+        self._race: Race | None = None  # of the run that is shown
         self._touched = 0.0  # when the line was moved last
         self._owed = False  # whether what rests while a hand drags is to be drawn
         self._placing = Updating()
@@ -196,7 +196,7 @@ class SelectionView(StudyView):
         with pn.io.hold():
             self._draw_levels(_search_of(stream, recipe, ()), recipe, None)
 
-    def follow(self, race: "RaceLike | None", outdated: bool = False) -> None:
+    def follow(self, race: "Race | None", outdated: bool = False) -> None:
         """Show what the run of a race over a table read in batches has selected so far.
 
         outdated: whether settings have changed since.
@@ -254,7 +254,7 @@ class SelectionView(StudyView):
         self._problem = None
         if self.search is None:
             say(self.found, "<div class='sentence quiet'>The table is being prepared for the search …</div>")
-        self._task.stream(lambda stop: live.search(recipe, stop), self._found, self._failed)
+        self._task.run(lambda stop: live.search(recipe, stop), self._found, self._failed)
         if self._took < AT_ONCE:  # what takes longer to draw waits for the next look, or a hand would be far ahead
             self._task.wait(AT_ONCE)
             self._task.poll()

@@ -22,7 +22,7 @@ from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script, ma
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.dialogs import ScriptDialog
-from alrviz.studies.race.race_like import RaceLike
+from alrviz.studies.race.race import Race
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -70,7 +70,7 @@ class DlrTab(MapTab):
         )
         self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
 
-    def result(self) -> RaceLike | None:
+    def result(self) -> Race | None:
         """Return the fit of what is set, when it has ended and all of it was shown."""
         player = self.part.player
         return player.player.race if player.ended and not self.part.outdated else None

@@ -23,8 +23,8 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.fitting.recipe import Recipe
+from alrviz.job import LatestJob
 from alrviz.studies.race.reference_fit import TRUTH
-from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, safe
 
@@ -149,7 +149,7 @@ class Drawing:
 
     def __init__(self, tab: DlrState):
         self._tab = tab
-        self._peers = BackgroundTask("the peer of drawn points")
+        self._peers = LatestJob("the peer of drawn points")
         self.sketch: Sketch | None = None
         self.waiting: Sketch | None = None  # points that were put by
         self._before: list[Sketch] = []  # what Undo goes back to, the latest last

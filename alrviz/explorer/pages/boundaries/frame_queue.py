@@ -1,7 +1,7 @@
 """When the pictures of the DLR tab change: frames are made on a thread, only the latest one that was asked for."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame, log_bandwidths
 from alrviz.explorer.server import process_tuning
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
+from alrviz.job import LatestJob
 from alrviz.stop import StopToken
-from alrviz.views.core.background_task import BackgroundTask
 from alrviz.views.core.pump import Pump
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class FrameQueue:
         self, session: Session, tasks: PageTasks, show: Callable[[DlrFrame], None], advance: Callable[[], bool]
     ):
         self._session, self._tasks, self._show, self._advance = session, tasks, show, advance
-        self._task = BackgroundTask("a step of the fit")
+        self._task = LatestJob("a step of the fit")
         self._hurrying = Pump(self._hurried, QUICK_MS)
         self.stale = False  # whether the pictures show another place than the player
 
@@ -50,11 +50,11 @@ class FrameQueue:
         """Whether a frame is on its way."""
         return self._task.busy
 
-    def ask(self, work: Callable[[StopToken], Iterable[DlrFrame]]) -> None:
+    def ask(self, work: Callable[[StopToken], Iterator[DlrFrame]]) -> None:
         """Have frames made in place of what was asked before."""
         self.stale = False
         self._tasks.withdraw("moment")
-        self._task.stream(work, self._show, partial(self._tasks.failed, "moment"))
+        self._task.run(work, self._show, partial(self._tasks.failed, "moment"))
         self._session.wake()
 
     def take(self, seconds: float = 0.0) -> None:

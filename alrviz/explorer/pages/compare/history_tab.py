@@ -8,6 +8,7 @@ import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError, for_page
+from alrviz.explorer.page import Tab
 from alrviz.explorer.server.run_store import store_problem
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -36,7 +37,7 @@ SHOW = "setTimeout(() => window.alrvizFirst('.alrviz-detail')?.scrollIntoView({b
 DELETE, SURE = "Delete", "Delete: press again"
 
 
-class HistoryTab:
+class HistoryTab(Tab):
     """The list and what is told beside it.
 
     Args:

@@ -10,6 +10,7 @@ import panel_material_ui as pmui
 from panel.viewable import Viewable
 
 from alrviz.errors import for_page
+from alrviz.explorer.page import Tab
 from alrviz.explorer.server.tables import safe_name
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -35,7 +36,7 @@ The CSVs that Compare saves are such files. So are those of the papers' sets, re
 """
 
 
-class ResultsTab:
+class ResultsTab(Tab):
     """What takes the file, its methods, and the comparison of those that are chosen.
 
     Args:

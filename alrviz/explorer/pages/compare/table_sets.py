@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.explorer.server.tables import FileLink, Upload
-from alrviz.explorer.session.apply_kinds import chosen, read_upload, said, split_as
+from alrviz.explorer.session.apply_kinds import read_upload, stated_kinds, with_kinds, with_split
 from alrviz.explorer.session.session import Session
 from alrviz.stop import StopToken
 
@@ -88,12 +88,12 @@ def opener(session: Session) -> Callable[[FileLink, Kinds, StopToken], NamedTabl
         if dataset is not None and mine is not None and mine.hash == link.hash:
             return NamedTable(dataset, "", upload, kinds)
         if served is not None and link.fits(served.hash):
-            made = chosen(served.table, dict(kinds), stop, said(served), served) if kinds else served
-            return NamedTable(split_as(made, "", served), "", None, kinds)
+            made = with_kinds(served.table, dict(kinds), stop, stated_kinds(served), served) if kinds else served
+            return NamedTable(with_split(made, "", served), "", None, kinds)
         held = tables.find(owner, link)
         if held is None:
             raise TableError(f"drop {link} again: it is not held here any more")
-        return NamedTable(chosen(read_upload(held, limits, stop, owner), dict(kinds), stop), "", held, kinds)
+        return NamedTable(with_kinds(read_upload(held, limits, stop, owner), dict(kinds), stop), "", held, kinds)
 
     return opened
 

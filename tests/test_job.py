@@ -1,4 +1,4 @@
-"""Work on threads: only the latest matters, its results once, nothing after a cancel, and errors as results."""
+"""Jobs: as many turns as asked for, results handed over once, nothing after a stop, errors as results."""
 
 import threading
 
@@ -6,27 +6,29 @@ import pytest
 
 from alrviz.errors import Stopped, TableError
 from alrviz.explorer.server.limits import AT_ONCE, PAGES, TABLES
-from alrviz.views.core.background_task import BackgroundTask
+from alrviz.job import Job, LatestJob
 from tests.conftest import wait_until
+
+PATIENCE = 60
 
 
 class Told:
     """A task, and all that it told."""
 
     def __init__(self, places=None):
-        self.task, self.found, self.errors = BackgroundTask("work", places), [], []
+        self.task, self.found, self.errors = LatestJob("work", places), [], []
 
     def run(self, work, **options):
         self.task.run(work, self.found.append, self.errors.append, **options)
         return self
 
     def stream(self, work):
-        self.task.stream(work, self.found.append, self.errors.append)
+        self.task.run(work, self.found.append, self.errors.append)
         return self
 
     def ended(self):
         """Whether the thread has ended."""
-        return self.task._thread is None
+        return self.task.join(0)
 
     def settle(self):
         """Poll to the end of the work."""
@@ -114,6 +116,35 @@ def test_after_cancel_nothing_comes():
         wait_until(told.ended, 60, "the end of its thread")
         assert not told.task.poll()
         assert told.found == told.errors == []
+
+
+def test_one_of_them_computes_at_a_time_however_fast_they_come():
+    told, begun, go = Told(), threading.Event(), threading.Event()
+
+    def slow(stop):
+        begun.set()
+        go.wait(60)
+        return "old"
+
+    told.task.title = "one at a time"
+    told.run(slow)
+    assert begun.wait(60)
+    for k in range(5):
+        told.run(lambda stop, k=k: k)
+    assert sum(thread.name.endswith("one at a time") for thread in threading.enumerate()) == 1
+    go.set()
+    assert told.settle().found == [4]
+
+
+def test_what_was_not_handed_over_before_a_stop_never_is():
+    for work in (lambda stop: 42, lambda stop: 1 / 0):
+        job, told = Job(work, "test"), []
+        job.start()
+        job.wait(60)
+        assert job.busy
+        job.stop()
+        assert not job.poll(told.append, told.append)
+        assert told == []
 
 
 def test_a_result_is_waited_for_but_not_for_long():
@@ -222,3 +253,123 @@ def test_how_much_is_done_is_the_latest_works():
     assert told.task.share is None
     go.set()
     told.settle()
+
+
+class Counter:
+    """Turns that count themselves; `meet(k)` waits until k were taken."""
+
+    def __init__(self, last=None):
+        self.count, self.last = 0, last
+        self.changed = threading.Condition()
+
+    def __call__(self, stop):
+        while self.count != self.last:
+            with self.changed:
+                self.count += 1
+                self.changed.notify_all()
+                if self.count == self.last:
+                    return
+            yield self.count
+
+    def meet(self, count):
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.count >= count, PATIENCE)
+
+
+def until_paused(job):
+    for _ in range(PATIENCE * 100):
+        if job.paused:
+            return
+        threading.Event().wait(0.01)
+    pytest.fail("never paused")
+
+
+def test_nothing_happens_before_it_is_asked_for():
+    turn = Counter()
+    job = Job(turn, "test")
+    assert not job.started
+    assert not job.paused
+    assert job.join(0)
+    job.pause()
+    job.stop()
+    assert turn.count == 0
+    job.start()  # stopped for good
+    assert not job.started
+
+
+def test_single_turns_add_up():
+    turn = Counter()
+    job = Job(turn, "test")
+    job.step(2)
+    job.step(3)
+    turn.meet(5)
+    until_paused(job)
+    assert turn.count == 5
+    job.step()
+    turn.meet(6)
+    until_paused(job)
+    assert turn.count == 6
+    job.stop()
+    assert job.join(PATIENCE)
+    assert not job.paused
+
+
+def test_it_runs_until_the_work_ends():
+    turn = Counter(last=100)
+    job = Job(turn, "a name")
+    job.start()
+    assert job.join(PATIENCE)
+    assert turn.count == 100
+    job.start()
+    job.step(5)
+    assert job.join(PATIENCE)
+    assert turn.count == 100
+
+
+def test_pause_and_resume():
+    turn = Counter()
+    job = Job(turn, "test")
+    job.start()
+    turn.meet(10)
+    job.pause()
+    until_paused(job)
+    count = turn.count
+    threading.Event().wait(0.05)
+    assert turn.count == count
+    job.start()
+    assert not job.paused
+    turn.meet(count + 10)
+    job.step(3)  # from running on: three more, then a pause
+    until_paused(job)
+    job.stop()
+    assert job.join(PATIENCE)
+
+
+def test_many_hands_on_the_controls():
+    turn = Counter()
+    job = Job(turn, "test")
+    hands = [threading.Thread(target=lambda: [job.step() for _ in range(50)]) for _ in range(8)]
+    for hand in hands:
+        hand.start()
+    for hand in hands:
+        hand.join(PATIENCE)
+    turn.meet(400)
+    until_paused(job)
+    assert turn.count == 400
+    job.stop()
+    assert job.join(PATIENCE)
+
+
+def test_it_can_stop_itself_and_does_not_wait_for_itself():
+    said = []
+
+    def turn(stop):
+        job.stop()
+        said.append(job.join(PATIENCE))
+        yield
+        said.append(None)
+
+    job = Job(turn, "test")
+    job.start()
+    assert job.join(PATIENCE)
+    assert said == [False]

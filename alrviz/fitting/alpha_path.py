@@ -1,0 +1,143 @@
+"""Fits of one recipe along alpha, each started at the nearest alpha that was fitted before; and alpha="cv".
+
+    for alpha in 10^4, 10^3.5, ... 10^-3:   fit each fold's training rows, started at the model of the alpha before
+    the alpha of the lowest mean log loss of the validation rows; of equal ones the strongest
+
+It ends early once two values in a row have not lowered that mean. Columns are cut inside each fold. There are three
+folds; of a table of many rows only the first is judged (`n_validation_folds`).
+"""
+
+from collections import OrderedDict
+from math import log
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alrviz.data.encode import class_codes
+from alrviz.data.splits import FOLDS, validation_folds
+from alrviz.data.splitting import AT_RANDOM, Splitting
+from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.fitting.families.alpha_folds import AUTO
+from alrviz.fitting.prepare import Prepared, encode_rows
+from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.runs.run import Run
+from alrviz.fitting.solvers.choose_alpha import Candidate, GridSearch, choose_alpha
+from alrviz.fitting.solvers.step import DIVERGED, FAILED
+from alrviz.passes.aligned_buffers import Floats
+from alrviz.stop import NEVER, StopToken
+
+GRID = GridSearch(tuple(float(10.0**power) for power in np.arange(4.0, -3.25, -0.5)))
+# Fits of the grid are only compared: differences between two alphas are larger than what is left to fall.
+_TOL, _STEPS = 1e-4, 100
+MAX_MODELS, MAX_MODEL_BYTES = 6, 100_000_000  # models that later fits may start from
+
+
+class AlphaPath:
+    """Fits of a recipe at any alpha to the same rows; a `Fold` whose loss is the mean of its validation rows.
+
+    Args:
+        prepared: the training rows, and those that judge.
+        recipe: its alpha is replaced for each fit.
+        max_memory: bytes a fit may take; None for half of what is free.
+    """
+
+    weights: Floats = np.ones(1)  # a fold counts once, whatever its number of rows
+
+    def __init__(self, prepared: Prepared, recipe: Recipe, max_memory: int | None = None):
+        self._prepared, self._recipe, self._max_memory = prepared, recipe, max_memory
+        self._models: OrderedDict[float, Any] = OrderedDict()
+
+    def fit(self, alpha: float, stop: StopToken = NEVER) -> Run:
+        """Return the run at this alpha, ended; later fits may start from its model if it ended well (`ended_well`).
+
+        Raises:
+            AlrvizError: where there is no such fit.
+            Stopped: once `stop` is pulled.
+        """
+        nearest, recipe = min(self._models, key=lambda other: abs(log(other / alpha)), default=None), self._recipe
+        other_cells = recipe.definition.cells_depend_on_alpha(recipe.params) or recipe.params.get("order") == AUTO
+        start = None if nearest is None or other_cells else self._models[nearest]
+        run = Run.on(self._prepared, recipe.replace(alpha=alpha), max_memory=self._max_memory, start=start)
+        for _ in run.steps():
+            stop.check()
+        if ended_well(run):
+            model: Any = run.model
+            self._models.pop(alpha, None)
+            self._models[alpha] = model
+            while len(self._models) > max(2, min(MAX_MODELS, MAX_MODEL_BYTES // max(model.phi.nbytes, 1))):
+                self._models.popitem(last=False)
+        return run
+
+    def tried(self, value: Floats, sloped: bool, stop: StopToken, close: bool = False) -> tuple[Floats, Floats, float]:
+        """As `Fold` says, without slopes."""
+        try:
+            run = self.fit(float(value[0]), stop)
+        except MemoryLimitError as error:
+            message = f'alpha="cv" has up to {FOLDS} folds in memory, each within its share: {error}'
+            raise MemoryLimitError(message, error.needed, error.allowed) from error
+        loss = run.trace[-1].extra["heldout_log_loss"] if ended_well(run) else np.inf
+        return np.array([loss]), np.zeros(1), 0.0
+
+    def forget(self, value: Floats) -> None:
+        """As `Fold` says."""
+        self._models.pop(float(value[0]), None)
+
+
+def ended_well(run: Run) -> bool:
+    """Return whether a run has ended with a model: it neither diverged nor failed."""
+    return run.outcome is not None and run.outcome.code not in (DIVERGED, FAILED)
+
+
+def cross_validate_alpha(
+    recipe: Recipe,
+    X: Any,
+    y: NDArray[Any],
+    weights: NDArray[np.float64],
+    *,
+    categorical_features: Any = "from_dtype",
+    splitting: Splitting = AT_RANDOM,
+    n_jobs: int | None = None,
+    max_memory: int | None = None,
+    stop: StopToken = NEVER,
+) -> tuple[float, pd.DataFrame]:
+    """Return the alpha that folds of the rows X, y, weights (N,) choose, and a line for each that was tried: alpha,
+    log_loss (mean over the folds).
+
+    `splitting`: what the folds keep to, row by row of X.
+
+    An alpha of which a fit diverges or fails has no line. The folds are in memory together: each may take its share of
+    `max_memory` bytes (None: half of what is free when it is fitted).
+
+    Raises:
+        RecipeError: a loss without probabilities, rows too few to hold some out, or no fit that ended well.
+        MemoryLimitError: a fold that needs more than its share.
+        Stopped: once `stop` is pulled.
+    """
+    if recipe.params.get("objective") == "hinge":
+        raise RecipeError(
+            'alpha="cv" compares held-out log losses, and objective="hinge" has no probabilities; expected '
+            'objective="nll" or "mse", or a number for alpha'
+        )
+    classes, code = class_codes(y, len(y))  # labels are objects: each is looked at once, codes from then on
+    class_rows = np.bincount(code, minlength=len(classes))
+    splits = validation_folds(code, class_rows, recipe.seed, splitting)
+    if not splits:
+        raise RecipeError(f'alpha="cv" cannot hold out rows of {len(y)}, whose classes are too small; give a number')
+    each = None if max_memory is None else max_memory // len(splits)
+    quick = recipe.replace(alpha=GRID.values[0], tol=max(_TOL, recipe.params["tol"]), max_iter=_STEPS)
+    labels, folds = classes[code], []
+    for split in splits:
+        train, validation = (
+            (X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows], labels[rows], weights[rows])
+            for rows in (split.train, split.validation)
+        )
+        encoded = encode_rows(recipe, *train, held=validation, categorical_features=categorical_features, n_jobs=n_jobs)
+        folds.append(AlphaPath(encoded, quick, each))
+    tried: list[Candidate] = []
+    best = choose_alpha(folds, GRID, stop, tried.append)
+    if best is None:
+        raise RecipeError('alpha="cv" found no alpha whose fits end well; give a number, or another solver or tol')
+    frame = pd.DataFrame({"alpha": [one.values[0] for one in tried], "log_loss": [one.loss for one in tried]})
+    return best.values[0], frame
