@@ -513,7 +513,7 @@ def test_a_run_takes_the_price_and_the_rows_that_the_page_has(monkeypatch):
     for module in (cost, run):
         monkeypatch.setattr(module, "estimate", counted("estimate", module.estimate))
     page = open_page("?data=led&rows=300&racers=lr_o1_i20~alr_o1_i20")
-    page._autorun = False
+    page.starter.autorun = False
     until(page, lambda: page.pricing.known)
     known = ["encode", "encode", "estimate", "estimate"]
     assert sorted(calls) == known, "training and held-out rows, once for both; an estimate each"
@@ -646,7 +646,7 @@ def test_race_on_it_begins_one_unless_this_tables_is_there():
 
 def test_run_that_waits_for_a_table_runs_when_its_price_comes():
     page = open_page("?data=poker-hand&rows=20000&racers=lr_o1_a0_i3~lr_o1_a1_i3")
-    page._autorun = False
+    page.starter.autorun = False
     assert page.session.table.loading is not None
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and ended(page))

@@ -285,8 +285,7 @@ def test_a_paused_run_is_not_stopped_and_gives_its_place():
     reg.sweep()
     assert not a.job.ended
     a.start()
-    assert a.phase == "waiting"
-    assert a.activity == "waiting for a free place: number 1 in the queue"
+    assert (a.phase, a.queued, a.place) == ("waiting", True, 1)
     b.job.stop()
     reg.sweep()
     assert (a.job.calls, a.phase) == (["start", "pause", "start"], "running")
@@ -383,7 +382,7 @@ def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_i
     second.start()
     shared_out(reg, clock, 16)
     assert (first.turned, shown.phase, shown.turn) == (True, "preparing", 1)
-    assert shown.activity == "taking turns: number 1 in the queue"
+    assert not shown.queued, "it waits for its turn, not for a place"
     shown.pause()
     assert (first.turned, first.wanted, shown.phase) == (False, False, "paused")
     assert shared_out(reg, clock, 30)["a"] < 20

@@ -157,6 +157,11 @@ class Entry:
         return self.place if self.turned else 0
 
     @property
+    def queued(self) -> bool:
+        """Whether it waits for a free place."""
+        return not self.turned and self.place > 0
+
+    @property
     def activity(self) -> str:
         """What the job is doing, or its place in the queue."""
         place = self.place

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, comb, log, log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,9 +43,10 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
     from alrviz.models.streamed import Streamed
 
+SettingsT = TypeVar("SettingsT", bound="FitSettings")
 # Tuples of all orders that a fit is covered for at most: planning and joining them takes about 0.2 ms each, one and a
 # half minutes for so many, before the first step.
 MOST_COVERED = 2**19
@@ -82,7 +83,7 @@ class Estimate:
         return self.cost.bytes + self.model_bytes
 
 
-def estimate(recipe: "Recipe", shape: TableShape, max_memory: int | None = None) -> Estimate:
+def estimate(recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
     """Return the estimate of a fit of `recipe`; nothing is compiled or fitted.
 
     Args:
@@ -107,7 +108,7 @@ def allowed_bytes(max_memory: int | None) -> int:
     return free_memory() // 2 if max_memory is None else max_memory
 
 
-def known_order(recipe: "Recipe") -> int:
+def known_order(recipe: "FitSettings") -> int:
     """Return a recipe's order, 1 where it has none; `RecipeError` where rows are still to choose it."""
     order = recipe.params.get("order", 1)
     if order == "auto":
@@ -115,12 +116,12 @@ def known_order(recipe: "Recipe") -> int:
     return int(order)
 
 
-def with_likely_order(recipe: "Recipe", n_columns: int) -> "Recipe":
+def with_likely_order(recipe: SettingsT, n_columns: int) -> SettingsT:
     """Return the recipe itself, or, where rows are still to choose its order, the one of order 2: a guess."""
     return recipe.replace(order=min(2, n_columns)) if recipe.params.get("order") == "auto" else recipe
 
 
-def estimate_cells(recipe: "Recipe", shape: TableShape, max_memory: int | None = None) -> Estimate:
+def estimate_cells(recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
     """Return the estimate of a recipe of a linear family, by the cells that occur."""
     encoded, order = shape.encoded, known_order(recipe)
     check_order(encoded.n_columns, order)
@@ -155,7 +156,7 @@ def estimate_levels(
     levels: ArrayLike,
     n_classes: int,
     n_rows: int,
-    recipe: "Recipe",
+    recipe: "FitSettings",
     *,
     cells_seen: int | None = None,
     plan: Plan | None = None,
@@ -235,7 +236,7 @@ def _free(share: object, seen: int, n_tuples: int, n_classes: int) -> int:
     return shared[share] + n_classes if share in shared else (seen + 1) * n_classes
 
 
-def _weight(encoded: "Encoded", recipe: "Recipe") -> float:
+def _weight(encoded: "Encoded", recipe: "FitSettings") -> float:
     """Weight of the training rows together, at most: "balanced" leaves it, named classes may raise it."""
     named = recipe.params.get("class_weight")
     return float(encoded.weights.sum()) * (max([1.0, *named.values()]) if isinstance(named, Mapping) else 1.0)

@@ -29,7 +29,7 @@ from alrviz.passes.rows import Rows
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 AUTO = "auto"
 # The alpha of all orders before any is known, and where rows are too few to hold some out.
@@ -46,7 +46,7 @@ def with_number(params: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**params, "alpha": BEFORE} if params.get("alpha") == AUTO else params
 
 
-def with_folds(fit: Estimate, recipe: "Recipe", shape: TableShape) -> Estimate:
+def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estimate:
     """Return the estimate of a fit together with its folds, which are in memory beside it while alphas are searched."""
     encoded = shape.encoded
     if recipe.params.get("alpha") != AUTO or fit.refused:
@@ -121,7 +121,7 @@ def _descent(request: FitRequest) -> Descent:
     return Descent(_n_alphas(request.recipe), unit, one_fold_suffices(encoded.class_rows))
 
 
-def _n_alphas(recipe: "Recipe") -> int:
+def _n_alphas(recipe: "FitSettings") -> int:
     return recipe.params["order"] if recipe.definition.params["alpha"].each else 1
 
 
@@ -160,13 +160,13 @@ def _shared_rows(encoded: Encoded, request: FitRequest, whole: bool) -> SharedRo
     return SharedRows(by_order, encoded.y, encoded.weights, offset, request.prepared.n_jobs, request.stop)
 
 
-def _telling_columns(encoded: Encoded, recipe: "Recipe") -> Encoded:
+def _telling_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:
     """The columns that a recipe's tuples are made of."""
     tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
     return encoded.of_columns(columns_of(encoded.levels, tuples))
 
 
-def by_rows(recipe: "Recipe", encoded: Encoded) -> bool:
+def by_rows(recipe: "FitSettings", encoded: Encoded) -> bool:
     """Return whether fits by what rows share are fits of this recipe, and take less than passes over its cells."""
     params, order, n, a = recipe.params, recipe.params["order"], encoded.n_rows, encoded.n_columns
     plain = all(params.get(name, only[0]) in only for name, only in _PLAIN.items())

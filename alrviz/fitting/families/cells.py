@@ -74,8 +74,8 @@ from alrviz.models.tuple_selection import Counted
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
+    from alrviz.fitting.fit_settings import FitSettings
     from alrviz.fitting.prepare import Prepared
-    from alrviz.fitting.recipe import Recipe
 
 # Solvers that follow a metric which changes from step to step.
 _TAKE_METRIC = ("lbfgs", "gd")
@@ -123,15 +123,15 @@ class CellFamily(Family):
         """Return the tuples whose cells are the model's, or that it is chosen from."""
         return int(params["order"])
 
-    def estimate(self, recipe: "Recipe", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """By cells, counted or estimated; with those of the folds that find alpha."""
         return with_folds(estimate_cells(recipe, shape, max_memory), recipe, shape)
 
-    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """The passes of the fit, of keys of 32 bits or not."""
         return warm_fit(recipe, n_classes, wide)
 
-    def warm_for(self, recipe: "Recipe", prepared: "Prepared", stop: StopToken = NEVER) -> float:
+    def warm_for(self, recipe: "FitSettings", prepared: "Prepared", stop: StopToken = NEVER) -> float:
         """The passes; keys are of 32 bits where a block of the plan has so many joint values."""
         wide = prepared.plan(self.all_tuples(recipe.params), stop).largest > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
@@ -203,7 +203,7 @@ class CellFamily(Family):
         """Return the tuples whose cells are the model's, which the rows may tell."""
         return self.all_tuples(params)
 
-    def objective_key(self, recipe: "Recipe") -> Hashable:
+    def objective_key(self, recipe: "FitSettings") -> Hashable:
         """Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or
         bounded: then the scale says which phi can be reached. A penalty on phi depends on the model it pulls toward; a
         penalty on w also on the scale between w and phi (for lr without a scale w is phi).

@@ -39,7 +39,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 # Vectors as long as phi: weights, gradients and directions of two points, snapshots.
 _VECTORS = 16
@@ -136,7 +136,7 @@ class ELR(Networks):
         """The folds of cross-tuning."""
         return bool(params["cross_tuning"])
 
-    def objective_key(self, recipe: "Recipe") -> Hashable:
+    def objective_key(self, recipe: "FitSettings") -> Hashable:
         """Tuned or not: one is to find the lowest F, the other is not."""
         of = recipe.params
         structure = of["structure"] if isinstance(of["structure"], str) else tuple(of["structure"].items())
@@ -170,7 +170,7 @@ class ELR(Networks):
         tables = ConditionalTables.of(counts, summed=True)
         return LearnedNetwork(counts, tables.model(tables.phi(tables.start), tables.network.bias))
 
-    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """Networks, and passes."""
         return warm_networks(wide) + warm_passes(n_classes)
 
@@ -188,7 +188,7 @@ class ELR(Networks):
         return BuiltFit(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
 
     def assemble(
-        self, prepared: Prepared, recipe: "Recipe", params: Mapping[str, Any], stop: StopToken = NEVER
+        self, prepared: Prepared, recipe: "FitSettings", params: Mapping[str, Any], stop: StopToken = NEVER
     ) -> tuple[Fit, ConditionalRows | None]:
         """Return what a driver runs, and the held-out rows.
 

@@ -36,7 +36,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 # Sets of features alive at once: those of the point and of the trial, and the fresh ones on another grid.
 _SETS = 3
@@ -130,12 +130,12 @@ class DLR(Family):
         """The rows on which bandwidths are validated."""
         return params["bandwidth"] in VALIDATES
 
-    def objective_key(self, recipe: "Recipe") -> Hashable:
+    def objective_key(self, recipe: "FitSettings") -> Hashable:
         """Its features are its own."""
         kept = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
         return (self.name, *(recipe.params[name] for name in kept), *rows_key(recipe))
 
-    def estimate(self, recipe: "Recipe", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """By the shape of the table: every column counts as a feature."""
         encoded, n_heldout = shape.encoded, shape.n_heldout
         columns, numeric, n = encoded.n_columns, len(encoded.numeric), encoded.n_rows
@@ -151,7 +151,7 @@ class DLR(Family):
         cost = Cost(parameters, size, reference_seconds(encoded, recipe), 1)
         return estimate_by_formula(cost, choice, "features", shape, max_memory)
 
-    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """What densities call."""
         return warm_density(n_classes)
 
@@ -173,7 +173,7 @@ class DLR(Family):
         return BuiltFit(fit, heldout, baseline, None, compiled)
 
 
-def reference_seconds(encoded: "Encoded", recipe: "Recipe") -> float:
+def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:
     """Return the seconds of a pass on one thread of the reference machine."""
     mode, n, classes = recipe.params["bandwidth"], encoded.n_rows, encoded.n_classes
     columns, numeric = encoded.n_columns, len(encoded.numeric)

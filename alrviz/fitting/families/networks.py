@@ -36,7 +36,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 # A level that no row has with its parents must not be impossible.
 SMOOTHED = replace(
@@ -82,7 +82,7 @@ class Networks(Family):
         """Return the parents of each column, found on the training rows."""
         return naive(prepared.encoded.n_columns)
 
-    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:
+    def learn(self, prepared: Prepared, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
         """Return the network of the rows; of elr the one that its steps begin with.
 
         Raises:
@@ -103,11 +103,11 @@ class Networks(Family):
         """All up to the highest."""
         return range(1, self.highest_order(params, n_columns) + 1)
 
-    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """What counts networks and scores by them."""
         return warm_networks(wide)
 
-    def estimate(self, recipe: "Recipe", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """By the tables that are counted, then by its own."""
         params = recipe.params
         counting = recipe.replace(family="anje", order=self.highest_order(params, shape.encoded.n_columns))
@@ -232,7 +232,7 @@ class AnDE(Networks):
             )
         return int(params["n"]) + 1
 
-    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:
+    def learn(self, prepared: Prepared, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
         """Counts of n and of n + 1 columns."""
         smoothing = recipe.params["smoothing"]
         order = self.highest_order(recipe.params, prepared.encoded.n_columns)
@@ -249,7 +249,7 @@ class AnDE(Networks):
         return Cost(tables.cost.parameters, tables.cost.bytes, seconds)
 
 
-def learn(prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:
+def learn(prepared: Prepared, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
     """Return the network of a recipe of tan, kdb or elr (as it starts), or ande's mean over them."""
     family = recipe.definition
     assert isinstance(family, Networks)

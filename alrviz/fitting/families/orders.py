@@ -24,7 +24,7 @@ from alrviz.models.cell_space import AllOrders, Tuples, columns_of, sizes_of
 from alrviz.models.tuple_selection import Counted, Level, best, wider
 
 if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 _KEEP = replace(
     KEEP, default=1.0, keywords={}, help="Share of the tuples of each order from 2 on that are kept, or above 1 their "
@@ -73,7 +73,7 @@ class HierarchicalFamily(Fitted):
                 looked = wider(level.chosen, n_columns, False)
         return chosen
 
-    def estimate(self, recipe: "Recipe", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """By cells; of kept tuples at the order that takes most."""
         keep, order, columns = recipe.params["keep"], known_order(recipe), shape.encoded.n_columns
         if keep == 1.0 or order == 1:

@@ -23,7 +23,7 @@ from alrviz.models.tuple_selection import SCORES, Counted, levels
 from alrviz.passes.cost_model import Work
 
 if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
     from alrviz.models.cell_space import Tuples
 
 KEEP = Param(
@@ -136,7 +136,7 @@ class SelectiveALR(ALR):
         """Scores by fits are of fits with the same penalty."""
         return params["selection"] not in SCORES
 
-    def estimate(self, recipe: "Recipe", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """As of alr, of the tuples that are counted at the level that takes most; and keys of the rows for each tuple
         that may be kept. Chosen by their gain beside their parts, they have the parts in the model.
         """
@@ -199,9 +199,9 @@ def check_keep(keep: float | str) -> None:
 
 
 def estimate_chosen(
-    recipe: "Recipe",
+    recipe: "FitSettings",
     shape: TableShape,
-    of_order: "Callable[[Recipe, TableShape], Estimate]",
+    of_order: "Callable[[FitSettings, TableShape], Estimate]",
     looked: Mapping[int, int],
     kept: Callable[[int], int],
     together: bool,

@@ -16,7 +16,7 @@ from alrviz.fitting.solvers.choice import SolverChoice
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 # Seconds of a forest's row, column tried and level; of a boosted tree, and of its rows and columns; of an SVM's pair of
 # rows.
@@ -39,7 +39,7 @@ class SklearnFamily(Family):
         """Trees, or the folds of the calibration."""
         return True
 
-    def estimate(self, recipe: "Recipe", shape: TableShape, max_memory: int | None = None) -> Estimate:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """The table as numbers, and its trees or kernel."""
         encoded, params = shape.encoded, recipe.params
         seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)

@@ -60,6 +60,7 @@ class RaceControl(Protocol):
 
     Attributes:
         turn: its place among those who take turns; 0 while it computes.
+        queued: whether it waits for a free place.
         stopped_by: who stopped it, if it was stopped, in a word.
     """
 
@@ -73,6 +74,8 @@ class RaceControl(Protocol):
 
     @property
     def turn(self) -> int: ...  # noqa: D102
+    @property
+    def queued(self) -> bool: ...  # noqa: D102
     @property
     def stopped_by(self) -> str: ...  # noqa: D102
     def start(self) -> None:
@@ -114,7 +117,7 @@ class Race(Job[None]):
     [0, 1]
     """
 
-    turn = 0
+    turn, queued = 0, False
     stopped_by = "you"
 
     def __init__(self, dataset: Any, runs: "Sequence[Run | RecordedRun]", *, recorded: bool = False):

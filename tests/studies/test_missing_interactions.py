@@ -12,7 +12,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.errors import RecipeError, Stopped
 from alrviz.kernels import effects as kernels
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.effects.lacking import Counted, associations, lacking
+from alrviz.studies.effects.missing_interactions import Counted, associations, lacking
 
 
 def table(seed, n, levels, classes, strength=0.0, order=2):
