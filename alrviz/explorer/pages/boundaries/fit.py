@@ -107,7 +107,7 @@ class FitCard:
 
     Args:
         session: its runs are the registry's, under this owner.
-        tasks: runs the pricing.
+        tasks: runs the estimate.
         draw: called when another place of the run, or another run, is to be drawn.
         film, drawn: as for `FitPlayer`.
     """

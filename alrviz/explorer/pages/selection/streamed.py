@@ -25,14 +25,14 @@ _PRESS = (
 
 
 class StreamedSelection:
-    """The run of the page, its price, and the picture of its passes; its tuples are shown by the page's view.
+    """The run of the page, its cost, and the picture of its passes; its tuples are shown by the page's view.
 
     Attributes:
         above, below: what stands above the tuples (buttons, words) and below them (the picture, numbers).
 
     Args:
         session: its runs are the registry's, under this owner.
-        tasks: runs the pricing.
+        tasks: runs the estimate.
         view: shows the levels of the run, where there is such a table.
     """
 
