@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 NO_LEVEL = "(no level)"  # a missing value that is skipped, or one that training never saw
 # Families whose score is a sum over cells.
 VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them), dlr"
-MOST_ROWS = 200_000  # of a table that is read in batches, training rows and held-out rows each
+MOST_ROWS = 200_000  # of a table that is read in batches, training rows and test rows each
 _CURVE = 200  # points of the curve of tuples kept, at most
 LOOKED = 3_000  # tuples of the next order that are looked at without being asked for, at most
 
@@ -71,7 +71,7 @@ def interactions(
         model_or_run: a fitted classifier whose score is a sum over cells, or a `Run` of one.
         dataset: the rows under which effects are pure and importance is measured: those that were learned from. None
             for a run: its training rows, of a table that is read in batches some of them.
-        heldout: rows that losses without a tuple are measured on; None: those that the run held out, else `dataset`.
+        heldout: rows that losses without a tuple are measured on; None: the run's test rows, else `dataset`.
         n_jobs: threads; None for all.
         stop: ends it from another thread.
 
@@ -113,12 +113,12 @@ def interactions(
 
 
 def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
-    """Some training rows of a table that is read in batches, some of those held out, and words about them."""
+    """Some training rows of a table that is read in batches, some of its test rows, and words about them."""
     parts = [(part, coded.cache.n_rows(part)) for part in ("train", "test")]
     some = [coded.some_rows(part, MOST_ROWS) if rows else None for part, rows in parts]
     told = [
         f"{MOST_ROWS:,} of {rows:,} {words} rows"
-        for (_, rows), words in zip(parts, ("training", "held-out"), strict=True)
+        for (_, rows), words in zip(parts, ("training", "test"), strict=True)
         if rows > MOST_ROWS
     ]
     assert some[0] is not None
@@ -190,8 +190,8 @@ class Interactions:
 
     @property
     def judged_on(self) -> str:
-        """Whose losses are measured: "held-out", or "these rows'"."""
-        return "held-out" if self.has_heldout else "these rows'"
+        """Whose losses are measured: "test", or "these rows'"."""
+        return "test" if self.has_heldout else "these rows'"
 
     @property
     def nbytes(self) -> int:
@@ -303,7 +303,7 @@ class Interactions:
         """Return a line per tuple, indexed by its name, the highest "nats" first.
 
         columns: "order" (its number of columns), "share", "structural", "nats", "loss" and "loss_error" (by how much
-        the log loss of the held-out rows rises without it, and the standard error), and "cells".
+        the log loss of the test rows rises without it, and the standard error), and "cells".
         """
         if self._importance is None:
             pure = self.pure
@@ -323,7 +323,7 @@ class Interactions:
         return self._importance.copy()
 
     def _rises(self, stop: StopToken) -> Floats:
-        """(T, 2) sums over held-out rows of the rise of -log p(y) without each tuple, and of its square."""
+        """(T, 2) sums over test rows of the rise of -log p(y) without each tuple, and of its square."""
         pure, held = self.pure, self.heldout
         parts = np.zeros((pure.parts(held.n_rows), pure.n_tuples, 2))
 
@@ -343,7 +343,7 @@ class Interactions:
         return found
 
     def mute(self, *tuples: Any) -> pd.DataFrame:
-        """Return the measures of the held-out rows with all tuples ("all") and with these left out ("muted").
+        """Return the measures of the test rows with all tuples ("all") and with these left out ("muted").
 
         What is left out is the pure effect alone: muting a pair leaves the main effects of its columns. Columns are
         those of `measures`: log_loss, error, rmse, brier, ece, balanced_error, average_precision_loss.
@@ -355,7 +355,7 @@ class Interactions:
         return pd.DataFrame.from_dict(lines, orient="index")
 
     def cost_without(self, *tuples: Any) -> tuple[float, float]:
-        """Return by how much the log loss of the held-out rows rises where all these are left out, and its standard
+        """Return by how much the log loss of the test rows rises where all these are left out, and its standard
         error: what "loss" and "loss_error" of `importance` are of one.
         """
         own, without = (row_losses(log_p, self.heldout.y) for log_p in self._with_and_without(tuples))
@@ -364,7 +364,7 @@ class Interactions:
         return mean, float(np.sqrt(max(0.0, weights @ (without - own) ** 2 / n - mean**2) / n))
 
     def _with_and_without(self, tuples: Iterable[Any]) -> tuple[Floats, Floats]:
-        """(N, C) log probabilities of the held-out rows by all tuples, and without these."""
+        """(N, C) log probabilities of the test rows by all tuples, and without these."""
         chosen = sorted({self.number_of(columns) for columns in tuples})
         if self._scores is None:
             self._scores = self.pure.scores(self.heldout.codes, None, self._n_jobs)
@@ -375,7 +375,7 @@ class Interactions:
         """Return the curve of keeping the best k tuples alone, ranked by a column of `importance`.
 
         A line per k, from 0 (the intercept) to all, up to 200: "kept", "added" (the tuple that came last), "order",
-        "log_loss" and "error" of the held-out rows.
+        "log_loss" and "error" of the test rows.
         """
         ranking = self.importance(stop)
         if by not in ("share", "structural", "nats", "loss"):

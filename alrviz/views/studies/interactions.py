@@ -319,7 +319,7 @@ class InteractionsView(StudyView, RowSettings):
     def _mute(self, found: Interactions, mutes: list[str]) -> None:
         self.losses = found.mute(*mutes)
         before, after = self.losses.loc["all"], self.losses.loc["muted"]
-        where = "Held-out rows" if found.has_heldout else "These rows"
+        where = "Test rows" if found.has_heldout else "These rows"
         parts = [
             f"{words} {after[name]:.4f}" + (f" ({after[name] - before[name]:+.4f})" if mutes else "")
             for name, words in (
