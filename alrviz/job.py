@@ -88,6 +88,8 @@ class Job(Generic[T]):
         with self._changed:
             self.token.stop()
             self._news, self.error = [], None
+            if self._thread is None:
+                self._work = None  # it will never begin
             self._changed.notify_all()
 
     def join(self, timeout: float | None = None) -> bool:

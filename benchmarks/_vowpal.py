@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.data.encoded import Encoded
-from alrviz.fitting.pricing.price import price_of
+from alrviz.fitting.cost.estimate import estimate
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
@@ -127,7 +128,7 @@ def our_recipes(order: int) -> dict[str, Recipe]:
 def to_loss(name: str, train: Encoded, held: Encoded, options: argparse.Namespace) -> Iterator[Row]:
     """Print and yield a row a number of passes."""
     limit = options.limit
-    cells = price_of(train, recipe_of(options.order, 1.0)).cells_seen
+    cells = estimate(recipe_of(options.order, 1.0), TableShape(train)).cells_seen
     answer = in_child(vowpal, Rows.of(train), Rows.of(held), options.order, cells, limit, limit=8.0 * limit + 120.0)
     if answer.refused:
         print(f"{name}: Vowpal Wabbit: {answer.refused}\n")

@@ -6,7 +6,7 @@ no bandwidth moves by a tenth any more.
 alpha: held-out log loss by alpha and center on real sets (--data DIR), "loo" and "silverman".
 rows: seconds of a fit against rows, ten made columns.
 joint: "loo" beside SciPy's L-BFGS-B over weights and bandwidths at once: F, features evaluated, seconds.
-price: seconds of a pass as priced and as measured, one thread, of made tables and (--data DIR) of real ones.
+price: seconds of a pass as estimated and as measured, one thread, of made tables and (--data DIR) of real ones.
 """
 
 import argparse
@@ -155,19 +155,25 @@ def joint(folder: Any, sets: list[str]) -> Iterator[Row]:
 
 
 def prices(folder: Any, sets: list[str]) -> Iterator[Row]:
-    """Yield seconds of a pass, priced and measured (processor's, of one thread), at the start of a fit."""
+    """Yield seconds of a pass, estimated and measured (processor's, of one thread), at the start of a fit."""
     tables: list[tuple[str, Any, Any]] = [(f"made, {rows:,}", *columns(rows)) for rows in (1000, 10_000, 100_000)]
     tables += [(name, of.X, of.y) for name in sets for of in [load_set(folder, name)]] if folder else []
     for name, X, y in tables:
         encoded = Encoder(discretize="keep").fit(X, y).encode(X, y)
         for mode in MODES:
             recipe = Recipe("dlr", bandwidth=mode)
-            priced = machine_factor() * reference_seconds(encoded, recipe)
+            estimated = machine_factor() * reference_seconds(encoded, recipe)
             fit = assemble_density(encoded, recipe.params, 1, 0)
             assert isinstance(fit.objective, DensityObjective)
             measured = _pass_seconds(fit.objective, fit.w0)
-            ratio = priced / measured
-            yield {"set": name, "bandwidth": mode, "priced_ms": 1e3 * priced, "ms": 1e3 * measured, "ratio": ratio}
+            ratio = estimated / measured
+            yield {
+                "set": name,
+                "bandwidth": mode,
+                "estimated_ms": 1e3 * estimated,
+                "ms": 1e3 * measured,
+                "ratio": ratio,
+            }
 
 
 def _pass_seconds(objective: DensityObjective, v: Floats, repeats: int = 5) -> float:

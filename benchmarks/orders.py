@@ -1,7 +1,7 @@
 """Higher orders in 4 GB: order 3 on the sample of Covertype, order 4 on adult.
 
 Each fit has a process of its own that may grow by 4 GB from the encoded rows on; the first iteration is timed from the
-encoded rows, so pricing, planning and counting are in it (compiling is apart). adult: 70 % of its rows, cut by MDL;
+encoded rows, so estimating, planning and counting are in it (compiling is apart). adult: 70 % of its rows, cut by MDL;
 Covertype: all of the sample, in 20 quantiles. Without --data the fits are of a made table.
 """
 
@@ -36,7 +36,7 @@ class Measured:
     classes: int
     tuples: int
     cells: int
-    priced_bytes: int
+    estimated_bytes: int
     bytes: int
     first: float
     each: float
@@ -65,7 +65,7 @@ def measure(folder: Path | None, name: str, order: int, options: argparse.Namesp
 
 def _measured(encoded: Encoded, order: int, run: Run, size: int, first: float) -> Measured:
     assert run.tables is not None
-    assert run.price is not None
+    assert run.estimate is not None
     steps = list(run.trace.since(0))
     each = np.diff([step.seconds for step in steps])
     return Measured(
@@ -73,7 +73,7 @@ def _measured(encoded: Encoded, order: int, run: Run, size: int, first: float) -
         classes=encoded.n_classes,
         tuples=CellSpace(encoded.levels, order).n_tuples,
         cells=len(run.tables.seen),
-        priced_bytes=run.price.bytes,
+        estimated_bytes=run.estimate.cost.bytes,
         bytes=size,
         first=first,
         each=median(each) if len(each) else np.nan,
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
                 continue
             found: Measured = answer.value
             rows.append((label, f"{found.rows:,}", f"{found.tuples:,}", f"{found.cells:,} x {found.classes}",
-                         mib(found.bytes), mib(found.priced_bytes), seconds(found.first), seconds(found.each),
+                         mib(found.bytes), mib(found.estimated_bytes), seconds(found.first), seconds(found.each),
                          seconds(found.most), found.iterations, found.solver,
                          f"{found.start:.1f} .. {found.objective:.4f}", found.outcome.split(":")[0]))  # fmt: skip
             verdicts += [
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
     if rows:
         show(
             rows,
-            header=("fit", "rows", "tuples", "cells seen", "memory", "priced", "first iteration", "median", "most",
+            header=("fit", "rows", "tuples", "cells seen", "memory", "estimated", "first iteration", "median", "most",
                     "iterations", "solver", "F from .. to", "outcome"),
         )  # fmt: skip
         print()

@@ -1,4 +1,4 @@
-"""Priced bytes and seconds per pass beside those measured, for each set and order.
+"""Estimated bytes and seconds per pass beside those measured, for each set and order.
 
 Each fit runs in a fresh process, on 70 % of the rows with the others held out. Its peak is what Python's tracemalloc
 counts from the encoded rows on (numpy reports its arrays there); beside it stands the growth of the process's resident
@@ -18,13 +18,15 @@ import numpy as np
 
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
+from alrviz.fitting.cost.cost import Cost, calibrate
+from alrviz.fitting.cost.estimate import estimate
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.memory import free_memory
-from alrviz.passes.cost_model import Work, seconds_per_pass
+from alrviz.passes.cost_model import Work
 from benchmarks._child import Peak, in_child
 from benchmarks._passes import ready
 from benchmarks._sets import load_set, made_rows, train_and_held
@@ -35,16 +37,16 @@ BYTES_WITHIN, SECONDS_WITHIN = 0.10, 2.0
 
 @dataclass(frozen=True)
 class Measured:
-    """Price and measurement of one fit; bytes are 0 and seconds nan where it was refused."""
+    """Estimate and measurement of one fit; bytes are 0 and seconds nan where it was refused."""
 
     refused: str
     cells: int
-    priced_bytes: int
+    estimated_bytes: int
     traced_bytes: int
     resident_bytes: int
-    priced_seconds: float = np.nan
+    estimated_seconds: float = np.nan
     seconds: float = np.nan
-    priced_alone: float = np.nan
+    estimated_alone: float = np.nan
     alone: float = np.nan
 
 
@@ -65,30 +67,31 @@ def copied(encoded: Encoded) -> Encoded:
 
 
 def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Measured:
-    """Price one fit, run it, and time its passes."""
+    """Estimate one fit, run it, and time its passes."""
     warm(wide=False)
     train, held = rows_of(folder, name)
-    priced = price_of(train, recipe, held, timed=True, prepared=Prepared(train, held))
-    if priced.refused:
-        return Measured(priced.refused, priced.cells_seen, priced.bytes, 0, 0)
+    known = estimate(recipe, TableShape.of(Prepared(train, held)))
+    if known.refused:
+        return Measured(known.refused, known.cells_seen, known.cost.bytes, 0, 0)
     seconds = pass_seconds(train, recipe, repeats, None, time.perf_counter)
     alone = pass_seconds(train, recipe, repeats, 1, time.thread_time)
-    priced_alone = seconds_per_pass(work_of(train, recipe, priced.cells_seen), 1)
+    work = work_of(train, recipe, known.cells_seen).reference_seconds()
+    estimated_alone = calibrate(Cost(seconds=work, passes=1), train.n_classes, 1).seconds
     peak = Peak()
     tracemalloc.start()
     run = Run.of(copied(train), recipe, copied(held))
+    n_classes = train.n_classes
     del train, held
     for _ in run.steps():
         pass
     traced = tracemalloc.get_traced_memory()[1]
     growth = peak.growth
-    assert priced.seconds_per_pass is not None
-    times = (priced.seconds_per_pass, seconds, priced_alone, alone)
-    return Measured("", priced.cells_seen, priced.bytes, traced, growth, *times)
+    times = (calibrate(known.cost, n_classes).seconds, seconds, estimated_alone, alone)
+    return Measured("", known.cells_seen, known.cost.bytes, traced, growth, *times)
 
 
 def work_of(encoded: Encoded, recipe: Recipe, cells: int) -> Work:
-    """Return what a pass is made of, as it is priced."""
+    """Return what a pass is made of, as it is estimated."""
     at_hand = ready(encoded, recipe)
     plan = at_hand.plan
     return Work(at_hand.covered.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.joint, plan.links)
@@ -131,19 +134,19 @@ def run(options: argparse.Namespace) -> Iterator[Row]:
             rows.append((f"{name} n={order}", f"{found.cells:,}", *_cells(found)))
             yield {"set": name, "order": order, **asdict(found)}
             if not found.refused:
-                bytes_off.append(abs(found.priced_bytes / found.traced_bytes - 1.0))
-                seconds_off.append(_factor(found.priced_seconds, found.seconds))
-                alone_off.append(_factor(found.priced_alone, found.alone))
+                bytes_off.append(abs(found.estimated_bytes / found.traced_bytes - 1.0))
+                seconds_off.append(_factor(found.estimated_seconds, found.seconds))
+                alone_off.append(_factor(found.estimated_alone, found.alone))
     show(
         rows,
         header=(
             "fit",
             "cells",
-            "priced",
+            "estimated",
             "traced",
             "off",
             "resident",
-            "priced a pass",
+            "estimated a pass",
             "measured",
             "ratio",
             "on one thread",
@@ -164,18 +167,18 @@ def _factor(a: float, b: float) -> float:
 
 
 def _cells(found: Measured) -> tuple[str, ...]:
-    priced = mib(found.priced_bytes)
+    estimated = mib(found.estimated_bytes)
     if found.refused:
-        return priced, "refused", *[""] * 8
+        return estimated, "refused", *[""] * 8
     return (
-        priced,
+        estimated,
         mib(found.traced_bytes),
-        f"{found.priced_bytes / found.traced_bytes - 1.0:+.1%}",
+        f"{found.estimated_bytes / found.traced_bytes - 1.0:+.1%}",
         mib(found.resident_bytes),
-        *_beside(found.priced_seconds, found.seconds),
-        *_beside(found.priced_alone, found.alone),
+        *_beside(found.estimated_seconds, found.seconds),
+        *_beside(found.estimated_alone, found.alone),
     )
 
 
-def _beside(priced: float, measured: float) -> tuple[str, str, str]:
-    return f"{1e3 * priced:,.1f} ms", f"{1e3 * measured:,.1f} ms", f"{priced / measured:.2f}"
+def _beside(estimated: float, measured: float) -> tuple[str, str, str]:
+    return f"{1e3 * estimated:,.1f} ms", f"{1e3 * measured:,.1f} ms", f"{estimated / measured:.2f}"

@@ -118,6 +118,35 @@ def test_after_cancel_nothing_comes():
         assert told.found == told.errors == []
 
 
+def test_one_of_them_computes_at_a_time_however_fast_they_come():
+    told, begun, go = Told(), threading.Event(), threading.Event()
+
+    def slow(stop):
+        begun.set()
+        go.wait(60)
+        return "old"
+
+    told.task.title = "one at a time"
+    told.run(slow)
+    assert begun.wait(60)
+    for k in range(5):
+        told.run(lambda stop, k=k: k)
+    assert sum(thread.name.endswith("one at a time") for thread in threading.enumerate()) == 1
+    go.set()
+    assert told.settle().found == [4]
+
+
+def test_what_was_not_handed_over_before_a_stop_never_is():
+    for work in (lambda stop: 42, lambda stop: 1 / 0):
+        job, told = Job(work, "test"), []
+        job.start()
+        job.wait(60)
+        assert job.busy
+        job.stop()
+        assert not job.poll(told.append, told.append)
+        assert told == []
+
+
 def test_a_result_is_waited_for_but_not_for_long():
     told, go = Told(), threading.Event()
 

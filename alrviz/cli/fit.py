@@ -149,12 +149,13 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     warnings.simplefilter("ignore", LostColumnsWarning)  # they are among the run's notes
     try:
         for step in run.steps():
-            if step.index == 0 and run.price is not None:
+            if step.index == 0 and run.estimate is not None:
                 said.line(
                     *map(with_options, run.notes),
-                    f"{run.price.parameters:,} parameters of {run.price.cells_seen:,} cells",
+                    f"{run.estimate.cost.parameters:,} parameters of {run.estimate.cells_seen:,} cells",
                 )
-                said.line(*([run.price.choice.reason] if run.price.choice and "solver" not in given else []))
+                choice = run.estimate.choice
+                said.line(*([choice.reason] if choice and "solver" not in given else []))
             said.line(_of_pass(run, step, options.passes))
     except KeyboardInterrupt:
         said.line(f"broken off; {kept} goes on with --resume" if kept.exists() else "broken off before the first pass")

@@ -14,9 +14,10 @@ from alrviz.estimators.checks import check_table, threads
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.frames import cell_frame, network_frame, normalised, tuple_variances
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.networks import LearnedNetwork, learn
 from alrviz.fitting.prepare import Prepared, require_learnable
-from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.networks import NetworkModel
 from alrviz.models.structures import Structure
@@ -41,7 +42,7 @@ class CountedClassifier(RecipeClassifier):
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         prepared = encode(recipe)
         require_learnable(prepared.encoded)
-        require_memory(price_of(prepared.encoded, recipe, max_memory=self.max_memory, stop=stop))
+        require_memory(estimate(recipe, TableShape(prepared.encoded, stop=stop), self.max_memory))
         self._keep(learn(prepared, recipe, stop), prepared.encoded.names)
         assert prepared.encoder is not None
         return prepared.encoder, recipe

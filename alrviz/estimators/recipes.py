@@ -496,7 +496,7 @@ class RunClassifier(RecipeClassifier):
         self.n_iter_ = state.index
         self.trace_ = run.trace
         self.outcome_ = outcome
-        self.choice_ = run.price.choice if run.price else None
+        self.choice_ = run.estimate.choice if run.estimate else None
         self._keep(run)
 
     @property

@@ -33,8 +33,9 @@ from alrviz.data.encode import Encoder
 from alrviz.estimators.checks import threads
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.recipes import FitProgress, RecipeClassifier
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
 from alrviz.passes.threads import resolve_jobs
@@ -61,7 +62,7 @@ class TableClassifier(RecipeClassifier):
     ) -> tuple[Encoder, Recipe]:  # fmt: skip
         prepared = encode(recipe)
         encoded = prepared.encoded
-        require_memory(price_of(encoded, recipe, max_memory=self.max_memory))
+        require_memory(estimate(recipe, TableShape(encoded), self.max_memory))
         self._numeric = encoded.numeric
         self._levels = np.delete(encoded.levels, encoded.numeric)
         self._labels = encoded.classes.tolist()

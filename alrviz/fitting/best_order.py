@@ -8,7 +8,7 @@ levels being left to columns that MDL does not cut; these are taken, for all ord
 threshold that MDL sees is sharper than a penalty on steps. MDL's cuts are learned in each fold anew (`Prepared.fold`):
 cuts that saw the classes of the rows that judge would win.
 
-What a pass over the folds would take is known from the price, in seconds of the reference machine: of all orders at
+What a pass over the folds would take is known from the estimate, in seconds of the reference machine: of all orders at
 once (hlr, halr) as many tuples are kept as are not too much; otherwise a higher order is not tried. Of tables read in
 batches, rows drawn from all of them choose.
 """
@@ -20,12 +20,13 @@ from typing import Any
 
 from alrviz.data.splits import n_validation_folds
 from alrviz.errors import MemoryLimitError
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import PLANNED, TableShape
 from alrviz.fitting.families.alpha_folds import AUTO, BEFORE, best_on_folds, by_rows
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.families.orders import HierarchicalFamily
 from alrviz.fitting.families.selected import kept_words, most_kept
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import PLANNED, price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.choose_alpha import Candidate
 from alrviz.models.cell_space import columns_of, telling
@@ -36,7 +37,7 @@ HIGHEST = 12
 # a row, of up to MANY a third of that, but for about half a minute of one thread at least and five at most.
 LEAST_WORK, ROW_WORK, MOST_WORK = 7.5e-3, 1.5e-6, 7.5e-2
 # Seconds of a tuple of a row, and of a tuple whatever the rows (its list, its block, its cells), where there are too
-# many tuples to be priced: of 60 rows the latter are ten times as much.
+# many tuples to be estimated: of 60 rows the latter are ten times as much.
 LOOKUP_SECONDS, LISTING_SECONDS = 1.5e-9, 1e-6
 # Times as much where folds do not go over cells (see solvers/row_space.py), and only the last fit does. Above it only
 # the best pairs are kept, and their folds do go over cells: 480 rows of 60 numbers took 420 s so, 5 s with all pairs.
@@ -189,12 +190,12 @@ def affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: Sto
     tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
     n_columns = len(columns_of(encoded.levels, tuples))
     n_tuples, times = comb(n_columns, order), 1
-    if n_tuples > PLANNED:  # no cover is planned of so many, nor are they listed to be priced
+    if n_tuples > PLANNED:  # no cover is planned of so many, nor are they listed for an estimate
         work = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples
     else:
-        price = price_of(encoded, _judged(recipe), max_memory=max_memory, stop=stop)
-        require_memory(price)
-        work = price.work
+        known = estimate(_judged(recipe), TableShape(encoded, stop=stop), max_memory)
+        require_memory(known)
+        work = known.cost.seconds
         times = BY_ROWS if recipe.params.get("alpha") == AUTO and by_rows(recipe, encoded) else 1
     budget = times * min(max(ROW_WORK * encoded.n_rows, LEAST_WORK), MOST_WORK)
     share = budget / (work * n_validation_folds(encoded.class_rows))

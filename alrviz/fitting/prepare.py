@@ -35,7 +35,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 # Encodings and tables kept per data set: as many as a race over orders, or one of another discretisation, goes back to.
 KEPT = 4
@@ -241,7 +241,7 @@ _shelves: "WeakKeyDictionary[Dataset, _Shelf]" = WeakKeyDictionary()
 _shelves_lock = threading.Lock()
 
 
-def prepare(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None = None, stop: StopToken = NEVER) -> Prepared:
+def prepare(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None = None, stop: StopToken = NEVER) -> Prepared:
     """Split and encode `dataset` as `recipe` says; on how many threads makes no other rows.
 
     Raises:
@@ -255,7 +255,7 @@ def prepare(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None = None, sto
         return _remember(shelf.items, key, lambda: _encode(dataset, recipe, n_jobs, stop)).on(n_jobs)
 
 
-def _encode(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None, stop: StopToken) -> Prepared:
+def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> Prepared:
     splits = split_table(dataset, recipe.holdout, recipe.seed)
     frame, labels, test = dataset.X, dataset.y, splits.test
     stop.check()
@@ -266,7 +266,7 @@ def _encode(dataset: "Dataset", recipe: "Recipe", n_jobs: int | None, stop: Stop
 
 
 def encode_rows(
-    recipe: "Recipe", X: Any, y: NDArray[Any], weights: NDArray[np.float64] | None = None, *,
+    recipe: "FitSettings", X: Any, y: NDArray[Any], weights: NDArray[np.float64] | None = None, *,
     rows: NDArray[np.intp] | None = None, held: tuple[Any, ...] | None = None,
     categorical_features: Any = "from_dtype", n_jobs: int | None = None, splitting: Splitting = AT_RANDOM,
     stop: StopToken = NEVER,

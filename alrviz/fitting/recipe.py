@@ -88,7 +88,7 @@ class Recipe:
 
     @property
     def definition(self) -> Family:
-        """The family as an object: its words, prices and fits."""
+        """The family as an object: its words, costs and fits."""
         return family_of(self.family)
 
     @property
@@ -157,6 +157,13 @@ class Recipe:
         """Return the value of a setting, a parameter or one of the encoding."""
         return self.params[name] if name in self.params else getattr(self, name)
 
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The settings that differ from the family's defaults, parameters first; a dict where one is given."""
+        values = {name: self.value(name) for name in (*self.params, *ENCODING)}
+        changed = {name: value for name, value in values.items() if value != self.settings[name].default}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in changed.items()}
+
     def replace(self, **changes: Any) -> "Recipe":
         """Return a recipe with some fields or parameters changed."""
         parts = {**{name: getattr(self, name) for name in ENCODING}, **self.params, **changes}
@@ -203,9 +210,7 @@ class Recipe:
         return sha256(f"{self.to_json()}|{data_hash}".encode()).hexdigest()
 
     def __repr__(self) -> str:
-        values = {name: self.value(name) for name in (*ENCODING, *self.params)}
-        changed = {name: value for name, value in values.items() if value != self.settings[name].default}
-        return f"Recipe({', '.join([repr(self.family), *(f'{k}={_plain(v)!r}' for k, v in changed.items())])})"
+        return f"Recipe({', '.join([repr(self.family), *(f'{k}={v!r}' for k, v in self.changed.items())])})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Recipe) and self.to_json() == other.to_json()
@@ -254,10 +259,6 @@ def paper_mode(recipe: Recipe) -> Recipe:
     'alr n=3 from zero, L-BFGS-B'
     """
     return recipe.replace(**recipe.definition.paper_params(recipe.params))
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _as_json(value: Any) -> Any:

@@ -46,7 +46,7 @@ from alrviz.passes.warm import warm_passes, warm_single
 from alrviz.stop import NEVER
 
 if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 _lock = threading.Lock()
 _covers: set[bool] = set()
@@ -55,7 +55,7 @@ _networks: set[bool] = set()
 _streams: set[tuple[np.dtype, int]] = set()
 
 
-def warm_fit(recipe: "Recipe", n_classes: int, wide: bool) -> float:
+def warm_fit(recipe: "FitSettings", n_classes: int, wide: bool) -> float:
     """Make the passes of a fit ready, of wide keys or not; return the seconds it took (0.0 if they were)."""
     tunes = recipe.params.get("alpha") == "auto"  # by TRON, whatever fits then
     bends = tunes or chosen_solver(recipe.params) == "tron" or recipe.params.get("scale") == "diagonal-adaptive"

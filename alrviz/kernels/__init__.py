@@ -5,6 +5,10 @@ length; `cache` loads a compiled kernel in 3 ms; numpy's error model spares a te
 purpose: `parallel` (two threads inside it at once abort the process), `fastmath` (NaN is lost, nothing gained), eager
 signatures (slow import). Helpers of a kernel live in its own file: numba's cache does not see an edit of a callee
 elsewhere.
+
+Arguments that belong together are a named tuple, defined in the kernel's file for the same reason. A call takes 2 to 3
+us more for two of them, a loop over their arrays no longer. A helper that is called for each row takes arrays and
+numbers: handed tuples, whose arrays are counted as references at every call, a learner's row took five times as long.
 """
 
 import logging

@@ -68,11 +68,6 @@ def machine_factor(n_classes: int = 8) -> float:
         return _factor
 
 
-def seconds_per_pass(work: Work, n_jobs: int | None = None) -> float:
-    """Return the seconds one NLL and gradient should take on this machine."""
-    return seconds_here(work.reference_seconds(), n_jobs, work.n_classes)
-
-
 def seconds_here(alone: float, n_jobs: int | None = None, n_classes: int = 8) -> float:
     """Return the seconds on this machine of passes over so many classes that take `alone` on one thread of the
     reference machine.

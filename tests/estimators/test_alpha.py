@@ -1,7 +1,5 @@
 """alpha="cv": chosen inside the rows that fit is given, by test log loss."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -14,12 +12,13 @@ from alrviz.estimators import ALRClassifier, LRClassifier
 from alrviz.estimators.make import make_estimator
 from alrviz.fitting import alpha_path
 from alrviz.fitting.alpha_path import cross_validate_alpha
+from alrviz.fitting.cost import table_shape
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing import price as price_module
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, Outcome
-from alrviz.studies.core.cost import choosing_seconds
+from alrviz.studies.core.cost import choosing_cost
 
 GRID = alpha_path.GRID.values
 
@@ -49,8 +48,8 @@ def test_the_alpha_chosen_is_the_best_of_the_grid(recipe):
 
 def test_cells_of_a_fold_are_counted_once_whatever_alphas_are_tried(monkeypatch):
     data, counted = load_demo("led", 300), []
-    original = price_module.estimate_seen
-    monkeypatch.setattr(price_module, "estimate_seen", lambda *args: counted.append(args[1]) or original(*args))
+    original = table_shape.estimate_seen
+    monkeypatch.setattr(table_shape, "estimate_seen", lambda *args: counted.append(args[1]) or original(*args))
     model = LRClassifier(order=2, alpha="cv").fit(data.X, data.y)
     assert len(model.alphas_) > 3
     assert counted == [2] * (FOLDS + 1)  # those of the folds, and of the fit at the alpha chosen
@@ -102,8 +101,8 @@ def test_one_fold_of_many_rows_judges_unless_nearly_all_are_of_one_class(monkeyp
         counts = np.array([rare, 600 - rare])
         cross_validate_alpha(recipe, X, np.repeat(["a", "b"], counts), weights)
         assert len(made) == folds
-        price = SimpleNamespace(seconds_per_pass=1.0, cells_seen=0)
-        one, half = (choosing_seconds(price, recipe, of, 7) for of in (counts, np.array([300, 300])))
+        iteration = Cost(seconds=1.0, passes=1)
+        one, half = (choosing_cost(iteration, recipe, of, 7).seconds for of in (counts, np.array([300, 300])))
         assert one == pytest.approx(folds * half)
 
 

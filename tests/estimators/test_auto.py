@@ -14,8 +14,9 @@ from alrviz.data.encode import Encoder
 from alrviz.data.splits import FOLDS, split_folds
 from alrviz.errors import ReadingWarning, TableError
 from alrviz.fitting import best_order
+from alrviz.fitting.cost.estimate import estimate
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import price_of
 from benchmarks.quality import rare_class
 from tests.fitting.test_alpha_tuned import hard_tables, log_losses, planted
 
@@ -120,7 +121,7 @@ def test_an_order_that_is_too_much_work_is_not_tried_or_has_its_best_pairs_alone
     assert model.order_ == 1
     assert "order 2 is too much work to be chosen by itself (give order=2 to have it)" in model.chosen_
     encoded = Encoder(discretize="smooth", n_bins=24).fit(X, y).encode(X, y)
-    whole = price_of(encoded, model.to_recipe(order=2)).work * FOLDS
+    whole = estimate(model.to_recipe(order=2), TableShape(encoded)).cost.seconds * FOLDS
     monkeypatch.setattr(best_order, "MOST_WORK", whole / 2)
     some = AutoClassifier().fit(X, y)
     assert "of single columns and the best 7 of each higher order" in some.chosen_

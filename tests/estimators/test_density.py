@@ -1,18 +1,15 @@
 """DLRClassifier: tables of numbers and levels, gaps and weights; what it says of itself."""
 
-import inspect
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, RecipeError, TableError
 from alrviz.estimators import DLRClassifier, make_estimator
-from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from tests.estimators.tables import mixed
@@ -126,20 +123,6 @@ def test_a_pickle_predicts_alike_and_holds_no_more_than_the_rows():
     np.testing.assert_array_equal(pickle.loads(before).predict_proba(X[:50]), p)
     assert len(pickle.dumps(model)) < 1.01 * len(before), "what was computed for a prediction is not kept"
     assert len(before) < 2000 * 120
-
-
-def test_parameters_are_the_registrys_and_all_are_described():
-    signature = inspect.signature(DLRClassifier).parameters
-    registry = FAMILIES["dlr"].params
-    assert set(signature) == set(registry) | {"categorical_features", "n_jobs", "max_memory", "random_state", "verbose"}
-    assert all(signature[name].default == registry[name].default for name in registry)
-    doc = inspect.getdoc(DLRClassifier)
-    X, y = mixed(60)
-    fitted = DLRClassifier(bandwidth="silverman").fit(X, y)
-    for name in [*signature, *(name for name in vars(fitted) if name.endswith("_"))]:
-        assert f"\n{name} : " in doc
-    assert "{" not in doc
-    assert clone(fitted).get_params() == fitted.get_params()
 
 
 def test_what_cannot_be_fitted_is_said():

@@ -6,10 +6,11 @@ import pytest
 from alrviz import Dataset, Recipe, load_demo, load_model, open_table, save_model
 from alrviz.errors import AlrvizError
 from alrviz.estimators.make import estimator_of, make_estimator
+from alrviz.fitting.cost.estimate import estimate
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.cells import CellFamily
 from alrviz.fitting.prepare import prepare
-from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.runs.run import Run
 from alrviz.studies.protocols.learning_curve import learning_curve
 
@@ -64,21 +65,22 @@ def test_a_table_read_in_batches_is_fitted_as_by_a_run_or_refused(name, data, st
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_what_is_priced_is_no_less_than_what_is_fitted(name, data):
+def test_what_is_estimated_is_no_less_than_what_is_fitted(name, data):
     run = Run(data, short(name))
     assert [*run.steps()]
     if FAMILIES[name].chooses_tuples(run.recipe.params):
-        assert run.price.parameters >= run.model.phi.size
-        assert price_of(prepare(data, run.recipe).encoded, short(name, keep="auto")).bytes >= run.price.bytes
+        assert run.estimate.cost.parameters >= run.model.phi.size
+        shape = TableShape(prepare(data, run.recipe).encoded)
+        assert estimate(short(name, keep="auto"), shape).cost.bytes >= run.estimate.cost.bytes
     else:
-        assert run.price.parameters == run.model.phi.size + run.model.bias.size
+        assert run.estimate.cost.parameters == run.model.phi.size + run.model.bias.size
 
 
 @pytest.mark.parametrize("name", ["salr", "hsalr"])
-def test_parts_that_are_in_the_model_are_priced(name, data):
+def test_parts_that_are_in_the_model_are_estimated(name, data):
     run = Run(data, short(name, selection="gain", keep=1.0))
     assert [*run.steps()]
-    assert run.price.parameters >= run.model.phi.size
+    assert run.estimate.cost.parameters >= run.model.phi.size
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -93,15 +95,15 @@ def test_a_family_of_other_tuples_than_lr_s_minimises_another_function_and_has_n
             learning_curve(data, [recipe])
 
 
-def test_tuples_that_are_never_counted_are_not_priced():
+def test_tuples_that_are_never_counted_are_not_estimated():
     """Of 60 columns there are 5.5 million tuples of five; hsalr that keeps five a level counts some 300 at most."""
     rows = np.random.default_rng(0).integers(0, 4, (300, 60)).astype(str)
     data = Dataset.from_arrays(rows, np.where(rows[:, 0] == rows[:, 1], "a", "b"))
     few, many = (short("hsalr", order=5, keep=keep) for keep in (5, 0.3))
-    encoded = prepare(data, few).encoded
+    shape = TableShape(prepare(data, few).encoded)
     for selection in ("mi", "gain"):
-        assert price_of(encoded, few.replace(selection=selection), max_memory=2**28).refused == ""
-    assert "keep fewer" in price_of(encoded, many, max_memory=2**28).refused
-    pairs = {family: price_of(encoded, short(family, keep=1.0)).bytes for family in ("salr", "hsalr")}
+        assert estimate(few.replace(selection=selection), shape, 2**28).refused == ""
+    assert "keep fewer" in estimate(many, shape, 2**28).refused
+    pairs = {family: estimate(short(family, keep=1.0), shape).cost.bytes for family in ("salr", "hsalr")}
     assert pairs["hsalr"] == pairs["salr"]
     Run(data, few, max_memory=2**28).advance()

@@ -1,6 +1,5 @@
 """TAN, KDB, AnDE and ELR: identities, oracles, what they take and tell; parameters of all that recipes describe."""
 
-import inspect
 import pickle
 
 import numpy as np
@@ -23,7 +22,6 @@ from alrviz.estimators import (
     make_estimator,
 )
 from alrviz.estimators.sklearn_models import ForestClassifier, SVMClassifier
-from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.dependence import conditional_information
@@ -285,34 +283,6 @@ def test_a_recipe_there_and_back(recipe):
     assert model.to_recipe(**uncut) == recipe.replace(holdout=0.0)
     assert clone(model).get_params() == model.get_params()
     assert Recipe.from_json(recipe.to_json()) == recipe
-
-
-@each_class
-def test_the_signature_holds_the_registrys_parameters_with_their_defaults(cls):
-    signature = inspect.signature(cls).parameters
-    assert {p.kind for p in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
-    registry = FAMILIES[cls._family].params
-    cut = set() if cls in (ForestClassifier, SVMClassifier) else {"discretize", "n_bins"}
-    drawn_from = {"random_state"} if Recipe(cls._family).draws else set()
-    given = {"categorical_features", "n_jobs", "max_memory", *({"verbose"} if cls._family in RUNS else ())}
-    assert set(signature) == set(registry) | cut | given | drawn_from
-    for name in set(signature) & set(registry):
-        assert (signature[name].default, type(signature[name].default)) == (
-            registry[name].default,
-            type(registry[name].default),
-        ), name
-
-
-@each_class
-def test_every_parameter_and_attribute_is_described(cls):
-    doc = inspect.getdoc(cls)
-    assert "{" not in doc.replace("{child", "")
-    for name in inspect.signature(cls).parameters:
-        assert f"\n{name} : " in doc
-    X, y = drawn(60)
-    for name in vars(cls().fit(X, y)):
-        if name.endswith("_"):
-            assert f"\n{name} : " in doc
 
 
 def test_what_has_no_steps_is_no_run():

@@ -1,6 +1,5 @@
 """Constructor parameters: one registry of defaults and values, one text for each, recipes there and back."""
 
-import inspect
 import pickle
 
 import numpy as np
@@ -16,7 +15,6 @@ from alrviz.estimators import (
     WANBIACClassifier,
     make_estimator,
 )
-from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from tests.estimators.tables import drawn, mixed
@@ -24,38 +22,6 @@ from tests.estimators.tables import drawn, mixed
 CLASSES = [LRClassifier, ALRClassifier, AnJEClassifier, WANBIACClassifier, NaiveBayesClassifier]
 FAMILY = dict(zip(CLASSES, ["lr", "alr", "anje", "alr", "anje"], strict=True))
 ENCODING = {"discretize", "n_bins", "categorical_features", "n_jobs", "max_memory"}
-
-
-@pytest.mark.parametrize("cls", CLASSES)
-def test_the_signature_holds_the_registrys_parameters_with_their_defaults(cls):
-    signature = inspect.signature(cls).parameters
-    assert {p.kind for p in signature.values()} == {inspect.Parameter.KEYWORD_ONLY}
-    registry = FAMILIES[FAMILY[cls]].params
-    fixed = {"order"} if cls in (WANBIACClassifier, NaiveBayesClassifier) else set()
-    fixed |= {"scale"} if cls is WANBIACClassifier else set()  # gamma is 1: nothing to choose
-    drawn = {"random_state"} if "start" in registry else set()
-    iterates = {"verbose"} if FAMILY[cls] in RUNS else set()
-    assert set(signature) == (set(registry) - fixed) | ENCODING | drawn | iterates
-    for name in set(signature) & set(registry):
-        assert (signature[name].default, type(signature[name].default)) == (
-            registry[name].default,
-            type(registry[name].default),
-        ), name
-    recipe = Recipe(FAMILY[cls])
-    assert (signature["discretize"].default, signature["n_bins"].default) == (recipe.discretize, recipe.n_bins)
-
-
-@pytest.mark.parametrize("cls", CLASSES)
-def test_every_parameter_and_attribute_is_described(cls):
-    doc = inspect.getdoc(cls)
-    assert "{" not in doc
-    for name in inspect.signature(cls).parameters:
-        assert f"\n{name} : " in doc
-    X, y = drawn(60)
-    fitted = cls().set_params(**({"max_iter": 0} if "max_iter" in inspect.signature(cls).parameters else {})).fit(X, y)
-    for name in vars(fitted):
-        if name.endswith("_"):
-            assert f"\n{name} : " in doc
 
 
 @pytest.mark.parametrize("cls", CLASSES)

@@ -58,9 +58,9 @@ def run(page):
 
 def test_every_recipe_is_priced_before_anything_runs(opened):
     page = opened("?page=bias&data=monks-1&of=anje~lr_o3~tan~rf~svm~elr")
-    assert [one.name for one in page.tab.runner.costs.priced] == ["anje", "lr", "tan", "rf", "svm", "elr"]
-    assert all(one.price.bytes > 0 and one.seconds > 0 for one in page.tab.runner.costs.priced)
-    assert page.tab.layout.prices.object.count("about") == 6
+    assert [one.name for one in page.tab.runner.costs.fits] == ["anje", "lr", "tan", "rf", "svm", "elr"]
+    assert all(one.cost.bytes > 0 and one.cost.seconds > 0 for one in page.tab.runner.costs.fits)
+    assert page.tab.layout.cost_table.object.count("about") == 6
     assert "at least" in page.tab.layout.time.object
     assert "Press Run: 6 recipes, 10 fits each" in page.tab.study_view.sentence.object
     assert page.session.registry.entries(OWNER) == []
@@ -69,8 +69,8 @@ def test_every_recipe_is_priced_before_anything_runs(opened):
 def test_a_recipe_that_cannot_be_paid_for_is_left_out_and_says_why(opened, monkeypatch):
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 200_000)
     page = opened("?page=bias&data=monks-1&of=anje_o1~lr_o5")
-    assert [bool(one.refused) for one in page.tab.runner.costs.priced] == [False, True]
-    assert "left out" in page.tab.layout.prices.object
+    assert [bool(one.refused) for one in page.tab.runner.costs.fits] == [False, True]
+    assert "left out" in page.tab.layout.cost_table.object
     assert "1 left out" in page.tab.layout.time.object
     assert [recipe.label for recipe in page.tab.runner.costs.study.recipes] == ["nb"]
     alone = opened("?page=bias&data=monks-1&of=lr_o5")

@@ -59,8 +59,8 @@ def run(page):
 def test_every_recipe_is_priced_on_every_table(page):
     assert [one.dataset.name for one in page.tab.runner.costs.tables] == ["monks-1", "xor"]
     assert [[one.name for one in line] for line in page.tab.runner.costs.lines] == [["nb", "tan"]] * 2
-    assert "<td>monks-1" not in page.tab.layout.prices.object
-    assert "432 rows, 6 columns, 2 classes" in page.tab.layout.prices.object
+    assert "<td>monks-1" not in page.tab.layout.cost_table.object
+    assert "432 rows, 6 columns, 2 classes" in page.tab.layout.cost_table.object
     assert "Press Run: 2 recipes on 2 data sets, 5 fits each" in page.tab.study_view.sentence.object
 
 
@@ -109,7 +109,7 @@ def test_a_dropped_table_joins_and_is_found_by_its_link(page):
     ]
     code = page.tab.script()
     assert "alrviz.read_table(" in code
-    assert "<b>" not in again.tab.layout.prices.object
+    assert "<b>" not in again.tab.layout.cost_table.object
     again.close()
 
 
@@ -146,7 +146,7 @@ def test_a_table_that_is_held_no_more_says_which_file_to_drop():
     page = open_page(f"?page=compare&sets=monks-1&files=gone.csv~60~3~{'0' * 16}&of=anje_o1")
     assert "drop gone.csv (60 rows x 3 columns, hash 0000000000000000) again" in dict(known(page).absent)["gone.csv"]
     assert "1 left out" in page.tab.layout.time.object
-    assert str(file) in unquote(page.tab.layout.prices.object)
+    assert str(file) in unquote(page.tab.layout.cost_table.object)
     assert page.tab.runner.costs.study is not None, "the others are compared all the same"
     page.close()
 
@@ -164,7 +164,7 @@ def test_what_no_table_can_take_is_left_out_and_told():
     page = open_page("?page=compare&sets=four-gaussians&of=anje_o1~ande_n2")
     assert known(page).recipes == (Recipe("anje", order=1),)
     assert "1 left out" in page.tab.layout.time.object
-    assert "refused" in page.tab.layout.prices.object
+    assert "refused" in page.tab.layout.cost_table.object
     assert "1 recipe on 1 data set" in page.tab.study_view.sentence.object
     page.close()
 
@@ -172,7 +172,7 @@ def test_what_no_table_can_take_is_left_out_and_told():
 def test_without_data_sets_it_says_what_to_do(page):
     page.tab.menus["sets"].value = []
     known(page)
-    assert "Choose at least one data set" in page.tab.layout.prices.object
+    assert "Choose at least one data set" in page.tab.layout.cost_table.object
     page.tab.study_view.press_run()
     assert page.session.registry.entries(OWNER) == []
 

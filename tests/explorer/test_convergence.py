@@ -23,16 +23,18 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell.formulas import math
 from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.widgets import price_line
-from alrviz.explorer.widgets.price_line import PriceLine, price_html
+from alrviz.explorer.widgets import cost_line
+from alrviz.explorer.widgets.cost_line import CostLine, cost_html
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code, script
-from alrviz.fitting.pricing import price
-from alrviz.fitting.pricing.price import Price
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs import run
 from alrviz.fitting.runs.run import Run
 from alrviz.passes.threads import available_threads
+from alrviz.studies.core import cost
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.race.milestones import milestones
 from alrviz.studies.race.race import race
 from alrviz.studies.race.recorded import read_recorded
@@ -202,24 +204,29 @@ def test_a_racers_settings_hide_what_has_no_effect():
     assert [recipe.label for recipe in page.recipes] == ["alr", "diagonal"]
 
 
+def racer(family, *, parameters=850, choosing=0.0, refused=""):
+    """The estimate of a racer of a megabyte and a millisecond a pass."""
+    one = Cost(parameters, 10**6, 1e-3, 1)
+    known = Estimate(one, 84, 10**9, refused=refused)
+    return RecipeEstimate(family, Recipe(family), known, one, Cost(seconds=choosing), one, refused)
+
+
 def test_a_racer_that_cannot_be_paid_for_is_refused_before_it_runs():
-    words, refused = price_html([("alr", Price(10, 10, 10, 0.1, 5, "order 2 needs <b>more</b>"))])
+    words, refused = cost_html([racer("alr", refused="order 2 needs <b>more</b>")])
     assert refused
     assert "&lt;b&gt;" in words
-    words, refused = price_html(
-        [("lr", Price(850, 84, 10**6, 1e-3, 10**9)), ("alr", Price(900, 84, 10**6, 1e-3, 10**9))]
-    )
+    words, refused = cost_html([racer("lr"), racer("alr", parameters=900)])
     assert not refused
     assert "850 to 900 parameters" in words
     assert "2 MB" in words or "2.00 MB" in words
-    words, _ = price_html([("hlr", Price(850, 84, 10**6, 1e-3, 10**9, seconds_before=1.2))])
+    words, _ = cost_html([racer("hlr", choosing=1.2)])
     assert "choosing alpha 1.2 s, then 1 ms per iteration" in words
 
 
 def test_a_race_whose_alphas_take_long_to_be_chosen_is_not_cheap():
-    line = PriceLine(SimpleNamespace(), lambda: None, lambda: None)
+    line = CostLine(SimpleNamespace(), lambda: None, lambda: None)
     for before, cheap in ((0.0, True), (60.0, False)):
-        line.found = [("hlr", Price(850, 84, 10**6, 1e-3, 10**9, seconds_before=before))]
+        line.found = [racer("hlr", choosing=before)]
         assert line.cheap is cheap
 
 
@@ -278,7 +285,7 @@ def test_whatever_is_set_races_by_itself_where_that_is_cheap(monkeypatch):
     page.chooser.change(0, page.recipes[0].replace(alpha=0.1))
     until(page, lambda: page.race_view.race is not before and ended(page))
     before = page.race_view.race
-    monkeypatch.setattr(price_line, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(cost_line, "AT_ONCE_SECONDS", 0.0)
     page.chooser.change(0, page.recipes[0].replace(alpha=1.0))
     until(page, lambda: page.pricing.known and page.race_view.outdated)
     page.pump()
@@ -477,8 +484,8 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     until(page, lambda: page.session.runs.entry is not before and ended(page))
     assert page.session.runs.entry.bytes > 0
     made = page.session.runs.entry
-    refused = [("alr", Price(10, 10, 10, 0.1, 5, "it needs more memory"))]
-    monkeypatch.setattr("alrviz.explorer.widgets.price_line.priced", lambda *_: refused)
+    refused = [racer("alr", refused="it needs more memory")]
+    monkeypatch.setattr("alrviz.explorer.widgets.cost_line.prepare_racers", lambda *_: refused)
     page.controls.order.value = 2
     assert not page.pricing.refused
     page.race_view.press_run()
@@ -503,16 +510,16 @@ def test_a_run_takes_the_price_and_the_rows_that_the_page_has(monkeypatch):
         return lambda *given, **named: calls.append(name) or function(*given, **named)
 
     monkeypatch.setattr(Encoder, "encode", counted("encode", Encoder.encode))
-    for module in (price, run):
-        monkeypatch.setattr(module, "price_of", counted("price", module.price_of))
+    for module in (cost, run):
+        monkeypatch.setattr(module, "estimate", counted("estimate", module.estimate))
     page = open_page("?data=led&rows=300&racers=lr_o1_i20~alr_o1_i20")
-    page._autorun = False
+    page.starter.autorun = False
     until(page, lambda: page.pricing.known)
-    known = ["encode", "encode", "price", "price"]
-    assert sorted(calls) == known, "training and test rows, once for both; a price each"
+    known = ["encode", "encode", "estimate", "estimate"]
+    assert sorted(calls) == known, "training and test rows, once for both; an estimate each"
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and ended(page))
-    assert [of.price for of in page.race_view.race.runs] == [found for _, found in page.pricing.found]
+    assert [of.estimate for of in page.race_view.race.runs] == [one.estimate for one in page.pricing.found]
     assert sorted(calls) == known
 
 
@@ -520,13 +527,13 @@ def test_a_price_that_less_memory_is_free_for_by_now_is_asked_anew(monkeypatch):
     dataset, recipe = load_demo("led", rows=300), Recipe("lr", order=1, max_iter=5)
     first = Run(dataset, recipe)
     list(first.steps())
-    again = Run(dataset, recipe, price=first.price)
+    again = Run(dataset, recipe, estimate=first.estimate)
     list(again.steps())
-    assert again.price is first.price
-    monkeypatch.setattr(run, "free_memory", lambda: 2 * first.price.bytes - 2)
-    short = Run(dataset, recipe, price=first.price)
+    assert again.estimate is first.estimate
+    monkeypatch.setattr(run, "allowed_bytes", lambda limit: first.estimate.cost.bytes - 1)
+    short = Run(dataset, recipe, estimate=first.estimate)
     list(short.steps())
-    assert short.price is not first.price
+    assert short.estimate is not first.estimate
 
 
 def test_what_went_wrong_is_said_until_that_work_is_begun_anew():
@@ -639,7 +646,7 @@ def test_race_on_it_begins_one_unless_this_tables_is_there():
 
 def test_run_that_waits_for_a_table_runs_when_its_price_comes():
     page = open_page("?data=poker-hand&rows=20000&racers=lr_o1_a0_i3~lr_o1_a1_i3")
-    page._autorun = False
+    page.starter.autorun = False
     assert page.session.table.loading is not None
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and ended(page))

@@ -10,8 +10,9 @@ import pytest
 import alrviz
 from alrviz.explorer.pages.interactions.page import InteractionsPage, InteractionsSpec
 from alrviz.explorer.recipes.questions import OWN
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 from tests.explorer.pages import opened, until_study
 
 
@@ -89,13 +90,13 @@ def test_it_takes_the_model_that_was_set_to_be_used(seen):
 def test_its_price_has_what_is_taken_apart_beside_the_fits():
     """On letter (20,000 rows, 26 classes) that took half as long as the fits and was in no price."""
     data = SimpleNamespace(n_rows=20_000, n_classes=26, X=pd.DataFrame(index=[0], columns=range(16)))
-    fits = [RecipePrice("hlr", InteractionsSpec().recipe, None, seconds=1.0)]
-    seconds = {refits: InteractionsSpec(refits=refits).seconds(data, fits) for refits in ("0", "30")}
+    fits = [RecipeEstimate("hlr", InteractionsSpec().recipe, cost=Cost(seconds=1.0))]
+    seconds = {refits: InteractionsSpec(refits=refits).cost(data, fits).seconds for refits in ("0", "30")}
     testing = 4e-8 * 14_000 * 560 * 26  # the triples of 16 columns
     assert seconds["0"] == pytest.approx(1 + testing + 1.2e-8 * 14_000 * 136 * 30)
     assert seconds["30"] == pytest.approx(31 + testing + 31 * 1.2e-8 * 14_000 * 136 * 30)
     data.X = pd.DataFrame(index=[0], columns=range(60))  # 34,220 triples are not looked at
-    assert InteractionsSpec(refits="0").seconds(data, fits) == pytest.approx(1 + 1.2e-8 * 14_000 * 1_830 * 30)
+    assert InteractionsSpec(refits="0").cost(data, fits).seconds == pytest.approx(1 + 1.2e-8 * 14_000 * 1_830 * 30)
 
 
 def packed(model, data):

@@ -11,10 +11,11 @@ from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.managed_jobs import ManagedStudy
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
-from alrviz.explorer.widgets.study_costs import Costs, costs_html
+from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.pictures.formatting import count_text, seconds_text
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_order import OrderVerdict
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
@@ -49,8 +50,10 @@ def run(page):
 
 
 def test_every_order_is_priced_and_the_study_is_told(page):
-    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2", "n = 3", "Auto"]
-    assert page.runner.costs.study._prices == {k: one.seconds for k, one in enumerate(page.runner.costs.priced)}
+    assert [one.name for one in page.runner.costs.fits] == ["n = 1", "n = 2", "n = 3", "Auto"]
+    assert page.runner.costs.study._expected_seconds == {
+        k: one.cost.seconds for k, one in enumerate(page.runner.costs.fits)
+    }
     assert "Press Run: 4 orders" in page.study_view.sentence.object
 
 
@@ -58,10 +61,10 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
     whole = page.runner.costs
     page.choose("references", "none")
     until(page, lambda: page.runner.costs is not None)
-    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2", "n = 3"]
+    assert [one.name for one in page.runner.costs.fits] == ["n = 1", "n = 2", "n = 3"]
     study = page.runner.costs.study
     assert {study.about(task.racer)["order"] for task in study.tasks} == {0, 1, 2, 3}
-    assert page.runner.costs.seconds < whole.seconds
+    assert page.runner.costs.cost.seconds < whole.cost.seconds
     assert page.session.link.query.endswith("&refs=none")
     page.choose("references", "all")
     assert "refs" not in page.session.link.query
@@ -70,10 +73,10 @@ def test_orders_may_be_judged_without_the_models_beside_them(page):
 def test_orders_that_are_too_high_or_too_large_are_left_out_with_the_reason(page):
     narrow = open_page("?page=order&data=xor&kinds=2i_3i_4i_5i&of=lr_a0.1&folds=5")
     until(narrow, lambda: narrow.runner.costs is not None)
-    shown = [one for one in narrow.runner.costs.priced if one.refused]
+    shown = [one for one in narrow.runner.costs.fits if one.refused]
     assert shown, "an order above the number of columns"
-    assert "left out" in narrow.layout.prices.object
-    assert "the table has only 2 used columns" in narrow.layout.prices.object
+    assert "left out" in narrow.layout.cost_table.object
+    assert "the table has only 2 used columns" in narrow.layout.cost_table.object
     refused = {int(one.name[-1]) for one in shown}
     assert {narrow.runner.costs.study.about(cell.racer)["order"] for cell in narrow.runner.costs.study.tasks} == {
         0,
@@ -90,10 +93,10 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     assert "visibility:hidden" not in page.layout.time.object
     run(page)
     costs = page.study_view.study.summary().query("order > 0")
-    assert all(f">{count_text(round(count))}<" in page.layout.prices.object for count in costs.parameters), (
+    assert all(f">{count_text(round(count))}<" in page.layout.cost_table.object for count in costs.parameters), (
         "the picture's"
     )
-    assert all(f">{seconds_text(seconds)}<" in page.layout.prices.object for seconds in costs.train_seconds)
+    assert all(f">{seconds_text(seconds)}<" in page.layout.cost_table.object for seconds in costs.train_seconds)
     assert "visibility:hidden" in page.layout.time.object, "the bar says it by the fits that are back"
     assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers test log loss")
     assert (page.layout.use.visible, page.layout.use.label) == (True, "Use all orders, n = 2"), (
@@ -320,6 +323,6 @@ def test_a_finished_study_computes_again_what_failed():
     assert study.phase == "running"
 
 
-def test_price_of_what_is_refused_is_escaped():
-    text = costs_html(Costs((RecipePrice("n = 1", OrderSpec.first[0], None, "<b>too large</b>"),), (), 0.0))
+def test_cost_of_what_is_refused_is_escaped():
+    text = costs_html(PlannedStudy((RecipeEstimate("n = 1", OrderSpec.first[0], refused="<b>too large</b>"),), Cost()))
     assert "&lt;b&gt;too large" in text

@@ -12,7 +12,8 @@ from alrviz.explorer.server.run_registry import CapReached, Registry
 from alrviz.explorer.server.visitor_ids import LOCAL
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.shell import Shell
-from alrviz.fitting.pricing.price import Price
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate
 from alrviz.passes.threads import available_threads
 from tests.explorer.fakes import Clock
 from tests.races import ByHand, FakeRace
@@ -113,12 +114,14 @@ def test_what_departed_owners_left_makes_room_ended_runs_first():
 def test_the_tables_that_models_score_rows_with_are_booked():
     reg, _ = registry()
     (entry,) = entries(reg, "a")
-    entry.job.runs = (SimpleNamespace(price=Price(2, 1, 600, None, 10**6, table=50), trace=SimpleNamespace(bytes=7)),)
+    entry.job.runs = (
+        SimpleNamespace(estimate=Estimate(Cost(2, 600), 1, 10**6, model_bytes=50), trace=SimpleNamespace(bytes=7)),
+    )
     assert entry.size == 657
 
 
 def grow(entry, bytes):
-    entry.job.runs = (SimpleNamespace(price=None, trace=SimpleNamespace(bytes=bytes)),)
+    entry.job.runs = (SimpleNamespace(estimate=None, trace=SimpleNamespace(bytes=bytes)),)
 
 
 def test_steps_take_memory_and_what_rests_makes_room_for_them():
@@ -282,8 +285,7 @@ def test_a_paused_run_is_not_stopped_and_gives_its_place():
     reg.sweep()
     assert not a.job.ended
     a.start()
-    assert a.phase == "waiting"
-    assert a.activity == "waiting for a free place: number 1 in the queue"
+    assert (a.phase, a.queued, a.place) == ("waiting", True, 1)
     b.job.stop()
     reg.sweep()
     assert (a.job.calls, a.phase) == (["start", "pause", "start"], "running")
@@ -380,7 +382,7 @@ def test_a_run_that_waits_for_its_turn_can_be_paused_stopped_and_says_where_it_i
     second.start()
     shared_out(reg, clock, 16)
     assert (first.turned, shown.phase, shown.turn) == (True, "preparing", 1)
-    assert shown.activity == "taking turns: number 1 in the queue"
+    assert not shown.queued, "it waits for its turn, not for a place"
     shown.pause()
     assert (first.turned, first.wanted, shown.phase) == (False, False, "paused")
     assert shared_out(reg, clock, 30)["a"] < 20

@@ -62,10 +62,10 @@ def test_the_line_is_in_the_link_when_the_hand_rests(page, monkeypatch):
 
 
 def test_each_order_up_to_the_highest_is_priced(page):
-    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2"]
+    assert [one.name for one in page.runner.costs.fits] == ["n = 1", "n = 2"]
     page.menus["order"].value = 4
     until(page, lambda: page.runner.costs is not None)
-    assert [one.name for one in page.runner.costs.priced] == ["n = 1", "n = 2", "n = 3", "n = 4"]
+    assert [one.name for one in page.runner.costs.fits] == ["n = 1", "n = 2", "n = 3", "n = 4"]
 
 
 def test_single_cells_of_another_page_are_searched_as_tuples():

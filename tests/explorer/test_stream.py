@@ -18,7 +18,7 @@ from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
-from alrviz.explorer.widgets.price_line import passes_text
+from alrviz.explorer.widgets.cost_line import passes_text
 from alrviz.explorer.widgets.scripts import script
 from alrviz.fitting.recipe import Recipe
 from tests.explorer.pages import OWNER, until
@@ -150,7 +150,7 @@ def test_rows_a_second_are_of_the_passes_that_the_clock_has():
 def test_a_pass_is_priced_by_all_rows(file):
     page = opened(ConvergencePage, file, "?racers=alr_o1&on=all")
     until(page, lambda: page.pricing.known)
-    seconds = page.pricing.found[0][1].seconds_per_pass
+    seconds = page.pricing.found[0].one_pass.seconds
     assert seconds == pytest.approx(3000 * 7 * 10 / 3.5e8)
     assert page.racers == (Recipe("alr", order=1, max_iter=10),)
     page.close()

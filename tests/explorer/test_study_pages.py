@@ -218,8 +218,8 @@ def at(part, name):
 def test_it_is_priced_before_anything_runs(case, visit):
     part = visit(case)
     assert "at least" in part.layout.time.object
-    assert "parameters" in part.layout.prices.object
-    assert all(one.price.bytes > 0 and one.seconds > 0 for one in part.runner.costs.priced)
+    assert "parameters" in part.layout.cost_table.object
+    assert all(one.cost.bytes > 0 and one.cost.seconds > 0 for one in part.runner.costs.fits)
     assert "Press Run: " in part.study_view.sentence.object
     assert not part.study_view.bar.run.disabled
     assert part.study_view.study.progress.done == 0
@@ -230,8 +230,8 @@ def test_it_is_priced_before_anything_runs(case, visit):
 def test_what_cannot_be_paid_for_is_left_out_with_the_reason(case, visit, monkeypatch):
     monkeypatch.setattr("alrviz.studies.core.workers.fair_memory", lambda: 1000)
     part = visit(case)
-    assert all(one.refused for one in part.runner.costs.priced)
-    assert "left out" in part.layout.prices.object or "refused" in part.layout.prices.object
+    assert all(one.refused for one in part.runner.costs.fits)
+    assert "left out" in part.layout.cost_table.object or "refused" in part.layout.cost_table.object
     assert "Nothing to run:" in part.study_view.sentence.object
     assert "memory" in part.study_view.sentence.object, "the reason"
     assert part.study_view.bar.run.disabled

@@ -119,11 +119,11 @@ def test_cuts_chosen_on_one_page_hold_on_the_others(csv):
     assert race.choice.question == "alr-or-lr"
     session.page = "data"
     data.choose("a")
-    until(data, lambda: not data._tasks.busy("prices") and "20 levels" in data._column.title.object)
-    assert data._offers[0].price.parameters == 2 * (1 + 20 + 20 + 40), "and 40 persons"
+    until(data, lambda: not data._tasks.busy("costs") and "20 levels" in data._column.title.object)
+    assert data._estimates[0].cost.parameters == 2 * (1 + 20 + 20 + 40), "and 40 persons"
     data._column.cuts.value = ""
-    until(data, lambda: not data._tasks.busy("prices") and "one level" in data._column.title.object)
-    assert data._offers[0].price.parameters == 2 * (1 + 1 + 1 + 40)
+    until(data, lambda: not data._tasks.busy("costs") and "one level" in data._column.title.object)
+    assert data._estimates[0].cost.parameters == 2 * (1 + 1 + 1 + 40)
     session.page = "order"
     order.on_shown()
     assert order.spec.recipe.discretize == "mdl"

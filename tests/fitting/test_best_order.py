@@ -16,7 +16,7 @@ from alrviz.fitting.prepare import Prepared, encode_rows
 from alrviz.fitting.recipe import AUTOMATIC
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER
-from alrviz.studies.core.cost import price_recipes
+from alrviz.studies.core.cost import estimate_recipes
 from tests.fitting.test_alpha_tuned import planted as coarse_table
 from tests.models.test_tuple_selection import planted, prepared
 
@@ -315,19 +315,19 @@ def test_an_order_is_chosen_where_counts_are_not_smoothed():
     assert model.cells_.order == 1
 
 
-def test_where_the_likely_order_does_not_fit_into_memory_the_one_that_is_taken_is_priced():
-    """A study of 100 columns of 2,000 levels was booked with the 29 GB of order 2, and could not run."""
+def test_where_the_likely_order_does_not_fit_into_memory_the_one_that_is_taken_is_estimated():
+    """A study of 100 columns of 2,000 levels reserved the 29 GB of order 2, and could not run."""
     data, recipe = alrviz.load_demo("led", 3000), alrviz.Recipe("alr", order="auto")
-    one, two = price_recipes(data, [recipe.replace(order=order) for order in (1, 2)], 0.2, NEVER)
-    (line,) = price_recipes(data, [recipe], 0.2, NEVER, max_memory=(one.price.bytes + two.price.bytes) // 2)
-    assert (line.refused, line.price.parameters) == ("", one.price.parameters)
-    assert line.lost == "each fit of alr chooses its order, and is priced as of order 1"
+    one, two = estimate_recipes(data, [recipe.replace(order=order) for order in (1, 2)], 0.2, NEVER)
+    (line,) = estimate_recipes(data, [recipe], 0.2, NEVER, max_memory=(one.cost.bytes + two.cost.bytes) // 2)
+    assert (line.refused, line.cost.parameters) == ("", one.cost.parameters)
+    assert "order 1" in line.note
 
 
-def test_a_study_prices_an_order_to_be_chosen_by_a_likely_one_says_so_and_runs():
+def test_a_study_estimates_an_order_to_be_chosen_by_a_likely_one_says_so_and_runs():
     study = alrviz.compare(alrviz.load_demo("led", 300), [alrviz.Recipe("alr", order="auto")], folds=2, n_jobs=1)
-    (line,) = (one for _, one in study.price().fits)
-    assert (line.refused, line.seconds > 0) == ("", True)
-    assert line.lost == "each fit of alr chooses its order, and is priced as of order 2"
-    assert "each; each fit of alr chooses its order" in str(study.price())
+    (line,) = study.estimate().fits
+    assert (line.refused, line.cost.seconds > 0) == ("", True)
+    assert "order 2" in line.note
+    assert line.note in str(study.estimate())
     assert set(study.run().frame().outcome) <= {"converged", "step limit"}

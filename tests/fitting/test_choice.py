@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from alrviz.errors import RecipeError
-from alrviz.fitting.pricing import peak_memory as peak_module
-from alrviz.fitting.pricing import price as price_module
-from alrviz.fitting.pricing.price import price
+from alrviz.fitting.cost import estimate as estimate_module
+from alrviz.fitting.cost import peak_memory as peak_module
+from alrviz.fitting.cost.estimate import estimate_levels
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.choice import choose
@@ -69,11 +69,11 @@ def test_a_short_fit_starts_as_a_long_one_and_is_priced_for_what_it_fills():
 
 def test_what_is_chosen_does_not_hang_on_the_number_of_steps():
     shape = ([50] * 10, 3, 1000)
-    full = price(*shape, Recipe("lr", order=2), max_memory=2**40, timed=False)
+    full = estimate_levels(*shape, Recipe("lr", order=2), max_memory=2**40)
     vector = 8 * (full.cells_seen + 1) * 3
     for less in range(24):
-        limits = {"max_memory": full.bytes - less * vector, "timed": False}
-        short, long = (price(*shape, Recipe("lr", order=2, max_iter=k), **limits) for k in (2, 200))
+        limits = {"max_memory": full.cost.bytes - less * vector}
+        short, long = (estimate_levels(*shape, Recipe("lr", order=2, max_iter=k), **limits) for k in (2, 200))
         assert short.choice.solver == long.choice.solver
         assert short.choice.memory == long.choice.memory
 
@@ -81,11 +81,11 @@ def test_what_is_chosen_does_not_hang_on_the_number_of_steps():
 def test_a_replay_may_take_what_the_run_might(monkeypatch):
     """Not half of what is free by then, which its own arrays have made less."""
     free = 2**40
-    monkeypatch.setattr(price_module, "free_memory", lambda: free)
+    monkeypatch.setattr(estimate_module, "free_memory", lambda: free)
     run = drain(run_of(table(400, (12, 12, 12), 3), "lr", max_iter=12))
-    free = 2 * (run.price.bytes - 1)
-    assert run.price.choice.memory == 10
-    assert price(run.encoded.levels, 3, 400, run.recipe, timed=False).choice.memory < 10
+    free = 2 * (run.estimate.cost.bytes - 1)
+    assert run.estimate.choice.memory == 10
+    assert estimate_levels(run.encoded.levels, 3, 400, run.recipe).choice.memory < 10
     assert same_steps(run.replay(12).trace, run.trace)
 
 
@@ -93,17 +93,17 @@ def test_a_metric_that_changes_is_followed_by_gd_where_memory_lacks():
     assert chosen(0, scale="diagonal-adaptive")[0] == "gd"
 
 
-def test_a_price_knows_the_solver_and_refuses_only_what_no_solver_fits():
+def test_an_estimate_knows_the_solver_and_refuses_only_what_no_solver_fits():
     shape = ([50] * 10, 3, 1000)
     recipe = Recipe("lr", order=2, alpha=0)
-    full = price(*shape, recipe, max_memory=2**40, timed=False)
+    full = estimate_levels(*shape, recipe, max_memory=2**40)
     vector = 8 * (full.cells_seen + 1) * 3
-    less = price(*shape, recipe, max_memory=full.bytes - 1, timed=False)
+    less = estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 1)
     assert (less.choice.solver, less.choice.memory, less.refused) == ("lbfgs", 9, "")
-    assert full.bytes - less.bytes == pytest.approx(vector, abs=2)
-    least = price(*shape, recipe, max_memory=full.bytes - 8 * vector, timed=False)
+    assert full.cost.bytes - less.cost.bytes == pytest.approx(vector, abs=2)
+    least = estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 8 * vector)
     assert (least.choice.solver, least.refused) == ("cg", "")
-    assert price(*shape, recipe, max_memory=full.bytes - 9 * vector, timed=False).refused
+    assert estimate_levels(*shape, recipe, max_memory=full.cost.bytes - 9 * vector).refused
 
 
 def test_a_run_says_which_solver_it_took_and_why(monkeypatch):
@@ -113,13 +113,19 @@ def test_a_run_says_which_solver_it_took_and_why(monkeypatch):
     whole = Run.of(encoded, recipe, n_jobs=1, max_memory=2**40)
     assert whole.solver == "lbfgs"
     whole.advance()
-    assert "few passes" in whole.price.choice.reason
-    tight = Run.of(encoded, recipe, n_jobs=1, max_memory=whole.price.bytes - 8 * (whole.price.cells_seen + 1) * 3 * 6)
+    assert "few passes" in whole.estimate.choice.reason
+    tight = Run.of(
+        encoded, recipe, n_jobs=1, max_memory=whole.estimate.cost.bytes - 8 * (whole.estimate.cells_seen + 1) * 3 * 6
+    )
     drain(tight)
     assert (tight.solver, tight._fit.solver.memory) == ("lbfgs", 4)
-    poor = drain(Run.of(encoded, recipe, n_jobs=1, max_memory=tight.price.bytes - 8 * (whole.price.cells_seen + 1) * 6))
+    poor = drain(
+        Run.of(
+            encoded, recipe, n_jobs=1, max_memory=tight.estimate.cost.bytes - 8 * (whole.estimate.cells_seen + 1) * 6
+        )
+    )
     assert poor.solver == "cg"
-    assert "instead of lbfgs" in poor.price.choice.reason
+    assert "instead of lbfgs" in poor.estimate.choice.reason
     named = drain(Run.of(encoded, recipe.replace(solver="cg"), n_jobs=1))
     assert same_steps(poor.trace, named.trace)
 

@@ -12,11 +12,12 @@ import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.data.splits import spread_folds
 from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.fitting.cost.estimate import estimate
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.conditional import ELR
 from alrviz.fitting.families.networks import learn
 from alrviz.fitting.objectives.conditional import conditional
 from alrviz.fitting.prepare import Prepared, prepare
-from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.solvers.cg_brent import BrentGradients, lowest
@@ -342,12 +343,12 @@ def test_it_races_beside_other_families():
 @pytest.mark.parametrize(
     ("structure", "cells"), [("nb", 14), ({"x0": "x1", "x3": ["x0", "x2"]}, 3 * 4 + 4 + 2 + 5 * 3 * 2)]
 )
-def test_the_price_counts_possible_cells(structure, cells):
+def test_the_estimate_counts_possible_cells(structure, cells):
     encoded = table(50, (3, 4, 2, 5))
-    price = price_of(encoded, Recipe("elr", structure=structure))
-    assert price.parameters == 3 * (1 + cells)
-    assert (price.choice.solver, price.refused) == ("cg", "")
-    small = price_of(encoded, Recipe("elr", structure=structure), max_memory=1000)
+    known = estimate(Recipe("elr", structure=structure), TableShape(encoded))
+    assert known.cost.parameters == 3 * (1 + cells)
+    assert (known.choice.solver, known.refused) == ("cg", "")
+    small = estimate(Recipe("elr", structure=structure), TableShape(encoded), 1000)
     assert "1 MiB" not in small.refused
     assert "MiB may be used" in small.refused
     with pytest.raises(MemoryLimitError, match="MiB may be used"):
@@ -355,7 +356,7 @@ def test_the_price_counts_possible_cells(structure, cells):
 
 
 @pytest.mark.parametrize(("structure", "tuned"), [("nb", False), ("tan", False), ("tan", True)])
-def test_the_price_is_what_it_takes(structure, tuned):
+def test_the_estimate_is_what_it_takes(structure, tuned):
     dataset = load_demo("led", 20_000)
     recipe = Recipe("elr", structure=structure, cross_tuning=tuned, max_iter=2)
     prepared = prepare(dataset, recipe, 1)
@@ -366,6 +367,6 @@ def test_the_price_is_what_it_takes(structure, tuned):
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     taken += sum(part.codes.nbytes + part.y.nbytes + part.weights.nbytes for part in (encoded, holdout))
-    price = price_of(encoded, recipe, holdout, timed=True)
-    assert 0.85 * taken < price.bytes < 1.25 * taken
-    assert price.seconds_per_pass > 0
+    cost = estimate(recipe, TableShape(encoded, holdout)).cost
+    assert 0.85 * taken < cost.bytes < 1.25 * taken
+    assert (cost.seconds > 0, cost.passes) == (True, 1)

@@ -177,7 +177,7 @@ def test_a_run_is_paused_stepped_replayed_and_looked_at_in_the_past():
     assert run.outcome.code == "converged"
     assert same_steps(run.replay(run.state.index).trace, run.trace)
     assert run.solver == "newton"
-    assert run.price.parameters == 5
+    assert run.estimate.cost.parameters == 5
     assert run.tables is None
     assert run.scale is None
 

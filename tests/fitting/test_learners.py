@@ -188,7 +188,7 @@ def test_a_run_is_called_by_the_solver_that_runs(stream):
     run.advance()
     assert run.solver in ("averaged", "tron")
     assert run.name.endswith({"averaged": "averaged AdaGrad", "tron": "TRON"}[run.solver])
-    assert "others is" in run.price.choice.reason
+    assert "others is" in run.estimate.choice.reason
     assert fitted(stream, recipe("adagrad", max_iter=1)).name.endswith(", AdaGrad")
 
 
@@ -216,7 +216,7 @@ def test_a_sample_chooses_what_is_better_on_further_rows(stream, monkeypatch, lo
     run = alrviz.Run(stream, recipe("auto", max_iter=1))
     run.advance()
     assert run.solver == solver
-    assert f"{loss:.4f}" in run.price.choice.reason
+    assert f"{loss:.4f}" in run.estimate.choice.reason
 
 
 @pytest.mark.parametrize(("drawn", "name"), [(29, "averaged"), (30, "tron")])
@@ -236,7 +236,7 @@ def test_few_rows_that_learn_and_judge_are_said_to_be_the_same(tmp_path):
     few = open_table(written(tmp_path, messy(200), "csv"), "class", cache=tmp_path / "codes")
     run = alrviz.Run(few, alrviz.Recipe("alr", order=1, max_iter=1, holdout=0.0))
     run.advance()
-    assert "fitted to 198 rows its log loss on these is" in run.price.choice.reason
+    assert "fitted to 198 rows its log loss on these is" in run.estimate.choice.reason
 
 
 @pytest.mark.parametrize("solver", ["averaged", "tron", "lbfgs", "auto"])

@@ -92,7 +92,7 @@ def test_two_who_ask_for_steps_take_turns():
 def test_a_replay_keeps_the_limit_on_memory():
     encoded = table()
     run = drain(Run.of(encoded, Recipe("lr", order=1, max_iter=2), max_memory=10**9))
-    assert run.replay(1).price.allowed == 10**9
+    assert run.replay(1).estimate.allowed == 10**9
 
 
 def test_threads_change_nothing():
@@ -183,13 +183,13 @@ def test_anje_is_one_step_and_converged():
 def test_phases_and_activities():
     run = make()
     assert (run.phase, run.activity) == ("waiting", "")
-    assert (run.model, run.state, run.scale, run.tables, run.price) == (None,) * 5
+    assert (run.model, run.state, run.scale, run.tables, run.estimate) == (None,) * 5
     assert np.isnan(run.separation["empty_share"])
     run.step()
     wait_for(run, "paused")
     assert run.activity == "fitting"
     assert len(run.trace) == 1
-    assert run.price.parameters == run.tables.space.n_parameters(3)
+    assert run.estimate.cost.parameters == run.tables.space.n_parameters(3)
     run.resume()
     assert run.join(PATIENCE)
     assert run.phase == "ended"
@@ -251,7 +251,7 @@ def test_a_model_too_large_is_refused_before_it_is_counted(monkeypatch):
     with pytest.raises(MemoryLimitError, match=r"order 2 needs about .* MiB here and 0 MiB may be used"):
         run.advance()
     assert run.outcome.code == "failed"
-    assert run.price.refused == run.outcome.sentence
+    assert run.estimate.refused == run.outcome.sentence
 
 
 @pytest.mark.parametrize("family", ["lr", "alr", "anje"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alrviz.fitting.pricing.peak_memory import SNAPSHOT_LIMIT
+from alrviz.fitting.cost.peak_memory import SNAPSHOT_LIMIT
 from alrviz.fitting.runs.snapshots import Snapshots
 
 W = np.arange(6.0).reshape(2, 3)

@@ -178,13 +178,13 @@ def test_stop_while_rows_are_covered(stage, monkeypatch):
     monkeypatch.setattr(
         prepare_module, stage, lambda *args: gate(next(each for each in args if isinstance(each, StopToken)))
     )
-    stopped_at(endless(), gate, "counting cells" if stage == "cover_rows" else "pricing")
+    stopped_at(endless(), gate, "counting cells" if stage == "cover_rows" else "estimating")
 
 
-def test_stop_while_pricing(monkeypatch):
+def test_stop_while_estimating(monkeypatch):
     gate = Gate()
-    monkeypatch.setattr(run_module, "price_of", lambda encoded, recipe, holdout, limit, stop, prepared: gate(stop))
-    stopped_at(endless(), gate, "pricing")
+    monkeypatch.setattr(run_module, "estimate", lambda recipe, shape, limit: gate(shape.stop))
+    stopped_at(endless(), gate, "estimating")
 
 
 def test_a_compilation_is_abandoned_not_waited_for(monkeypatch):

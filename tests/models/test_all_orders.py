@@ -16,7 +16,7 @@ from alrviz import load_model
 from alrviz.data.stream.table import open_table
 from alrviz.errors import ModelFileError
 from alrviz.estimators.frames import _JOIN as JOIN
-from alrviz.fitting.pricing.price import price
+from alrviz.fitting.cost.estimate import estimate_levels
 from alrviz.models.cell_space import AllOrders, CellSpace, space_of
 from alrviz.models.plan import plan_cover
 from tests.estimators.model_files import file_of, rewritten
@@ -92,7 +92,7 @@ def test_over_passes_it_is_the_model_in_memory_and_is_saved(tmp_path):
     np.testing.assert_array_equal(run.tables.log_theta, whole.tables.log_theta)
     assert run.trace[0].nll == pytest.approx(whole.trace[0].nll)
     assert run.trace[-1].nll < 0.9 * run.trace[0].nll
-    assert run.price.parameters == 2 * (1 + len(run.tables.seen)) == whole.price.parameters
+    assert run.estimate.cost.parameters == 2 * (1 + len(run.tables.seen)) == whole.estimate.cost.parameters
     alrviz.save_model(alrviz.estimator_of(run), tmp_path / "m.zip")
     np.testing.assert_array_equal(
         alrviz.load_model(tmp_path / "m.zip").predict_proba(X), alrviz.estimator_of(run).predict_proba(X)
@@ -283,9 +283,9 @@ def test_over_passes_a_column_of_one_level_changes_no_model_and_no_price(car, tm
         list(run.steps())
         found.append(run)
     assert found[0].trace[-1].objective == pytest.approx(found[1].trace[-1].objective, rel=1e-10)
-    assert found[0].price.parameters == found[1].price.parameters
+    assert found[0].estimate.cost.parameters == found[1].estimate.cost.parameters
     levels = np.array([3, 3, 1, 3, 3])
-    of = [price(own, 4, 400, alrviz.Recipe("hlr", order=2)) for own in (levels[levels > 1], levels)]
+    of = [estimate_levels(own, 4, 400, alrviz.Recipe("hlr", order=2)) for own in (levels[levels > 1], levels)]
     assert of[0].parameters == of[1].parameters
     assert of[0].work == of[1].work
 
@@ -342,7 +342,7 @@ def test_over_passes_whether_a_value_is_missing_tells_too(lacking, tmp_path):
     assert run.tables.space.members == whole.tables.space.members
     assert len(run.tables.space.members) == 10
     assert run.trace[-1].objective == pytest.approx(whole.trace[-1].objective, rel=1e-6)
-    assert run.price.parameters == whole.price.parameters
+    assert run.estimate.cost.parameters == whole.estimate.cost.parameters
 
 
 def test_an_order_is_tried_where_only_gaps_tell():
@@ -370,7 +370,9 @@ def test_a_pair_is_chosen_that_tells_by_what_is_missing(kind):
 def test_where_a_missing_value_is_no_level_columns_of_one_level_are_priced():
     levels, own = np.array([3, 3, 1]), {"order": 2, "missing": "skip"}
     of = [alrviz.Recipe("hlr", **own), alrviz.Recipe("salr", selection="gain", **own)]
-    assert [price(levels, 2, 400, recipe).parameters for recipe in of] == [2 * (1 + 3 + 3 + 1 + 9 + 3 + 3)] * 2
+    assert [estimate_levels(levels, 2, 400, recipe).cost.parameters for recipe in of] == [
+        2 * (1 + 3 + 3 + 1 + 9 + 3 + 3)
+    ] * 2
 
 
 @pytest.mark.parametrize("change", [

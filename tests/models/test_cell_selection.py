@@ -76,7 +76,7 @@ def test_over_passes_cells_and_scores_are_those_in_memory(tmp_path, params):
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-12, atol=1e-15)
     run = alrviz.Run(stream, alrviz.Recipe("hsalr", **params))
     run.advance()
-    assert run.price.cells_seen == len(of_whole[-1].kept)
+    assert run.estimate.cells_seen == len(of_whole[-1].kept)
 
 
 def test_of_exclusive_or_its_four_cells_are_kept_and_what_is_not_kept_adds_nothing(tmp_path):

@@ -114,7 +114,7 @@ def test_a_hundred_thousand_levels_fit_and_predict_in_little_memory(order, many,
         tracemalloc.stop()
     assert peak < 40 * 2**20  # 32 of them while the cover is planned; a table of all cells takes 240 GB at n = 2
     assert run.outcome.code == "step limit"
-    assert run.price.cells_seen == len(run.model.seen) < 10_000
+    assert run.estimate.cells_seen == len(run.model.seen) < 10_000
     rows = naive_locate(encoded.codes, encoded.levels.tolist(), order, cells_of(run.model.space, run.model.seen))
     T = run.model.space.n_tuples
     phi = np.concatenate([np.zeros((2 * T, 3)), run.model.phi])

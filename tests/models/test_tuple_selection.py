@@ -164,7 +164,7 @@ def test_a_model_of_tuples_that_gain_beside_their_parts_has_the_parts(tmp_path, 
     losses = [[step.extra["heldout_log_loss"] for step in own.steps()][-1] for own in (run, alr)]
     assert losses[0] < losses[1]
     assert 2 in map(len, run.model.space.members)
-    assert run.price.parameters >= run.model.phi.size
+    assert run.estimate.cost.parameters >= run.model.phi.size
     model = alrviz.estimator_of(run)
     alrviz.save_model(model, tmp_path / "m.zip")
     np.testing.assert_array_equal(alrviz.load_model(tmp_path / "m.zip").predict_proba(X), model.predict_proba(X))

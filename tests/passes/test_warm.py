@@ -3,7 +3,7 @@
 import pytest
 
 from alrviz.passes import cost_model
-from alrviz.passes.cost_model import Work, seconds_per_pass
+from alrviz.passes.cost_model import Work, seconds_here
 from alrviz.passes.warm import warm_passes
 
 
@@ -14,19 +14,23 @@ def test_what_is_ready_takes_no_time():
     assert warm_passes(8) == 0.0  # the same lanes
 
 
-def test_seconds_per_pass_grow_with_the_work_and_shrink_with_threads(monkeypatch):
+def test_seconds_grow_with_the_work_and_shrink_with_threads(monkeypatch):
     monkeypatch.setattr(cost_model, "_factor", 2.0)
     monkeypatch.setattr(cost_model, "resolve_jobs", lambda n_jobs: n_jobs)
     work = Work(n_rows=10_000, n_classes=3, n_cells=900, n_blocks=12, n_joint=4000, n_links=30_000)
-    one = seconds_per_pass(work, 1)
+
+    def seconds(work, n_jobs):
+        return seconds_here(work.reference_seconds(), n_jobs, work.n_classes)
+
+    one = seconds(work, 1)
     assert one == 2 * work.reference_seconds() > 0
     few = Work(n_rows=1000, n_classes=3, n_cells=90, n_blocks=12, n_joint=400, n_links=3000)
-    assert seconds_per_pass(few, 2) == seconds_per_pass(few, 1), "waking another thread takes longer than it saves"
+    assert seconds(few, 2) == seconds(few, 1), "waking another thread takes longer than it saves"
     large = Work(n_rows=1_000_000, n_classes=3, n_cells=900, n_blocks=12, n_joint=4000, n_links=30_000)
-    shared = seconds_per_pass(large, 1) / 1.8 + 2 * cost_model._WAKING
-    assert seconds_per_pass(large, 2) == pytest.approx(shared)
+    shared = seconds(large, 1) / 1.8 + 2 * cost_model._WAKING
+    assert seconds(large, 2) == pytest.approx(shared)
     double = Work(n_rows=20_000, n_classes=3, n_cells=1800, n_blocks=12, n_joint=8000, n_links=60_000)
-    assert seconds_per_pass(double, 1) == pytest.approx(2 * one)
+    assert seconds(double, 1) == pytest.approx(2 * one)
     for more in ({"n_blocks": 13}, {"n_joint": 5000}, {"n_links": 31_000}, {"n_classes": 4}):
         assert Work(**{**vars(work), **more}).reference_seconds() > work.reference_seconds()
 

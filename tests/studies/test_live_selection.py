@@ -90,6 +90,6 @@ def test_tables_that_are_too_large_are_refused_before_they_are_counted(monkeypat
     rows = np.random.default_rng(0).integers(0, 3, (2000, 70)).astype(str)
     data = alrviz.Dataset.from_arrays(rows, np.where(rows[:, 0] == "0", "a", "b"))
     monkeypatch.setattr(counted.InMemory, "tables", lambda *_: pytest.fail("counted"))
-    monkeypatch.setattr("alrviz.fitting.pricing.price.free_memory", lambda: 2**30)
+    monkeypatch.setattr("alrviz.fitting.cost.estimate.free_memory", lambda: 2**30)
     with pytest.raises(MemoryLimitError, match="order 4 needs about"):
         last(LiveSelection(data), alrviz.Recipe("salr", order=4))

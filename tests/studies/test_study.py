@@ -212,20 +212,22 @@ def test_progress_tells_how_much_time_is_left(monkeypatch):
     assert (study.progress.done, study.progress.seconds_left) == (12, 0.0)
 
 
-def timed(racers, took, prices, at=None):
+def timed(racers, took, expected, at=None):
     """Progress of a study of tasks of these racers, of which the first took so many seconds, one after the other."""
     tasks = [StudyTask("fold", "", "", SplitSpec(0, k, 9, 0), racer=racer) for k, racer in enumerate(racers)]
     results = {k: Result([{"train_seconds": seconds}]) for k, seconds in enumerate(took)}
     finished = dict(enumerate(at or np.cumsum(took)))
-    return progress_of(tasks, results, finished, prices)
+    return progress_of(tasks, results, finished, expected)
 
 
-def test_time_left_follows_from_what_was_measured_against_its_price():
-    prices = {0: 1.0, 1: 2.0, 2: 20.0}
-    assert timed([-1, 0, 1, 2], [0.001], prices).seconds_left is None  # the class prior tells nothing
-    left = timed([-1, 0, 1, 2] * 2, [0.001, 5.0, 10.0], prices).seconds_left  # five times the price
+def test_time_left_follows_from_what_was_measured_against_its_estimate():
+    expected = {0: 1.0, 1: 2.0, 2: 20.0}
+    assert timed([-1, 0, 1, 2], [0.001], expected).seconds_left is None  # the class prior tells nothing
+    left = timed([-1, 0, 1, 2] * 2, [0.001, 5.0, 10.0], expected).seconds_left  # five times the estimate
     assert left == pytest.approx(100 + 5 + 10 + 100, rel=1e-3)
-    left = timed([-1, 0, 1, 2] * 2, [0.001, 5.0, 10.0, 30.0], prices).seconds_left  # measured is no more priced
+    left = timed(
+        [-1, 0, 1, 2] * 2, [0.001, 5.0, 10.0, 30.0], expected
+    ).seconds_left  # what was measured needs no estimate
     assert left == pytest.approx(5 + 10 + 30, rel=1e-3)
     left = timed([0, 1, 2], [5.0, 10.0], {}).seconds_left  # nobody said what it takes
     assert left == pytest.approx(7.5)
@@ -233,24 +235,25 @@ def test_time_left_follows_from_what_was_measured_against_its_price():
     assert two == pytest.approx(4.2)
 
 
-def test_a_study_tells_its_price_and_how_far_it_is(capsys, monkeypatch):
+def test_a_study_tells_its_estimate_and_how_far_it_is(capsys, monkeypatch):
     data = load_demo("led", 300)
     study = choose_order(data, Recipe("lr", alpha=0.1), orders=(0, 1, 2), repeats=1, folds=4, n_jobs=1)
-    price = study.price()
-    assert [(count, one.recipe.params["order"]) for count, one in price.fits] == [(4, 1), (4, 2)]
-    assert price.seconds == pytest.approx(4 * sum(one.seconds for _, one in price.fits))
-    assert price.fits[1][1].seconds > price.fits[0][1].seconds > 0
+    known = study.estimate()
+    assert [(one.n_fits, one.recipe.params["order"]) for one in known.fits] == [(4, 1), (4, 2)]
+    assert known.cost.seconds == pytest.approx(4 * sum(one.cost.seconds for one in known.fits))
+    assert known.cost.bytes == max(one.cost.bytes for one in known.fits)
+    assert known.fits[1].cost.seconds > known.fits[0].cost.seconds > 0
     assert study.phase == "waiting"
     monkeypatch.setattr(study_module, "_SAY_EVERY", 0.0)
     study.run(verbose=True)
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == str(price).splitlines()[0]
+    assert told[0] == str(known).splitlines()[0]
     assert told[0].startswith("8 fits, at least ")
     assert re.fullmatch(r"  4 of .*: about \S+ s each", told[1])
     assert any(re.fullmatch(r"\d+ of 12 fits, about .* left", line) for line in told[3:])
-    assert not study.price().fits
+    assert not study.estimate().fits
     with pytest.raises(AlrvizError, match="is not known before"):
-        alpha_path(data, Recipe("lr", order=1)).price()
+        alpha_path(data, Recipe("lr", order=1)).estimate()
 
 
 def test_two_readers_see_the_same_rows(monkeypatch):
@@ -389,10 +392,10 @@ def test_a_study_whose_price_is_not_known_runs_verbosely_all_the_same(make, caps
     assert "is not known before" in capsys.readouterr().out
 
 
-def test_a_price_keeps_to_the_studys_memory_and_workers_and_no_time_is_left_at_the_end():
+def test_an_estimate_keeps_to_the_studys_memory_and_workers_and_no_time_is_left_at_the_end():
     data = alrviz.load_demo("led", 300)
-    tight = alrviz.compare([data], [Recipe("lr", order=2)], max_memory=200_000, n_jobs=1).price()
-    assert all(one.refused for _, one in tight.fits)
-    assert alrviz.compare([data], [Recipe("lr", order=1)], n_jobs=-1).price().n_jobs == min(resolve_jobs(-1), 50)
+    tight = alrviz.compare([data], [Recipe("lr", order=2)], max_memory=200_000, n_jobs=1).estimate()
+    assert all(one.refused for one in tight.fits)
+    assert alrviz.compare([data], [Recipe("lr", order=1)], n_jobs=-1).estimate().n_jobs == min(resolve_jobs(-1), 50)
     done = alrviz.choose_order(data, orders=(0, 1), repeats=1, n_jobs=1).run().progress
     assert "left" not in str(done)

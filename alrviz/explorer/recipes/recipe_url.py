@@ -36,10 +36,10 @@ def read_recipes(
 
 def _write(recipe: Recipe) -> str:
     parts = [recipe.family]
+    changed = recipe.changed
     for name, param in recipe.settings.items():
-        value = recipe.value(name)
-        if param.key and value != param.default and not hasattr(value, "items"):  # a link has no room for dicts
-            parts.append(param.key + _text(value))
+        if param.key and name in changed and not isinstance(changed[name], dict):  # a link has no room for dicts
+            parts.append(param.key + _text(changed[name]))
     return "_".join(parts)
 
 

@@ -44,7 +44,7 @@ class Entry:
     Attributes:
         job: what is run.
         owner, id, token: whose it is, its name, the secret of its read-only link.
-        bytes, threads: what it was priced at beforehand; a run that has prepared knows its bytes better.
+        bytes, threads: what was estimated beforehand; a run that has prepared knows its bytes better.
         keep: "continue when I close", for as many hours as the limits allow.
         wanted: whether it is waiting in the queue.
         steps: the single steps it waits to take; 0 when it waits to go on.
@@ -83,11 +83,11 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Bytes it takes, as far as is known: its price, in which the weights kept along the way are, the tables that
-        its models score rows with, and its steps.
+        """Bytes it takes, as far as is known: estimated of its runs, with the weights kept along the way and the tables
+        that its models score rows with; and its steps.
         """
-        prices = [getattr(run, "price", None) for run in self.job.runs]
-        return max(self.bytes, sum(price.booked for price in prices if price is not None)) + self.grown
+        known = [getattr(run, "estimate", None) for run in self.job.runs]
+        return max(self.bytes, sum(one.reserved_bytes for one in known if one is not None)) + self.grown
 
     @property
     def grown(self) -> int:
@@ -155,6 +155,11 @@ class Entry:
     def turn(self) -> int:
         """Its place among those who wait for their turn; 0 while it has it."""
         return self.place if self.turned else 0
+
+    @property
+    def queued(self) -> bool:
+        """Whether it waits for a free place."""
+        return not self.turned and self.place > 0
 
     @property
     def activity(self) -> str:

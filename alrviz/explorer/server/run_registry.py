@@ -58,7 +58,7 @@ class Registry:
         self._looked = clock()  # when anybody was last there
         self._visitors: dict[str, None] = {}  # owners whose browsers were there, the latest last
         self._untidy = 0  # sweeps until memory is looked through once more
-        self._open: weakref.WeakSet[Showing] = weakref.WeakSet()  # sessions whose pages are open
+        self._open: weakref.WeakSet[ShownRuns] = weakref.WeakSet()  # of sessions whose pages are open
         self._sweeper: Job[None] | None = None
 
     def add(self, job: Schedulable, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
@@ -141,15 +141,15 @@ class Registry:
         """Whether that owner's browser was ever there."""
         return owner in self._visitors
 
-    def opened(self, session: "Showing") -> None:
-        """A session's page is open: what it shows is not let go, however long nothing moves there."""
+    def opened(self, runs: "ShownRuns") -> None:
+        """Keep what an open page shows, however long nothing moves there."""
         with self._queue.lock:
-            self._open.add(session)
+            self._open.add(runs)
 
-    def closed(self, session: "Showing") -> None:
-        """Its visitor has gone."""
+    def closed(self, runs: "ShownRuns") -> None:
+        """Keep it no longer: the visitor has gone."""
         with self._queue.lock:
-            self._open.discard(session)
+            self._open.discard(runs)
 
     def sweep(self) -> None:
         """Stop what nobody looks at, and start what there is a place for."""
@@ -173,7 +173,7 @@ class Registry:
         idle = self.limits.idle
         if idle is None or now - self._looked <= idle:
             return 0
-        shown = {entry.id for session in self._open for entry in session.entries}
+        shown = {entry.id for runs in self._open for entry in runs.entries}
         gone = [e for e in self._queue.entries.values() if e.id not in shown and self._may_go(e, now - idle)]
         for entry in gone:
             del self._queue.entries[entry.id]
@@ -204,12 +204,12 @@ class Registry:
                     return
 
 
-class Showing(Protocol):
-    """A session as the registry sees it."""
+class ShownRuns(Protocol):
+    """The runs of a session whose page is open."""
 
     @property
     def entries(self) -> Iterable[Entry]:
-        """The runs that it shows."""
+        """Everything that is shown."""
 
 
 def _leaves(entry: Entry) -> bool:

@@ -1,1 +1,1 @@
-"""What several pages are made of: menus, recipes, prices, dialogs, studies."""
+"""What several pages are made of: menus, recipes, costs, dialogs, studies."""

@@ -1,10 +1,9 @@
 """Scripts of "copy as Python": the table and the recipes of the screen as code, and the script of a race."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -16,16 +15,10 @@ if TYPE_CHECKING:
 
 def recipe_code(recipe: Recipe) -> str:
     """Python that makes the recipe: its family and whatever is not the default."""
-    params = recipe.definition.params
-    given = {name: value for name, value in recipe.params.items() if value != params[name].default}
-    given |= {name: getattr(recipe, name) for name, param in ENCODING.items() if getattr(recipe, name) != param.default}
-    ordered = {name: given.pop(name) for name in ("order", "alpha", "scale", "start") if name in given} | given
-    words = [repr(recipe.family), *(f"{name}={_plain(value)!r}" for name, value in ordered.items())]
-    return f"alrviz.Recipe({', '.join(words)})"
-
-
-def _plain(value: object) -> object:
-    return dict(value) if isinstance(value, Mapping) else value
+    changed = recipe.changed
+    ordered = {name: changed.pop(name) for name in ("order", "alpha", "scale", "start") if name in changed} | changed
+    arguments = [repr(recipe.family), *(f"{name}={value!r}" for name, value in ordered.items())]
+    return f"alrviz.Recipe({', '.join(arguments)})"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
 from alrviz.explorer.widgets.evaluation_part import EvaluationPart, judged_folds
 from alrviz.explorer.widgets.menus import data_menu, rows_menu, select, show_data, show_rows
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
-from alrviz.explorer.widgets.study_costs import costs_html, costs_line
+from alrviz.explorer.widgets.study_estimate import costs_html, costs_line
 from alrviz.explorer.widgets.study_runner import WAITING, DraggedValue, StudyRunner, StudyState
 from alrviz.explorer.widgets.study_spec import StudySpec
 from alrviz.explorer.widgets.tabbed_page import TabbedPage
@@ -123,7 +123,7 @@ class StudyLayout:
 
     def __init__(self, page: "StudyPage"):
         view = page.study_view
-        self.time, self.note, self.prices = html(), html(), html((8, 0, 0, 0))
+        self.time, self.note, self.cost_table = html(), html(), html((8, 0, 0, 0))
         self.time.param.update(sizing_mode=None, align="center", margin=(0, 4))
         self.note.visible = False
         self.dialog = ScriptDialog()
@@ -143,9 +143,9 @@ class StudyLayout:
             above = [pn.FlexBox(page.chooser.panel, beside, gap="4px 8px", css_classes=["alrviz-part-racers"], **line)]
         self.card = pn.Column(view, styles=CARD | {"min-height": page.high}, sizing_mode="stretch_width", margin=0)
         if hasattr(view, "aside"):
-            view.aside[:] = [self.prices]
+            view.aside[:] = [self.cost_table]
         else:
-            folded = [Collapsible("What it costs", self.prices)]
+            folded = [Collapsible("What it costs", self.cost_table)]
         if page.menus.folded:
             folded.append(Collapsible("More settings", pn.Row(*page.menus.folded, margin=(10, 0))))
         self.evaluation = EvaluationPart(page.session, page.tasks)
@@ -159,7 +159,7 @@ class StudyLayout:
         """Show what the study costs. timed: its bar says how long it takes, by the fits that are finished."""
         # The line keeps its room: a row that wraps differently moves the picture.
         say(self.time, f"<span style='visibility:hidden'>{line}</span>" if timed else line)
-        say(self.prices, table)
+        say(self.cost_table, table)
 
     def show_remarks(self, remarks: list[str]) -> None:
         """Show what a reader should know of the table first, as HTML."""
@@ -200,7 +200,7 @@ class StudyPage(Page):
     view_of: ClassVar[Callable[..., StudyView]]
     looks: ClassVar[Mapping[str, Any]] = {}  # parameters of the view
     about: ClassVar[str]  # what one looks at
-    high: ClassVar[str] = "0px"  # at least, of the card: what stands below must not jump when the price is known
+    high: ClassVar[str] = "0px"  # at least, of the card: what stands below must not jump when the cost is known
     keys: ClassVar[tuple[str, ...]] = ()  # the view's parameters that have a property of a link each
     viewed: ClassVar[tuple[str, ...]] = ()  # and those that share one
     dragged: ClassVar[str] = ""  # and one that a hand moves: it is put into the link when that rests
@@ -209,8 +209,8 @@ class StudyPage(Page):
     streams: ClassVar[bool] = False  # whether it shows runs over all rows of a table larger than memory
     judges: ClassVar[bool] = False  # whether the recipes of its folds can be evaluated
     use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
-    price_line: Callable[[Any], str] = staticmethod(costs_line)  # the costs in the first rows
-    prices_html: Callable[[Any], str] = staticmethod(costs_html)  # the table of costs
+    cost_line: Callable[[Any], str] = staticmethod(costs_line)  # the costs in the first rows
+    cost_html: Callable[[Any], str] = staticmethod(costs_html)  # the table of costs
     # Seconds: the study that a page opens on, where no link asks for another, begins if it is likely to take no longer.
     at_once: ClassVar[float] = 0.0
 
@@ -355,7 +355,7 @@ class StudyPage(Page):
     def estimate(self, dataset: "Dataset | None") -> None:
         """Estimate the study of the current settings on the session's table."""
         if dataset is None:
-            say(self.layout.prices, WAITING)
+            say(self.layout.cost_table, WAITING)
             self.runner.reset(WAITING)
         else:
             settings = (dataset.hash, self.spec, self.session.seed)
@@ -368,7 +368,7 @@ class StudyPage(Page):
         verdict = None if study is None else getattr(self.study_view, "verdict", None)
         if costs is not None:
             timed = study is not None and study.progress.seconds_left is not None
-            layout.show_costs(self.price_line(costs), self.prices_html(costs), timed)
+            layout.show_costs(self.cost_line(costs), self.cost_html(costs), timed)
             remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in costs.remarks]
             if self.session.table.stream is not None:
                 remarks.insert(0, safe(self.session.table.sample_note, 600))

@@ -184,7 +184,7 @@ class StudyRunner:
                 view.forget_press()
             elif view.waits:
                 view.press_again()
-            elif self._at_once is not None and view.study.phase == "waiting" and costs.seconds <= self._at_once:
+            elif self._at_once is not None and view.study.phase == "waiting" and costs.cost.seconds <= self._at_once:
                 view.press_run()
         self._at_once = None
         self._changed()
@@ -202,7 +202,9 @@ class StudyRunner:
             return None
         try:
             self._tasks.withdraw("study")
-            study = self._session.runs.adopt_study(self.costs.study, bytes=self.costs.bytes, threads=self.costs.n_jobs)
+            study = self._session.runs.adopt_study(
+                self.costs.study, bytes=self.costs.spread.bytes, threads=self.costs.n_jobs
+            )
             study.entry.keep = self.keep.value
             return study
         except AlrvizError as error:

@@ -2,7 +2,7 @@
 
 The fields of a `StudySpec` are the settings, each with its default, what it may be and what a link calls it. Its
 methods say what study of a table they make, what that costs and how a script makes it. `study_page` makes the page of
-it: menus, link, price, run, "copy as Python". Nothing here shows anything.
+it: menus, link, cost, run, "copy as Python". Nothing here shows anything.
 """
 
 import math
@@ -16,11 +16,12 @@ from alrviz.explorer.server.run_store import store_or_error
 from alrviz.explorer.session.state import OF_STUDIES, State
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
-from alrviz.explorer.widgets.study_costs import Costs, price_recipes, processes, remarks_of
+from alrviz.explorer.widgets.study_estimate import PlannedStudy, estimate_recipes, processes, remarks_of
 from alrviz.explorer.widgets.table_settings import cut_params, with_cuts
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
@@ -201,73 +202,76 @@ class StudySpec:
         """Share of the rows that a fit does not learn from: a fold."""
         return 1 / self.split[1]
 
-    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
+    def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return what `make` is given beside table, recipes and seed, also in the script."""
         return dict(zip(("repeats", "folds"), self.split, strict=True))
 
-    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long the fits of recipes that can be run take, one after the other."""
-        return sum(one.seconds for one in there) * math.prod(self.split)
+    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+        """Return the cost of the study, one fit after the other; `fits` are those of recipes that can be run."""
+        return math.prod(self.split) * sum((one.cost for one in fits), Cost())
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price a fit of every recipe."""
-        return price_recipes(dataset, self.recipes, self.holdout, stop)
+    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+        """Estimate a fit of every recipe."""
+        return estimate_recipes(dataset, self.recipes, self.holdout, stop)
 
-    def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
+    def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipes that can be run."""
-        return tuple(recipe for recipe, one in zip(self.recipes, priced, strict=True) if not one.refused)
+        return tuple(recipe for recipe, one in zip(self.recipes, fits, strict=True) if not one.refused)
 
     def most_processes(self, recipes: tuple[Recipe, ...]) -> int:
         """Return for how many processes there is work."""
         return _ANY_NUMBER
 
-    def learn(self, dataset: "Dataset", session: "Session") -> Callable[[StopToken, Callable[[str], None]], Costs]:
+    def learn(
+        self, dataset: "Dataset", session: "Session"
+    ) -> Callable[[StopToken, Callable[[str], None]], PlannedStudy]:
         """Return what learns on a thread what the study costs and what is kept of it; it tells what it is at."""
         seed, finish = session.seed, self.finish(session)
 
-        def work(stop: StopToken, tell: Callable[[str], None]) -> Costs:
+        def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedStudy:
             tell("pricing")
-            priced = self.price(dataset, seed, stop)
-            seconds = self.seconds(dataset, [one for one in priced if not one.refused])
-            remarks = remarks_of(dataset, [one.lost for one in priced])
-            return finish(Costs(priced, self.runnable(priced), seconds, remarks), dataset, stop, tell)
+            fits = self.estimate(dataset, seed, stop)
+            total = self.cost(dataset, [one for one in fits if not one.refused])
+            remarks = remarks_of(dataset, [one.note for one in fits])
+            planned = PlannedStudy(fits, total, recipes=self.runnable(fits), remarks=remarks)
+            return finish(planned, dataset, stop, tell)
 
         return work
 
     def finish(self, session: "Session") -> Callable[..., Any]:
-        """Return what puts the study into its costs, waiting, with the tasks that are kept."""
+        """Return what puts the study into its estimate, waiting, with the tasks that are kept."""
         seed, owner, most = session.seed, session.owner, session.registry.limits.threads or _ANY_NUMBER
 
-        def work(costs: Any, table: Any, stop: StopToken, tell: Callable[[str], None]) -> Any:
-            if not costs.recipes:
-                return costs
+        def work(planned: Any, table: Any, stop: StopToken, tell: Callable[[str], None]) -> Any:
+            if not planned.recipes:
+                return planned
             stop.check()
             tell("looking for what is kept")
-            n_jobs = min(processes(costs.seconds, most), self.most_processes(costs.recipes))
+            n_jobs = min(processes(planned.cost.seconds, most), self.most_processes(planned.recipes))
             study = self.make(
-                table, costs.recipes[0] if self.single else list(costs.recipes), **self.arguments(costs.priced),
+                table, planned.recipes[0] if self.single else list(planned.recipes), **self.arguments(planned.fits),
                 seed=seed, n_jobs=n_jobs, owner=owner, keep=store_or_error(),
             )  # fmt: skip
             if len(study.datasets) == 1:
-                study.expect([one.seconds for one in costs.priced if not one.refused])
+                study.expect([one.cost.seconds for one in planned.fits if not one.refused])
             study.recall()
             study.summary()  # what is kept is taken apart here, not where it is shown
-            return replace(costs, study=study, n_jobs=n_jobs)
+            return replace(planned, study=study, n_jobs=n_jobs)
 
         return work
 
     # -- the script ----------------------------------------------------------------------------------------------------
 
-    def table_code(self, session: "Session", costs: Any) -> tuple[str, str]:
+    def table_code(self, session: "Session", planned: Any) -> tuple[str, str]:
         """Return Python that makes the table, and what that calls it."""
         return dataset_code(session), "dataset"
 
-    def script(self, session: "Session", costs: Any, version: str, prints: str) -> str:
+    def script(self, session: "Session", planned: Any, version: str, prints: str) -> str:
         """Return the script of "copy as Python": its numbers are the screen's, but for seconds."""
-        made, table = self.table_code(session, costs)
-        lines = "".join(f"    {recipe_code(recipe)},\n" for recipe in costs.recipes)
+        made, table = self.table_code(session, planned)
+        lines = "".join(f"    {recipe_code(recipe)},\n" for recipe in planned.recipes)
         recipes = f"recipe = {lines.strip().removesuffix(',')}" if self.single else f"recipes = [\n{lines}]"
-        how = "".join(f"{name}={value!r}, " for name, value in self.arguments(costs.priced).items())
+        how = "".join(f"{name}={value!r}, " for name, value in self.arguments(planned.fits).items())
         return f"""# alrviz {version}
 import alrviz
 {self.imports}

@@ -11,11 +11,13 @@ import numpy as np
 from alrviz.data.encoded import Encoded
 from alrviz.data.splits import n_validation_folds, one_fold_suffices, validation_folds
 from alrviz.errors import RecipeError
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate, estimate, require_memory
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import BuiltFit, FitRequest
 from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import Price, PriceRequest, price_of, require_memory
 from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTuned, RowFold
 from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, choose_alpha, judged_on, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
@@ -27,7 +29,7 @@ from alrviz.passes.rows import Rows
 from alrviz.stop import StopToken
 
 if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 AUTO = "auto"
 # The alpha of all orders before any is known, and where rows are too few to hold some out.
@@ -44,23 +46,23 @@ def with_number(params: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**params, "alpha": BEFORE} if params.get("alpha") == AUTO else params
 
 
-def with_folds(price: Price, request: PriceRequest) -> Price:
-    """Return the price of a fit together with its folds, which are in memory beside it while alphas are searched."""
-    recipe, rows = request.recipe, request.encoded.n_rows
-    if recipe.params.get("alpha") != AUTO or price.refused:
-        return price
-    folds = n_validation_folds(request.encoded.class_rows)
-    each = price.bytes
-    if by_rows(recipe, request.encoded):  # a third of the rows beside the others, and the others beside themselves
-        each = 4 * rows * rows * (_n_alphas(recipe) + 1)
-    needed, refused = price.bytes + folds * each, ""
-    if needed > price.allowed:
+def with_folds(fit: Estimate, recipe: "FitSettings", shape: TableShape) -> Estimate:
+    """Return the estimate of a fit together with its folds, which are in memory beside it while alphas are searched."""
+    encoded = shape.encoded
+    if recipe.params.get("alpha") != AUTO or fit.refused:
+        return fit
+    folds = n_validation_folds(encoded.class_rows)
+    each = fit.cost.bytes
+    if by_rows(recipe, encoded):  # a third of the rows beside the others, and the others beside themselves
+        each = 4 * encoded.n_rows**2 * (_n_alphas(recipe) + 1)
+    cost, refused = fit.cost.alongside(Cost(bytes=folds * each)), ""
+    if cost.bytes > fit.allowed:
         refused = (
-            f"alpha='auto' has {folds} fold{'s' * (folds > 1)} in memory beside the fit: about {needed / 2**20:,.0f} "
-            f"MiB here, and {price.allowed / 2**20:,.0f} MiB may be used. Choose a number for alpha, a lower order, "
-            "fewer levels or columns, or a higher max_memory"
+            f"alpha='auto' has {folds} fold{'s' * (folds > 1)} in memory beside the fit: about "
+            f"{cost.bytes / 2**20:,.0f} MiB here, and {fit.allowed / 2**20:,.0f} MiB may be used. Choose a number for "
+            "alpha, a lower order, fewer levels or columns, or a higher max_memory"
         )
-    return replace(price, bytes=needed, refused=refused)
+    return replace(fit, cost=cost, refused=refused)
 
 
 def tuned(made: BuiltFit, request: FitRequest) -> BuiltFit:
@@ -119,7 +121,7 @@ def _descent(request: FitRequest) -> Descent:
     return Descent(_n_alphas(request.recipe), unit, one_fold_suffices(encoded.class_rows))
 
 
-def _n_alphas(recipe: "Recipe") -> int:
+def _n_alphas(recipe: "FitSettings") -> int:
     return recipe.params["order"] if recipe.definition.params["alpha"].each else 1
 
 
@@ -158,13 +160,13 @@ def _shared_rows(encoded: Encoded, request: FitRequest, whole: bool) -> SharedRo
     return SharedRows(by_order, encoded.y, encoded.weights, offset, request.prepared.n_jobs, request.stop)
 
 
-def _telling_columns(encoded: Encoded, recipe: "Recipe") -> Encoded:
+def _telling_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:
     """The columns that a recipe's tuples are made of."""
     tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
     return encoded.of_columns(columns_of(encoded.levels, tuples))
 
 
-def by_rows(recipe: "Recipe", encoded: Encoded) -> bool:
+def by_rows(recipe: "FitSettings", encoded: Encoded) -> bool:
     """Return whether fits by what rows share are fits of this recipe, and take less than passes over its cells."""
     params, order, n, a = recipe.params, recipe.params["order"], encoded.n_rows, encoded.n_columns
     plain = all(params.get(name, only[0]) in only for name, only in _PLAIN.items())
@@ -209,7 +211,7 @@ def _folds(request: FitRequest, merge: bool) -> Iterator[BuiltFit]:
     plain = recipe.replace(**with_number(recipe.params))
     for learned, judging in _splits(request):
         part = Prepared(learned, judging, prepared.encoder, prepared.n_jobs, merge)
-        require_memory(price_of(part.encoded, plain, part.holdout, request.max_memory, request.stop, prepared=part))
+        require_memory(estimate(plain, TableShape.of(part, request.stop), request.max_memory))
         yield recipe.definition.make(
             replace(
                 request, prepared=part, recipe=plain, params=with_number(request.params), tell=lambda what: None,

@@ -16,6 +16,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.splits import n_validation_rows
 from alrviz.errors import RecipeError
+from alrviz.fitting.cost.estimate import (
+    Estimate,
+    estimate_cells,
+    estimate_counting,
+    estimate_stream,
+    require_memory,
+)
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_folds, with_number
 from alrviz.fitting.families.build_fit import assemble, assemble_stream, check_stream
@@ -50,7 +58,6 @@ from alrviz.fitting.families.shared_params import (
     UNSEEN,
     center_name,
 )
-from alrviz.fitting.pricing.price import Price, PriceRequest, price_cells, price_counting, price_stream, require_memory
 from alrviz.fitting.solvers.solver_support import (
     IN_BATCHES,
     NEEDS,
@@ -67,8 +74,8 @@ from alrviz.models.tuple_selection import Counted
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
+    from alrviz.fitting.fit_settings import FitSettings
     from alrviz.fitting.prepare import Prepared
-    from alrviz.fitting.recipe import Recipe
 
 # Solvers that follow a metric which changes from step to step.
 _TAKE_METRIC = ("lbfgs", "gd")
@@ -116,15 +123,15 @@ class CellFamily(Family):
         """Return the tuples whose cells are the model's, or that it is chosen from."""
         return int(params["order"])
 
-    def price(self, request: PriceRequest) -> Price:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """By cells, counted or estimated; with those of the folds that find alpha."""
-        return with_folds(price_cells(request), request)
+        return with_folds(estimate_cells(recipe, shape, max_memory), recipe, shape)
 
-    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """The passes of the fit, of keys of 32 bits or not."""
         return warm_fit(recipe, n_classes, wide)
 
-    def warm_for(self, recipe: "Recipe", prepared: "Prepared", stop: StopToken = NEVER) -> float:
+    def warm_for(self, recipe: "FitSettings", prepared: "Prepared", stop: StopToken = NEVER) -> float:
         """The passes; keys are of 32 bits where a block of the plan has so many joint values."""
         wide = prepared.plan(self.all_tuples(recipe.params), stop).largest > 2**16
         return self.warm(recipe, prepared.encoded.n_classes, wide)
@@ -154,7 +161,7 @@ class CellFamily(Family):
             check_order(n_columns, params["order"])
         check_stream(params)
 
-    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, Price]:
+    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, Estimate]:
         """Count in a pass, assemble; AnJE like the others, at its own weights and with no steps to take."""
         coded, params, stop = request.coded, request.recipe.params, request.stop
         cache, n_classes = coded.cache, len(coded.classes)
@@ -167,7 +174,7 @@ class CellFamily(Family):
         @lru_cache(maxsize=1)  # what selecting has just counted it asks for again
         def count(tuples: Tuples, choosing: bool = False) -> Streamed:
             n_rows, sample = cache.n_rows("train"), partial(first_rows, coded)
-            require_memory(price_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
+            require_memory(estimate_counting(tuples, n_rows, n_classes, coded.levels, request.allowed, sample, stop))
             own = request.chunks(n_validation if choosing or request.choosing else 0)
             request.used.append(own)
             return count_stream(
@@ -178,8 +185,8 @@ class CellFamily(Family):
         first = first_rows(coded, n_validation if request.choosing else 0)
         trial, sample = step_trial(first), sample_trial(first)
         streamed = count(self.tuples(OverPasses(count, trial, sample, request), params, len(coded.levels)))
-        price = price_stream(streamed, request.allowed, params.get("solver", "none"), sample.learned.n_rows)
-        require_memory(price)
+        estimate = estimate_stream(streamed, request.allowed, params.get("solver", "none"), sample.learned.n_rows)
+        require_memory(estimate)
         spent = float(request.spent + sum(own.passes for own in request.used))
         request.tell("comparing with AnJE")
         baseline = observers.stream_losses(streamed, rows, stop)
@@ -189,14 +196,14 @@ class CellFamily(Family):
             streamed, trial, sample, params, stop, seed=request.recipe.seed, spent=spent, start=request.start
         )
         if fit.choice is not None:
-            price = replace(price, choice=fit.choice)
-        return BuiltFit(fit, rows, baseline, streamed.tables, compiled), price
+            estimate = replace(estimate, choice=fit.choice)
+        return BuiltFit(fit, rows, baseline, streamed.tables, compiled), estimate
 
     def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> Tuples:
         """Return the tuples whose cells are the model's, which the rows may tell."""
         return self.all_tuples(params)
 
-    def objective_key(self, recipe: "Recipe") -> Hashable:
+    def objective_key(self, recipe: "FitSettings") -> Hashable:
         """Without a penalty families of one order share NLL, whatever their metric, unless weights are shared or
         bounded: then the scale says which phi can be reached. A penalty on phi depends on the model it pulls toward; a
         penalty on w also on the scale between w and phi (for lr without a scale w is phi).

@@ -13,6 +13,9 @@ import numpy as np
 
 from alrviz.data.splits import spread_folds
 from alrviz.errors import RecipeError
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.families.family import BuiltFit, FitRequest, rows_key
@@ -21,7 +24,6 @@ from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import CLASS_WEIGHT, MAX_ITER, TOL
 from alrviz.fitting.objectives.conditional import ConditionalRows, conditional
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import Price, ShapePrice
 from alrviz.fitting.solvers.cg_brent import BrentGradients
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold
@@ -37,7 +39,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 # Vectors as long as phi: weights, gradients and directions of two points, snapshots.
 _VECTORS = 16
@@ -47,7 +49,6 @@ _CELLS = 10
 _PAIR = 10e-9
 # Seconds of what a pass calls, beside all sums.
 _CALLS = 60e-6
-_CHOICE = SolverChoice("cg", 0, "cg: Polak and Ribiere's, with Brent's search along each direction", 4)
 
 
 def _parents(structure: Mapping[Any, Any]) -> Mapping[str, tuple[str, ...]]:
@@ -98,6 +99,7 @@ class ELR(Networks):
     }  # fmt: skip
     colours: ClassVar[Mapping[str, str]] = {"elr": "#8A6D00"}
     has_steps = True
+    choice = SolverChoice("cg", 0, "cg: Polak and Ribiere's, with Brent's search along each direction", 4)
 
     def title(self, params: Mapping[str, Any]) -> str:
         """The structure, and whether the number of steps is tuned."""
@@ -107,7 +109,7 @@ class ELR(Networks):
 
     def solver(self, params: Mapping[str, Any]) -> str:
         """Scores are no sums of the weights: no solver of the linear families."""
-        return _CHOICE.solver
+        return self.choice.solver
 
     def missing(self, params: Mapping[str, Any]) -> str:
         """No level where it is summed out."""
@@ -134,7 +136,7 @@ class ELR(Networks):
         """The folds of cross-tuning."""
         return bool(params["cross_tuning"])
 
-    def objective_key(self, recipe: "Recipe") -> Hashable:
+    def objective_key(self, recipe: "FitSettings") -> Hashable:
         """Tuned or not: one is to find the lowest F, the other is not."""
         of = recipe.params
         structure = of["structure"] if isinstance(of["structure"], str) else tuple(of["structure"].items())
@@ -168,7 +170,7 @@ class ELR(Networks):
         tables = ConditionalTables.of(counts, summed=True)
         return LearnedNetwork(counts, tables.model(tables.phi(tables.start), tables.network.bias))
 
-    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """Networks, and passes."""
         return warm_networks(wide) + warm_passes(n_classes)
 
@@ -186,7 +188,7 @@ class ELR(Networks):
         return BuiltFit(fit, heldout, baseline, None, compiled, (observers.first_rise(),))
 
     def assemble(
-        self, prepared: Prepared, recipe: "Recipe", params: Mapping[str, Any], stop: StopToken = NEVER
+        self, prepared: Prepared, recipe: "FitSettings", params: Mapping[str, Any], stop: StopToken = NEVER
     ) -> tuple[Fit, ConditionalRows | None]:
         """Return what a driver runs, and the held-out rows.
 
@@ -213,8 +215,9 @@ class ELR(Networks):
             solver = CrossTuned(BrentGradients(), min(FOLDS, encoded.n_rows), make, max_iter)
         return Fit(objective, solver, objective.start, max_iter, params["tol"]), heldout
 
-    def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
+    def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
         """Counts, weights, and the keys and scores of all rows."""
+        encoded, n_heldout = shape.encoded, shape.n_heldout
         n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
         seen = sum(min(own, n * int(top)) for own, top in zip(cells, encoded.levels, strict=True))
         vectors = 8 * classes * (seen + 1) * _VECTORS + 40 * seen
@@ -230,7 +233,7 @@ class ELR(Networks):
             gaps, pairs = _gaps(encoded)
             seconds += _PAIR * classes * pairs
             size += gaps * (2 * encoded.n_columns + 24 + 16 * classes) * (n + n_heldout) // max(1, n)
-        return ShapePrice(parameters, max(tables.bytes, size), _CHOICE, seconds)
+        return Cost(parameters, max(tables.cost.bytes, size), seconds, 1)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
         """Of given parents, theirs."""

@@ -2,7 +2,7 @@
 
 A pass is E and its slopes by w and log h at other bandwidths: the grids of every numeric column, phi and dphi of every
 row, scores. Where bandwidths stand still it is F and its slope by w. Grids are short at first and grow as bandwidths
-shrink: it is the pass that a fit begins with, and by which it is priced.
+shrink: it is the pass that a fit begins with, and by which it is estimated.
 """
 
 from collections.abc import Hashable, Mapping
@@ -13,6 +13,9 @@ import numpy as np
 
 from alrviz.data.splits import split_holdout
 from alrviz.errors import RecipeError
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate, estimate_by_formula
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.density.hierarchical import Hierarchical
 from alrviz.fitting.density.objective import VALIDATES, DensityObjective, DensityRows
 from alrviz.fitting.families import observers
@@ -22,7 +25,6 @@ from alrviz.fitting.families.family import BuiltFit, Family, FitRequest, rows_ke
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import ALPHA, CENTER, CLASS_WEIGHT, MAX_ITER, SMOOTHING, START, TOL
 from alrviz.fitting.prepare import class_weighted
-from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_density
 from alrviz.models.density import DensityFeatures
@@ -34,7 +36,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 # Sets of features alive at once: those of the point and of the trial, and the fresh ones on another grid.
 _SETS = 3
@@ -128,14 +130,14 @@ class DLR(Family):
         """The rows on which bandwidths are validated."""
         return params["bandwidth"] in VALIDATES
 
-    def objective_key(self, recipe: "Recipe") -> Hashable:
+    def objective_key(self, recipe: "FitSettings") -> Hashable:
         """Its features are its own."""
         kept = ("bandwidth", "validation_fraction", "alpha", "center", "smoothing")
         return (self.name, *(recipe.params[name] for name in kept), *rows_key(recipe))
 
-    def price(self, request: PriceRequest) -> Price:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """By the shape of the table: every column counts as a feature."""
-        encoded, recipe, n_heldout = request.encoded, request.recipe, request.n_heldout
+        encoded, n_heldout = shape.encoded, shape.n_heldout
         columns, numeric, n = encoded.n_columns, len(encoded.numeric), encoded.n_rows
         values = 1 if encoded.n_classes == 2 else encoded.n_classes
         moves = recipe.params["bandwidth"] != "silverman" and numeric > 0
@@ -146,10 +148,10 @@ class DLR(Family):
         table = (n + n_heldout) * (16 * numeric + 12 + 2 * columns) + _SORTED * n * numeric
         size = (_SETS if moves else 1) * features + scores + watched + table
         choice = SolverChoice("newton", 0, _WHY + (_MOVES if moves else ""), 4)
-        shape = ShapePrice(parameters, size, choice, reference_seconds(encoded, recipe))
-        return price_shape(shape, "features", request)
+        cost = Cost(parameters, size, reference_seconds(encoded, recipe), 1)
+        return estimate_by_formula(cost, choice, "features", shape, max_memory)
 
-    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """What densities call."""
         return warm_density(n_classes)
 
@@ -171,7 +173,7 @@ class DLR(Family):
         return BuiltFit(fit, heldout, baseline, None, compiled)
 
 
-def reference_seconds(encoded: "Encoded", recipe: "Recipe") -> float:
+def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:
     """Return the seconds of a pass on one thread of the reference machine."""
     mode, n, classes = recipe.params["bandwidth"], encoded.n_rows, encoded.n_classes
     columns, numeric = encoded.n_columns, len(encoded.numeric)

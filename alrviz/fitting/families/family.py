@@ -14,11 +14,12 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.stream.table import CodedTable
+    from alrviz.fitting.cost.estimate import Estimate
+    from alrviz.fitting.cost.table_shape import TableShape
     from alrviz.fitting.families.build_fit import Fit
     from alrviz.fitting.families.observers import Observer
+    from alrviz.fitting.fit_settings import FitSettings
     from alrviz.fitting.prepare import Prepared
-    from alrviz.fitting.pricing.price import Price, PriceRequest
-    from alrviz.fitting.recipe import Recipe
     from alrviz.models.cell_space import AllOrders
     from alrviz.models.linear import LinearModel
     from alrviz.models.tables import Tables
@@ -67,7 +68,7 @@ class FitRequest:
     """
 
     prepared: "Prepared"
-    recipe: "Recipe"
+    recipe: "FitSettings"
     params: Mapping[str, Any]
     tell: Callable[[str], None]
     stop: StopToken = NEVER
@@ -96,7 +97,7 @@ class StreamRequest:
 
     coded: "CodedTable"
     chunks: "Callable[[int], Chunks]"
-    recipe: "Recipe"
+    recipe: "FitSettings"
     allowed: int
     n_jobs: int | None
     tell: Callable[[str], None]
@@ -192,7 +193,7 @@ class Family:
         """Return whether another alpha may have other cells, so that no fit starts from another's weights."""
         return False
 
-    def objective_key(self, recipe: "Recipe") -> Hashable:
+    def objective_key(self, recipe: "FitSettings") -> Hashable:
         """Return what is equal for two recipes that minimise the same function over the same cells on the same rows."""
         return recipe.to_json()
 
@@ -202,19 +203,19 @@ class Family:
         """Return the tuples whose cells a fit counts, as far as they are known before rows are looked at."""
         return ()
 
-    def price(self, request: "PriceRequest") -> "Price":
-        """Return the price of a recipe of this family."""
+    def estimate(self, recipe: "FitSettings", shape: "TableShape", max_memory: int | None = None) -> "Estimate":
+        """Return what a fit of a recipe of this family costs; max_memory: bytes, None for half of what is free."""
         raise NotImplementedError
 
     def seconds(self, params: Mapping[str, Any], rows: int, columns: int, classes: int) -> float:
         """Return about how many seconds a fit takes that is done at one go."""
         return SECONDS + _COLUMN * rows * columns**2
 
-    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """Compile what a fit calls, for codes or keys of 32 bits or not; return the seconds (0.0 if it was)."""
         return 0.0
 
-    def warm_for(self, recipe: "Recipe", prepared: "Prepared", stop: StopToken = NEVER) -> float:
+    def warm_for(self, recipe: "FitSettings", prepared: "Prepared", stop: StopToken = NEVER) -> float:
         """Compile what a fit of these rows calls; return the seconds (0.0 if it was)."""
         return self.warm(recipe, prepared.encoded.n_classes, prepared.wide)
 
@@ -225,12 +226,12 @@ class Family:
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """Raise `RecipeError` for what a fit over batches of rows has not; asked before anything is read."""
 
-    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, "Price"]:
-        """Return what the recipe makes of a table read in batches, and its price; asked of families that stream."""
+    def make_stream(self, request: StreamRequest) -> tuple[BuiltFit, "Estimate"]:
+        """Return what the recipe makes of a table read in batches, and its estimate; asked of families that stream."""
         raise NotImplementedError
 
 
-def rows_key(recipe: "Recipe") -> tuple[Hashable, ...]:
+def rows_key(recipe: "FitSettings") -> tuple[Hashable, ...]:
     """Return what is equal for two recipes that learn from the same rows, cut and weighted in the same way."""
     weights = recipe.params.get("class_weight")
     weighting = tuple(sorted(weights.items(), key=str)) if isinstance(weights, Mapping) else weights

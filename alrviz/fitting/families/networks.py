@@ -3,7 +3,7 @@
     tan    the best tree by I(i; j | Y)          kdb    k parents by I(i; Y) and I(i; j | Y)
     ande   no network: every tuple of n columns in turn is the parent                                       [AnDE]
 
-Structure and counts are all there is to it. Whose parents are not known yet is priced as if each column had those of
+Structure and counts are all there is to it. Whose parents are not known yet is estimated as if each column had those of
 most levels: an upper bound.
 """
 
@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate, estimate_by_formula, estimate_cells, without_seconds
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import SMOOTHING
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_cells, price_shape
 from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
@@ -34,7 +36,7 @@ from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 # A level that no row has with its parents must not be impossible.
 SMOOTHED = replace(
@@ -44,7 +46,6 @@ SMOOTHED = replace(
 )  # fmt: skip
 # Vectors as long as phi: counts, phi, start, logarithms.
 _COUNTED = 4
-_COUNTING = SolverChoice("none", 0, "nothing is fitted: counting is all", 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,8 @@ class LearnedNetwork:
 class Networks(Family):
     """What networks share, those that are counted and elr."""
 
+    choice: ClassVar[SolverChoice] = SolverChoice("none", 0, "nothing is fitted: counting is all", 0)
+
     def highest_order(self, params: Mapping[str, Any], n_columns: int) -> int:
         """Return the highest order of the tables that the structure, or ande, is made of: 2 where pairs are counted."""
         return 2 if self.n_parents(params) and n_columns > 1 else 1
@@ -79,7 +82,7 @@ class Networks(Family):
         """Return the parents of each column, found on the training rows."""
         return naive(prepared.encoded.n_columns)
 
-    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:
+    def learn(self, prepared: Prepared, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
         """Return the network of the rows; of elr the one that its steps begin with.
 
         Raises:
@@ -100,27 +103,29 @@ class Networks(Family):
         """All up to the highest."""
         return range(1, self.highest_order(params, n_columns) + 1)
 
-    def warm(self, recipe: "Recipe", n_classes: int, wide: bool = False) -> float:
+    def warm(self, recipe: "FitSettings", n_classes: int, wide: bool = False) -> float:
         """What counts networks and scores by them."""
         return warm_networks(wide)
 
-    def price(self, request: PriceRequest) -> Price:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """By the tables that are counted, then by its own."""
-        encoded, params = request.encoded, request.recipe.params
-        counting = request.recipe.replace(family="anje", order=self.highest_order(params, encoded.n_columns))
-        tables = price_cells(replace(request, recipe=counting, timed=False, prepared=None, some=True))
+        params = recipe.params
+        counting = recipe.replace(family="anje", order=self.highest_order(params, shape.encoded.n_columns))
+        tables = estimate_cells(counting, replace(shape, prepared=None, covers=False), max_memory)
         if tables.refused:
-            return tables
-        return price_shape(self.shape(encoded, params, request.n_heldout, tables), "tables", request)
+            return without_seconds(tables)
+        return estimate_by_formula(self.cost(shape, params, tables), self.choice, "tables", shape, max_memory)
 
-    def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
-        """Return what it takes; `tables` is the price of counting what its structure is made of."""
+    def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
+        """Return what it takes; `tables` estimates the counting of what its structure is made of."""
+        encoded = shape.encoded
         n, classes, cells = encoded.n_rows, encoded.n_classes, self.possible_cells(encoded, params)
         seen = sum(min(own, n) for own in cells)
         vectors = 8 * classes * (seen + 1) * _COUNTED + 40 * seen
         counts = 8 * classes * tables.cells_seen
         size = counts + vectors + 8 * min(LOOKUPS, n * encoded.n_columns) + 2 * encoded.n_columns * n
-        return ShapePrice(classes * (1 + sum(cells)), max(tables.bytes, size), _COUNTING)
+        seconds = self.seconds(params, n, encoded.n_columns, classes)
+        return Cost(classes * (1 + sum(cells)), max(tables.cost.bytes, size), seconds)
 
     def possible_cells(self, encoded: "Encoded", params: Mapping[str, Any]) -> list[int]:
         """Return the number of possible cells of each column with its parents, at most."""
@@ -227,7 +232,7 @@ class AnDE(Networks):
             )
         return int(params["n"]) + 1
 
-    def learn(self, prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:
+    def learn(self, prepared: Prepared, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
         """Counts of n and of n + 1 columns."""
         smoothing = recipe.params["smoothing"]
         order = self.highest_order(recipe.params, prepared.encoded.n_columns)
@@ -237,12 +242,14 @@ class AnDE(Networks):
         parents, wider = (prepared.tables(n, smoothing, stop) for n in (order - 1, order))
         return LearnedNetwork(naive_bayes.counts, AverageModel(parents, wider, naive_bayes.counts.model()), wider)
 
-    def shape(self, encoded: "Encoded", params: Mapping[str, Any], n_heldout: int, tables: Price) -> ShapePrice:
+    def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:
         """Its tables are what is counted."""
-        return ShapePrice(tables.parameters, tables.bytes, _COUNTING)
+        encoded = shape.encoded
+        seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)
+        return Cost(tables.cost.parameters, tables.cost.bytes, seconds)
 
 
-def learn(prepared: Prepared, recipe: "Recipe", stop: StopToken = NEVER) -> LearnedNetwork:
+def learn(prepared: Prepared, recipe: "FitSettings", stop: StopToken = NEVER) -> LearnedNetwork:
     """Return the network of a recipe of tan, kdb or elr (as it starts), or ande's mean over them."""
     family = recipe.definition
     assert isinstance(family, Networks)

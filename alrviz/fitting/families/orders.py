@@ -10,17 +10,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from math import comb
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.cost.estimate import Estimate, known_order
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.cells import ALR, LR, Fitted
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.families.selected import KEEP, check_keep, grown_at_most, kept_words, most_kept, price_of_chosen
-from alrviz.fitting.pricing.price import Price, PriceRequest, known_order
+from alrviz.fitting.families.selected import KEEP, check_keep, estimate_chosen, grown_at_most, kept_words, most_kept
 from alrviz.models.cell_space import AllOrders, Tuples, columns_of, sizes_of
 from alrviz.models.tuple_selection import Counted, Level, best, wider
+
+if TYPE_CHECKING:
+    from alrviz.fitting.fit_settings import FitSettings
 
 _KEEP = replace(
     KEEP, default=1.0, keywords={}, help="Share of the tuples of each order from 2 on that are kept, or above 1 their "
@@ -69,13 +73,14 @@ class HierarchicalFamily(Fitted):
                 looked = wider(level.chosen, n_columns, False)
         return chosen
 
-    def price(self, request: PriceRequest) -> Price:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """By cells; of kept tuples at the order that takes most."""
-        keep, order, columns = request.recipe.params["keep"], known_order(request.recipe), request.encoded.n_columns
+        keep, order, columns = recipe.params["keep"], known_order(recipe), shape.encoded.n_columns
         if keep == 1.0 or order == 1:
-            return super().price(request)
+            return super().estimate(recipe, shape, max_memory)
         looked = grown_at_most(keep, {2: comb(columns, 2)}, columns, order)
-        return price_of_chosen(request, super().price, looked, partial(most_kept, keep), together=True)
+        of_order = partial(super().estimate, max_memory=max_memory)
+        return estimate_chosen(recipe, shape, of_order, looked, partial(most_kept, keep), together=True)
 
     def title(self, params: Mapping[str, Any]) -> str:
         """As of lr or alr, with what is kept."""

@@ -14,7 +14,7 @@ import numpy as np
 from alrviz.errors import RecipeError, nearest
 
 if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Param:
     key: str = ""
     step: float = 1
     highest: float = math.inf
-    has_effect: Callable[["Recipe"], bool] = lambda recipe: True
+    has_effect: Callable[["FitSettings"], bool] = lambda recipe: True
 
     def among(self, *values: Any) -> "Param":
         """Return the setting of a family that has these choices alone, the first by default."""

@@ -11,16 +11,19 @@ from math import ceil, comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from alrviz.errors import RecipeError
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate, known_order
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.left_out import rows_for
 from alrviz.fitting.families.param import Param
-from alrviz.fitting.pricing.price import Price, PriceRequest, known_order
 from alrviz.models.cell_selection import CellLevel, cell_levels, joined, listed
 from alrviz.models.cell_space import AllOrders
 from alrviz.models.tuple_selection import SCORES, Counted, levels
-from alrviz.passes.cost_model import Work, seconds_here
+from alrviz.passes.cost_model import Work
 
 if TYPE_CHECKING:
+    from alrviz.fitting.fit_settings import FitSettings
     from alrviz.models.cell_space import Tuples
 
 KEEP = Param(
@@ -133,14 +136,15 @@ class SelectiveALR(ALR):
         """Scores by fits are of fits with the same penalty."""
         return params["selection"] not in SCORES
 
-    def price(self, request: PriceRequest) -> Price:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """As of alr, of the tuples that are counted at the level that takes most; and keys of the rows for each tuple
         that may be kept. Chosen by their gain beside their parts, they have the parts in the model.
         """
-        params, columns = request.recipe.params, request.encoded.n_columns
+        params, columns = recipe.params, shape.encoded.n_columns
         self._check_number(params, columns)
         looked, kept = self._looked(params, columns), partial(most_kept, params["keep"])
-        return price_of_chosen(request, super().price, looked, kept, params["selection"] == "gain")
+        of_order = partial(super().estimate, max_memory=max_memory)
+        return estimate_chosen(recipe, shape, of_order, looked, kept, params["selection"] == "gain")
 
     def check_stream(self, params: Mapping[str, Any], n_columns: int) -> None:
         """As of alr; a model without each tuple is not fitted where these are too many."""
@@ -194,48 +198,47 @@ def check_keep(keep: float | str) -> None:
         )
 
 
-def price_of_chosen(
-    request: PriceRequest,
-    whole: Callable[[PriceRequest], Price],
+def estimate_chosen(
+    recipe: "FitSettings",
+    shape: TableShape,
+    of_order: "Callable[[FitSettings, TableShape], Estimate]",
     looked: Mapping[int, int],
     kept: Callable[[int], int],
     together: bool,
-) -> Price:
-    """Return the price of a model of chosen tuples.
+) -> Estimate:
+    """Return the estimate of a model of chosen tuples.
 
     Args:
-        request: the rows, and the recipe.
-        whole: prices all tuples of an order.
+        recipe: what is fitted.
+        shape: the table.
+        of_order: estimates all tuples of an order.
         looked: by order, the most tuples that are counted.
         kept: the most of so many that are kept.
         together: whether the model has those of all these orders, not of the last alone.
     """
-    columns, order = request.encoded.n_columns, known_order(request.recipe)
-
-    def of_all(level: int) -> Price:
-        return whole(replace(request, recipe=request.recipe.replace(order=level), some=True))
-
-    found, needed, cells = of_all(order), dict[int, int](), dict[int, int]()
+    encoded, order = shape.encoded, known_order(recipe)
+    columns, counted = encoded.n_columns, replace(shape, covers=False)
+    whole = of_order(recipe.replace(order=order), counted)
+    needed, cells = dict[int, int](), dict[int, int]()
     for level, tuples in looked.items():
-        every, part = found if level == order else of_all(level), tuples / comb(columns, level)
-        keys = 2 * kept(tuples) * (request.encoded.n_rows + request.n_heldout)
-        needed[level], cells[level] = ceil(every.bytes * part) + keys, ceil(every.cells_seen * part)
+        every = whole if level == order else of_order(recipe.replace(order=level), counted)
+        part = tuples / comb(columns, level)
+        keys = 2 * kept(tuples) * (encoded.n_rows + shape.n_heldout)
+        needed[level], cells[level] = ceil(every.cost.bytes * part) + keys, ceil(every.cells_seen * part)
     if together:
         needed[order], cells[order] = sum(needed.values()), sum(cells.values())
-    at, classes = max(needed, key=lambda level: needed[level]), request.encoded.n_classes
+    at, classes = max(needed, key=lambda level: needed[level]), encoded.n_classes
     blocks = sum(map(kept, looked.values())) if together else kept(looked[order])  # a tuple that is kept is a block
-    work = Work(request.encoded.n_rows, classes, cells[order], blocks, cells[order], cells[order]).reference_seconds()
-    own = replace(
-        found, parameters=classes * (cells[order] + 1), cells_seen=cells[order], bytes=needed[at], work=work,
-        seconds_per_pass=seconds_here(work, request.n_jobs, classes) if request.timed else None,
-    )  # fmt: skip
-    if found.refused and looked[order] == comb(columns, order):
-        return own
+    work = Work(encoded.n_rows, classes, cells[order], blocks, cells[order], cells[order]).reference_seconds()
+    cost = Cost(classes * (cells[order] + 1), needed[at], work, 1)
+    result = replace(whole, cost=cost, cells_seen=cells[order])
+    if whole.refused and looked[order] == comb(columns, order):
+        return result
     words = (
         f"{looked[at]:,} tuples of order {at} need about {needed[at] / 2**20:,.0f} MiB here and "
-        f"{found.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
+        f"{whole.allowed / 2**20:,.0f} MiB may be used; keep fewer, or choose a lower order"
     )
-    return replace(own, refused=words if needed[at] > found.allowed else "")
+    return replace(result, refused=words if needed[at] > whole.allowed else "")
 
 
 class HierarchicalSelectiveALR(SelectiveALR):

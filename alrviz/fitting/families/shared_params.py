@@ -13,14 +13,14 @@ from alrviz.fitting.families.param import Param
 from alrviz.fitting.solvers.solver_support import NEEDS, SOLVER_NAMES
 
 if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
+    from alrviz.fitting.fit_settings import FitSettings
 
 
-def _is_penalised(recipe: "Recipe") -> bool:
+def _is_penalised(recipe: "FitSettings") -> bool:
     return recipe.params.get("alpha", 0) not in (0, None)
 
 
-def _is_cut(recipe: "Recipe") -> bool:
+def _is_cut(recipe: "FitSettings") -> bool:
     return recipe.cuts != "keep"  # a family may take numbers as they are
 
 

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import Estimate, estimate_by_formula
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.family import SECONDS, Family
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.shared_params import CLASS_WEIGHT
-from alrviz.fitting.pricing.price import Price, PriceRequest, ShapePrice, price_shape
 from alrviz.fitting.solvers.choice import SolverChoice
 
 if TYPE_CHECKING:
     from alrviz.data.encoded import Encoded
+    from alrviz.fitting.fit_settings import FitSettings
 
 # Seconds of a forest's row, column tried and level; of a boosted tree, and of its rows and columns; of an SVM's pair of
 # rows.
@@ -36,11 +39,12 @@ class SklearnFamily(Family):
         """Trees, or the folds of the calibration."""
         return True
 
-    def price(self, request: PriceRequest) -> Price:
+    def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:
         """The table as numbers, and its trees or kernel."""
-        return price_shape(
-            ShapePrice(0, self.bytes(request.encoded, request.recipe.params), _CHOICE), "numbers", request
-        )
+        encoded, params = shape.encoded, recipe.params
+        seconds = self.seconds(params, encoded.n_rows, encoded.n_columns, encoded.n_classes)
+        cost = Cost(bytes=self.bytes(encoded, params), seconds=seconds)
+        return estimate_by_formula(cost, _CHOICE, "numbers", shape, max_memory)
 
     def bytes(self, encoded: "Encoded", params: Mapping[str, Any]) -> int:
         """Return the bytes at the peak."""

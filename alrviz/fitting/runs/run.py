@@ -28,6 +28,9 @@ from alrviz.data.stream.table import CodedTable, Stream, no_progress
 from alrviz.errors import AlrvizError, LostColumnsWarning, RecipeError, Stopped
 from alrviz.fitting.best_order import best_order
 from alrviz.fitting.choose_n_tuples import Build, choose_n_tuples
+from alrviz.fitting.cost.estimate import Estimate, allowed_bytes, estimate, require_memory
+from alrviz.fitting.cost.peak_memory import SNAPSHOT_LIMIT
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import RUNS, observers, require_streams
 from alrviz.fitting.families.alpha_folds import AUTO, first_weights
 from alrviz.fitting.families.build_fit import Fit
@@ -35,8 +38,6 @@ from alrviz.fitting.families.counted import SAMPLE, first_rows
 from alrviz.fitting.families.family import BuiltFit, FitRequest, StreamRequest
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.prepare import Prepared, prepare, require_learnable
-from alrviz.fitting.pricing.peak_memory import SNAPSHOT_LIMIT
-from alrviz.fitting.pricing.price import Price, price_of, require_memory
 from alrviz.fitting.recipe import Recipe, require_recipe
 from alrviz.fitting.runs.pass_checkpoint import ROWS, PassCheckpoint
 from alrviz.fitting.runs.run_attributes import RunAttributes
@@ -47,7 +48,7 @@ from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.step import DIVERGED, FAILED, STOPPED, Outcome, Step
 from alrviz.fitting.warm import warm_covers
 from alrviz.job import Job
-from alrviz.memory import free_memory, give_back
+from alrviz.memory import give_back
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Level
@@ -80,8 +81,8 @@ class Run(RunAttributes, Job[Step]):
             or a `distributed.Client`: the same bits, sooner. Steps row by row (AdaGrad's) are taken here all the same.
         progress: of a table read in batches, hears what is read or encoded and of how many rows that is done.
         on_trial: called with each line of `tried` as it comes.
-        price: what it was priced at beforehand, on the same rows and threads; None to price it when it starts, as it is
-            where less memory is free by then than the price takes.
+        estimate: what was estimated beforehand, on the same rows and threads; None to estimate when it starts, as is
+            done where less memory is free by then than the estimate takes.
 
     Raises:
         RecipeError: for a family whose fit has no steps, such as tan; for what is no recipe.
@@ -95,7 +96,7 @@ class Run(RunAttributes, Job[Step]):
             log_loss, and the folds that it is of.
         outcome: None until the run has ended, then why.
         activity: what it is doing before the first step: "encoding", "counting cells", "compiling", then "fitting".
-        price: parameters and bytes, once known (`price_of` estimates the seconds per pass too).
+        estimate: what the fit costs, the solver that will run, or why it is refused; None until that is known.
         compile_seconds: what compiling took; in no other number.
 
     >>> import alrviz
@@ -119,7 +120,7 @@ class Run(RunAttributes, Job[Step]):
         checkpoint: Path | str | None = None,
         scheduler: "str | Client | None" = None,
         progress: Progress = no_progress,
-        price: Price | None = None,
+        estimate: Estimate | None = None,
         on_trial: Callable[[Mapping[str, float]], object] | None = None,
     ):
         if dataset is not None and not isinstance(dataset, Stream):  # rows of `of` and `on` are encoded already
@@ -148,7 +149,7 @@ class Run(RunAttributes, Job[Step]):
         self.trace = Trace()
         self.outcome: Outcome | None = None
         self.activity = ""
-        self.price = price
+        self.estimate = estimate
         self.compile_seconds = 0.0
         self._n_jobs = n_jobs
         self._max_memory = max_memory
@@ -275,7 +276,7 @@ class Run(RunAttributes, Job[Step]):
     def replay(self, index: int) -> "Run":
         """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""
         # what this one was allowed, not what is free beside it: else another solver might be chosen
-        allowed = self.price.allowed if self.price else self._max_memory
+        allowed = self.estimate.allowed if self.estimate else self._max_memory
         limits: dict[str, Any] = {"n_jobs": self._n_jobs, "max_memory": allowed, "start": self._start}
         if self.dataset is None and self._prepared is not None:
             other = Run.of(self._prepared.encoded, self.recipe, self._prepared.holdout, **limits)
@@ -402,9 +403,9 @@ class Run(RunAttributes, Job[Step]):
             self._observers.append(observers.heldout(fit.objective, made.heldout))
             self.trace.heldout_rows = float(made.heldout.weights.sum())
         self.activity = "fitting"
-        assert self.price is not None
-        rows, bytes = fit.objective.total, self.price.bytes / 2**20
-        _log.info("%s: %.6g rows, %d parameters, %.3g MiB", self.name, rows, self.price.parameters, bytes)
+        assert self.estimate is not None
+        rows, cost = fit.objective.total, self.estimate.cost
+        _log.info("%s: %.6g rows, %d parameters, %.3g MiB", self.name, rows, cost.parameters, cost.bytes / 2**20)
         self._fit = fit
         return fit
 
@@ -426,12 +427,12 @@ class Run(RunAttributes, Job[Step]):
             prepared = self._prepared = self._choose_order(prepared)
         self._choose_keep(partial(self._apart, prepared))
         recipe = self.recipe
-        self.activity = "pricing"
-        allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
-        if self.price is None or self.price.refused or self.price.bytes > allowed:
-            self.price = price_of(prepared.encoded, recipe, prepared.holdout, self._max_memory, stop, prepared=prepared)
-        require_memory(self.price)
-        params = _chosen(recipe, self.price)
+        self.activity = "estimating"
+        known = self.estimate
+        if known is None or known.refused or known.cost.bytes > allowed_bytes(self._max_memory):
+            self.estimate = known = estimate(recipe, TableShape.of(prepared, stop), self._max_memory)
+        require_memory(known)
+        params = _chosen(recipe, known)
         of = FitRequest(prepared, recipe, params, self._tell, stop, self._levels.append, self._max_memory)
         made = recipe.definition.make(of)
         w0 = first_weights(made.fit.objective, of, recipe.params["alpha"]) if self._tuned else None
@@ -454,7 +455,7 @@ class Run(RunAttributes, Job[Step]):
         give_back()  # what reading took
         if lost := lost_text(self._coded.encoder):
             warnings.warn(f"{stream.name}: {lost}", LostColumnsWarning, stacklevel=2)
-        allowed = free_memory() // 2 if self._max_memory is None else self._max_memory
+        allowed = allowed_bytes(self._max_memory)
         chunks: Callable[[int], Chunks]
         if client is None:
             chunks = partial(own_chunks, self._coded, "train")
@@ -473,7 +474,9 @@ class Run(RunAttributes, Job[Step]):
         self._choose_keep(lambda of: of.definition.make_stream(replace(trial, recipe=of))[0])
         self.recipe.definition.check_stream(self.recipe.params, len(self._coded.levels))
         self._chosen_in += sum(own.passes for own in request.used)
-        made, self.price = self.recipe.definition.make_stream(replace(request, recipe=self.recipe, start=self._start))
+        made, self.estimate = self.recipe.definition.make_stream(
+            replace(request, recipe=self.recipe, start=self._start)
+        )
         return made
 
     def _choose_order(self, prepared: Prepared, drawn: bool = False) -> Prepared:
@@ -514,9 +517,9 @@ class Run(RunAttributes, Job[Step]):
     def _apart(self, prepared: Prepared, recipe: Recipe) -> BuiltFit:
         """What a recipe makes of the training rows without D_CV."""
         apart = prepared.validation(recipe.seed, self.token)
-        price = price_of(apart.encoded, recipe, apart.holdout, self._max_memory, self.token, prepared=apart)
-        require_memory(price)
-        return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, price), lambda what: None, self.token))
+        known = estimate(recipe, TableShape.of(apart, self.token), self._max_memory)
+        require_memory(known)
+        return recipe.definition.make(FitRequest(apart, recipe, _chosen(recipe, known), lambda what: None, self.token))
 
     def _tell_rows(self, what: str, rows: int) -> None:
         self.activity = f"{what}: {rows:,} rows"
@@ -526,9 +529,9 @@ class Run(RunAttributes, Job[Step]):
         self.activity = activity
 
 
-def _chosen(recipe: Recipe, price: Price) -> Mapping[str, Any]:
+def _chosen(recipe: Recipe, known: Estimate) -> Mapping[str, Any]:
     """The recipe's parameters, with the solver and the memory that were chosen for it."""
-    choice = price.choice
+    choice = known.choice
     if choice is None or choice.solver == "none":
         return recipe.params
     return {**recipe.params, "solver": choice.solver, "memory": choice.memory}

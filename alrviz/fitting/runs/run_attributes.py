@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from alrviz.data.stream.table import Stream
+from alrviz.fitting.cost.estimate import Estimate
 from alrviz.fitting.families.build_fit import Fit
 from alrviz.fitting.objectives.protocol import ObjectiveProtocol
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing.price import Price
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.snapshots import Snapshots
 from alrviz.fitting.runs.trace import Trace
@@ -33,7 +33,7 @@ class RunAttributes:
     dataset: "Dataset | Stream | None"
     recipe: Recipe
     trace: Trace
-    price: Price | None
+    estimate: Estimate | None
     _prepared: Prepared | None
     _coded: "CodedTable | None"
     _scheduler: object
@@ -46,11 +46,11 @@ class RunAttributes:
 
     @property
     def solver(self) -> str:
-        """The solver that runs: once priced what "auto" and the memory rule chose, before that the recipe's; of a table
+        """The solver that runs: what "auto" and the memory rule chose, before that is known the recipe's; of a table
         read in batches "undecided", until a sample has chosen.
         """
-        if self.price and self.price.choice:
-            return "undecided" if self.price.choice.solver == "auto" else self.price.choice.solver
+        if self.estimate and self.estimate.choice:
+            return "undecided" if self.estimate.choice.solver == "auto" else self.estimate.choice.solver
         batches = isinstance(self.dataset, Stream) and self.recipe.params.get("solver") == "auto"
         return "undecided" if batches else self.recipe.solver
 
@@ -99,9 +99,9 @@ class RunAttributes:
         notes = [*(self._coded.notes if self._coded else []), *self._settled]
         if (
             self._scheduler is not None
-            and self.price
-            and self.price.choice
-            and self.price.choice.solver in ("adagrad", "averaged")
+            and self.estimate
+            and self.estimate.choice
+            and self.estimate.choice.solver in ("adagrad", "averaged")
         ):
             notes.append(
                 "steps that are taken row by row are taken on this machine; what is summed over rows, on the cluster"

@@ -6,7 +6,7 @@ from bisect import bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.fitting.pricing.peak_memory import SNAPSHOT_LIMIT
+from alrviz.fitting.cost.peak_memory import SNAPSHOT_LIMIT
 from alrviz.passes.rows import Floats
 
 

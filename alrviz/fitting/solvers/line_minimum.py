@@ -71,21 +71,22 @@ def exact_step(
             low = t
         else:
             high = t
-        newton = t - slope / curvature if curvature > 0.0 else math.inf
         if untried and convex and curvature > 0.0:
             zero, apart = _predicted(t, slope, curvature, *before)
             if abs(apart) <= small and low < zero < min(high, GROWTH * t):
                 return zero, trials
         before = (t, slope)
-        if high == math.inf:
-            t = min(newton, GROWTH * t)
-        elif low < newton < high:
-            t = newton
-        else:
-            t = 0.5 * (low + high)
+        t = _next_trial(t, low, high, t - slope / curvature if curvature > 0.0 else math.inf)
         if math.isfinite(high) and high - low <= 1e-12 * high:
             break
     return low, trials
+
+
+def _next_trial(t: float, low: float, high: float, newton: float) -> float:
+    """Return Newton's step where it lies between the ends, else their middle; without an upper end a limited one."""
+    if high == math.inf:
+        return min(newton, GROWTH * t)
+    return newton if low < newton < high else 0.5 * (low + high)
 
 
 def _predicted(t: float, slope: float, curvature: float, before: float, slope_before: float) -> tuple[float, float]:

@@ -109,7 +109,9 @@ class Database:
             connection.execute("REINDEX")
             (result,) = connection.execute(question).fetchone()
         if result != "ok":
-            raise sqlite3.DatabaseError(f"database disk image is malformed: {result}")
+            error = sqlite3.DatabaseError(f"database disk image is malformed: {result}")
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error
 
     @contextmanager
     def transaction(self, writes: bool = True) -> Iterator[Any]:
@@ -176,7 +178,7 @@ class Database:
                 f"{path!r} is locked by another process; close it, or set {HOME} to another folder",
                 "another process has locked the run store",
             )
-        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or "malformed" in text:
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return _store_error(
                 f"{path!r} is no run store, or is damaged ({text}); move it away, or set {HOME} to another folder",
                 "the run store is damaged",

@@ -12,8 +12,9 @@ from typing import Any
 from alrviz.data.encoded import MDL_WAYS, SMOOTH_WAYS
 from alrviz.data.splits import SplitSpec
 from alrviz.estimators.recipes import RecipeClassifier
+from alrviz.fitting.cost.estimate import estimate
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import encode_rows
-from alrviz.fitting.pricing.price import price_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_covers, warm_cuts
 from alrviz.models.cell_space import Tuples
@@ -71,8 +72,8 @@ class FoldCache:
         counted = recipe.definition.counted(recipe.params, encoded.n_columns)
         if not counted:
             return counted
-        price = price_of(encoded, recipe, max_memory=estimator.max_memory, prepared=self.prepared)
-        return () if price.refused else counted
+        known = estimate(recipe, TableShape(encoded, prepared=self.prepared), estimator.max_memory)
+        return () if known.refused else counted
 
 
 def cached_fold(table: SentTable, split: SplitSpec, recipe: Recipe) -> FoldCache:

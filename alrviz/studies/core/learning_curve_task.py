@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.data.seeds import seed_of
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import require_learnable
-from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.warm import warm_prequential
 from alrviz.models.index import CellIndex
@@ -39,7 +40,7 @@ def prequential(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     warm_prequential()
     prepared = cached_fold(table, replace(task.split, repeat=0), recipe).prepared
     require_learnable(prepared.encoded)
-    require_memory(price_of(prepared.encoded, recipe, max_memory=task.max_memory or None, prepared=prepared))
+    require_memory(estimate(recipe, TableShape(prepared.encoded, prepared=prepared), task.max_memory or None))
     stream = _Stream(prepared, recipe, options["theta"], stop)
     rows = np.random.default_rng(task.seed).permutation(prepared.encoded.n_rows)
     if table.splitting.when is not None:

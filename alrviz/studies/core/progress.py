@@ -38,26 +38,26 @@ def progress_of(
     tasks: Sequence[StudyTask],
     results: Mapping[int, Result],
     finished: Mapping[int, float],
-    prices: Mapping[int, float] = MappingProxyType({}),
+    expected: Mapping[int, float] = MappingProxyType({}),
 ) -> Progress:
     """Return the progress, given the results by place, and for those of this sitting the seconds until they came.
 
-    prices: seconds that a fit of a racer was said to take, by its place.
+    expected: seconds that a fit of a racer was estimated to take, by its place.
     """
     failed = sum(result.failed for result in results.values())
-    return Progress(len(results), len(tasks), failed, _left(tasks, results, finished, prices))
+    return Progress(len(results), len(tasks), failed, _left(tasks, results, finished, expected))
 
 
 def _left(
     tasks: Sequence[StudyTask],
     results: Mapping[int, Result],
     finished: Mapping[int, float],
-    prices: Mapping[int, float],
+    expected: Mapping[int, float],
 ) -> float | None:
     """What the tasks left take by those that were measured, at the pace of this sitting; None before the first.
 
-    A racer of which no task was measured takes its price, times the median of measured over priced; without a price the
-    mean of all tasks.
+    A racer of which no task was measured takes its estimate, times the median of measured over estimated; without an
+    estimate the mean of all tasks.
     """
     timed = [place for place in finished if place in results and not results[place].failed]
     took: dict[int, list[float]] = defaultdict(list)
@@ -66,8 +66,8 @@ def _left(
     if not set(took) - {PRIOR}:  # what the class prior takes says nothing of fits
         return None if len(results) < len(tasks) else 0.0
     means = {racer: fmean(seconds) for racer, seconds in took.items()}
-    off = [mean / prices[racer] for racer, mean in means.items() if prices.get(racer)]
-    known = {racer: price * median(off) for racer, price in prices.items()} if off else {}
+    ratios = [mean / expected[racer] for racer, mean in means.items() if expected.get(racer)]
+    known = {racer: seconds * median(ratios) for racer, seconds in expected.items()} if ratios else {}
     known |= {PRIOR: 0.0} | means
     busy = sum(map(sum, took.values()))
     left = (task.racer for place, task in enumerate(tasks) if place not in results)

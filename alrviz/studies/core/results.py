@@ -36,7 +36,7 @@ class StudyResults:
         self._arrived: list[int] = []
         self._framed: tuple[list[int] | None, Any] = (None, None)  # the latest frame, and the tasks it was made of
         self._seconds: dict[int, float] = {}  # of this sitting: from its start until a task came
-        self._prices: dict[int, float] = {}
+        self._expected_seconds: dict[int, float] = {}
         self._changed = threading.Condition()
 
     @property
@@ -54,12 +54,12 @@ class StudyResults:
     def progress(self) -> Progress:
         """How far it is."""
         with self._changed:
-            return progress_of(self.tasks, self._results, self._seconds, self._prices)
+            return progress_of(self.tasks, self._results, self._seconds, self._expected_seconds)
 
     def expect(self, seconds: Sequence[float]) -> None:
         """Say how long a fit of each recipe is likely to take: until one is measured, progress counts on it."""
         with self._changed:
-            self._prices = dict(enumerate(seconds))
+            self._expected_seconds = dict(enumerate(seconds))
 
     def since(self, cursor: int) -> tuple[int, list[Row]]:
         """Return the next cursor, and the rows of the tasks that came after `cursor` (0: all), as they came.

@@ -25,7 +25,7 @@ from alrviz.passes.cluster import require_dask
 from alrviz.stop import StopToken
 from alrviz.studies.core import workers
 from alrviz.studies.core.checkpoint import Checkpoint, Keep
-from alrviz.studies.core.cost import StudyPrice, price_study
+from alrviz.studies.core.cost import StudyEstimate, estimate_study
 from alrviz.studies.core.results import StudyResults
 from alrviz.studies.core.study_task import Row, StudyTask
 from alrviz.studies.core.workers import computed, jobs_of
@@ -145,7 +145,7 @@ class Study(StudyResults):
         of = ", ".join(dataset.name for dataset in self.datasets.values())
         return f"<{self.kind} study of {of}: {len(self.results())} of {len(self.tasks)} fits>"
 
-    def price(self) -> StudyPrice:
+    def estimate(self) -> StudyEstimate:
         """Return about how long the fits that are left take, and which recipes are refused; nothing is fitted.
 
         What it learned is what progress counts on.
@@ -153,28 +153,28 @@ class Study(StudyResults):
         Raises:
             AlrvizError: a study of `alpha_path` or of learning curves row by row, of which that is not known before.
         """
-        found = price_study(self, self._n_jobs, self._max_memory)
-        if len(self.datasets) == 1 and len(found.fits) == len(self.recipes):
-            self.expect([one.seconds for _, one in found.fits])
-        return found
+        result = estimate_study(self, self._n_jobs, self._max_memory)
+        if len(self.datasets) == 1 and len(result.fits) == len(self.recipes):
+            self.expect([one.cost.seconds for one in result.fits])
+        return result
 
     def run(self, *, verbose: bool = False) -> Self:
         """Compute all of it in the calling thread's time; returns the study.
 
-        verbose: whether its price is printed first, and every few seconds how far it is.
+        verbose: whether its estimate is printed first, and every few seconds how far it is.
         """
         said = time.monotonic()
         if verbose:
-            print(self._price_text(), flush=True)  # noqa: T201 (asked for)
+            print(self._estimate_text(), flush=True)  # noqa: T201 (asked for)
         for _ in self.rows():
             if verbose and time.monotonic() - said > _SAY_EVERY:
                 said = time.monotonic()
                 print(self.progress, flush=True)  # noqa: T201
         return self
 
-    def _price_text(self) -> str:
+    def _estimate_text(self) -> str:
         try:
-            return str(self.price())
+            return str(self.estimate())
         except AlrvizError as error:
             return f"{len(self.tasks):,} tasks; {error}"
 

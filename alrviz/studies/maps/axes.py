@@ -136,14 +136,11 @@ def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any =
     kinds = {name: _kind(rows[name]) for name in names}
     free = sorted((name for name in names if name not in wished), key=kinds.__getitem__)
     found = [name for name in wished if name is not None]
+    known = y is not None and len(y) == len(frame)
+    classes = pd.factorize(np.asarray(y, dtype=object)[places].astype(str))[0] if known else None
     while len(found) < 2:
         asked = [name for name in free if kinds[name] == kinds[free[0]]][:MOST_ASKED]
-        if y is not None and len(y) == len(frame) and len(free) + len(found) > 2:
-            classes = pd.factorize(np.asarray(y, dtype=object)[places].astype(str))[0]
-            beside = _cells(rows[found[0]]) if found else 0
-            best = max(asked, key=lambda name: _information(beside * CELLS + _cells(rows[name]), classes))
-        else:
-            best = asked[0]
+        best = asked[0] if classes is None or len(names) == 2 else _most_telling(rows, asked, found, classes)
         free.remove(best)
         found.append(best)
     if wished == [None, None]:
@@ -151,6 +148,12 @@ def first_axes(frame: pd.DataFrame, across: Any = None, up: Any = None, y: Any =
     else:
         first, second = found if wished[0] is not None else reversed(found)
     return first, second
+
+
+def _most_telling(rows: pd.DataFrame, asked: Sequence[Any], found: Sequence[Any], classes: NDArray[np.intp]) -> Any:
+    """Return which of the columns asked tells most about the classes, together with the first found one, if any."""
+    beside = _cells(rows[found[0]]) if found else 0
+    return max(asked, key=lambda name: _information(beside * CELLS + _cells(rows[name]), classes))
 
 
 def _kind(column: pd.Series) -> int:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from alrviz.fitting.cost.estimate import estimate, require_memory
+from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.prepare import prepare
-from alrviz.fitting.pricing.price import price_of, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cell_space import AllOrders, SomeCells, Tuples, ascending_tuples
 from alrviz.models.tuple_selection import SCORES, Level, excess_test, levels, predicted_gain
@@ -90,7 +91,7 @@ class LiveSelection:
     def __init__(self, dataset: "Dataset"):
         self._dataset = dataset
         self._counted: _Remembered | None = None
-        self._priced: Recipe | None = None
+        self._admitted: Recipe | None = None
 
     def search(self, recipe: Recipe, stop: StopToken = NEVER) -> Iterator[Search]:
         """Yield what a search finds, as it finds it; a recipe that differs in its share alone is searched at once.
@@ -101,12 +102,12 @@ class LiveSelection:
         """
         prepared = prepare(self._dataset, recipe, stop=stop)
         params = recipe.params
-        # Of few tuples all are scored, whatever is kept: a hand that drags waits for no price.
+        # Of few tuples all are scored, whatever is kept: a hand that drags waits for no estimate.
         counted_all = comb(prepared.encoded.n_columns, int(params["order"])) <= MOST
         asked = recipe.replace(keep=1.0) if counted_all else recipe
-        if asked != self._priced:
-            require_memory(price_of(prepared.encoded, asked, prepared.holdout, stop=stop))
-            self._priced = asked
+        if asked != self._admitted:
+            require_memory(estimate(asked, TableShape(prepared.encoded, prepared.holdout, stop=stop)))
+            self._admitted = asked
         request = FitRequest(prepared, recipe, params, lambda words: None, stop)
         if self._counted is None:
             self._counted = _Remembered(request)

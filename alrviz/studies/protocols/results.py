@@ -140,12 +140,7 @@ def read_results(source: str | Path | bytes, file: str = "") -> Results:
 
     if not isinstance(source, bytes):
         file, source = file or Path(source).name, Path(source).read_bytes()
-    try:
-        lines = source.decode("utf-8-sig").splitlines(keepends=True)
-        body = "".join(line for line in lines if not line.startswith("# "))  # what our own files say above
-        rows = pd.read_csv(io.StringIO(body))
-    except (ValueError, pd.errors.ParserError) as error:  # of them what is no UTF-8
-        raise TableError(f"{file or 'the file'} cannot be read as CSV: {error}") from error
+    rows = _parse_csv(source, file)
     for name, known in _NAMED.items():
         there = next((column for column in known if column in rows), None)
         if there is None:
@@ -165,6 +160,17 @@ def read_results(source: str | Path | bytes, file: str = "") -> Results:
     rows = about.join(figures[measured]).join(rows[spreads].apply(pd.to_numeric, errors="coerce"))
     rows = rows[rows["data"].notna() & rows["name"].notna() & figures[measured].notna().any(axis=1)]
     return Results(file, rows.astype({"data": str, "name": str}))
+
+
+def _parse_csv(source: bytes, file: str) -> "pd.DataFrame":
+    import pandas as pd
+
+    try:
+        lines = source.decode("utf-8-sig").splitlines(keepends=True)
+        body = "".join(line for line in lines if not line.startswith("# "))  # what our own files say above
+        return pd.read_csv(io.StringIO(body))
+    except (ValueError, pd.errors.ParserError) as error:  # of them what is no UTF-8
+        raise TableError(f"{file or 'the file'} cannot be read as CSV: {error}") from error
 
 
 def _expected(file: str, what: str, rows: "pd.DataFrame") -> str:

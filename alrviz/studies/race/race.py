@@ -23,7 +23,7 @@ from alrviz.stop import StopToken
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alrviz.fitting.pricing.price import Price
+    from alrviz.fitting.cost.estimate import Estimate
     from alrviz.fitting.runs.run import Run
 
 
@@ -40,7 +40,7 @@ class RecordedRun:
     separation: Mapping[str, float]
     activity: str = ""
     phase: str = "ended"
-    price: None = None
+    estimate: None = None
     model: None = None
     holdout: None = None
 
@@ -60,6 +60,7 @@ class RaceControl(Protocol):
 
     Attributes:
         turn: its place among those who take turns; 0 while it computes.
+        queued: whether it waits for a free place.
         stopped_by: who stopped it, if it was stopped, in a word.
     """
 
@@ -73,6 +74,8 @@ class RaceControl(Protocol):
 
     @property
     def turn(self) -> int: ...  # noqa: D102
+    @property
+    def queued(self) -> bool: ...  # noqa: D102
     @property
     def stopped_by(self) -> str: ...  # noqa: D102
     def start(self) -> None:
@@ -114,7 +117,7 @@ class Race(Job[None]):
     [0, 1]
     """
 
-    turn = 0
+    turn, queued = 0, False
     stopped_by = "you"
 
     def __init__(self, dataset: Any, runs: "Sequence[Run | RecordedRun]", *, recorded: bool = False):
@@ -198,7 +201,7 @@ def race(
     *,
     n_jobs: int | None = None,
     max_memory: int | None = None,
-    prices: "Sequence[Price]" = (),
+    estimates: "Sequence[Estimate]" = (),
 ) -> Race:
     """Return a race of `recipes` on `dataset`; nothing is started.
 
@@ -209,7 +212,7 @@ def race(
         recipes: one for each racer, or one alone.
         n_jobs: threads for the passes; None for all.
         max_memory: bytes each fit may take; None for half of what is free when it starts.
-        prices: of the racers on so many threads, where they were priced beforehand; () to price them at the start.
+        estimates: of the racers on so many threads, where these were made beforehand; () to make them at the start.
 
     Raises:
         RecipeError: without any recipe; of families that are not fitted in passes, where the table is read in batches.
@@ -226,11 +229,11 @@ def race(
     from alrviz.fitting.runs.run import Run  # numba with it: who only looks at a recorded race need not wait for that
 
     recipes = recipe_list(recipes)
-    known: Sequence[Price | None] = prices or [None] * len(recipes)
+    known: Sequence[Estimate | None] = estimates or [None] * len(recipes)
     return Race(
         dataset,
         [
-            Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, price=price)
-            for recipe, price in zip(recipes, known, strict=True)
+            Run(dataset, recipe, n_jobs=n_jobs, max_memory=max_memory, estimate=estimate)
+            for recipe, estimate in zip(recipes, known, strict=True)
         ],
     )

@@ -430,27 +430,12 @@ class Evaluation:
             values = pd.Series(np.asarray(by))
             if values.shape != (len(self.y),):
                 raise TableError(f"there are {len(values):,} groups for {len(self.y):,} rows; expected one for each")
-        if pd.api.types.is_numeric_dtype(values) and values.nunique() > LEVELS:
-            numbers = values.to_numpy(float, na_value=np.nan)
-            there = np.sort(numbers[~np.isnan(numbers)])  # quartiles are rows' own values: infinite ones are in order
-            cuts = np.unique(there[[len(there) * k // QUARTERS - 1 for k in range(1, QUARTERS)]])
-            kept = interval_labels(cuts, bool((there == np.floor(there)).all()))
-            text = pd.Series(np.array(kept, dtype=object)[np.searchsorted(cuts, numbers)]).where(~np.isnan(numbers))
-        else:
-            ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
-            counts = values.value_counts(sort=not ordered or values.nunique() > LEVELS)
-            numeric = pd.api.types.is_numeric_dtype(values)
-            said = number_text if numeric and not pd.api.types.is_bool_dtype(values) else str
-            counts = counts.sort_index() if numeric else counts  # numbers stand in their order
-            text = values.astype(object).where(values.notna(), None).map(said, na_action="ignore")
-            kept = list(dict.fromkeys(said(level) for level in counts.index[counts > 0]))
-            if len(kept) > LEVELS:
-                text = text.where(text.isin(kept[:LEVELS]) | text.isna(), OTHER)
-                kept = [*kept[:LEVELS], OTHER]
+        many = pd.api.types.is_numeric_dtype(values) and values.nunique() > LEVELS
+        text, labels = _by_quarters(values) if many else _by_level(values)
         if text.isna().any():
-            gap = next(name for name in (f"{'(' * n}missing{')' * n}" for n in count(1)) if name not in kept)
-            text, kept = text.fillna(gap), [*kept, gap]
-        return pd.Series(pd.Categorical(text, categories=list(dict.fromkeys(kept))))
+            gap = next(name for name in (f"{'(' * n}missing{')' * n}" for n in count(1)) if name not in labels)
+            text, labels = text.fillna(gap), [*labels, gap]
+        return pd.Series(pd.Categorical(text, categories=list(dict.fromkeys(labels))))
 
     def worst(self, most: int = 20) -> pd.DataFrame:
         """Return the rows of the highest loss: class, predicted, p (of their class), p_predicted, loss (nats), and the
@@ -465,6 +450,33 @@ class Evaluation:
         }  # fmt: skip
         rows = self.X.iloc[at].rename(columns={name: f"{name} (column)" for name in found})
         return pd.concat([pd.DataFrame(found, index=rows.index), rows], axis=1)
+
+
+def _by_quarters(values: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Return the quarter of each number (N,) in words, and the quarters in their order."""
+    numbers = values.to_numpy(float, na_value=np.nan)
+    present = np.sort(numbers[~np.isnan(numbers)])  # quartiles are rows' own values: infinite ones are in order
+    cuts = np.unique(present[[len(present) * k // QUARTERS - 1 for k in range(1, QUARTERS)]])
+    labels = interval_labels(cuts, bool((present == np.floor(present)).all()))
+    text = pd.Series(np.array(labels, dtype=object)[np.searchsorted(cuts, numbers)]).where(~np.isnan(numbers))
+    return text, labels
+
+
+def _by_level(values: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Return the level of each row (N,) as text, the rarest beyond LEVELS as one, and the levels: numbers and ordered
+    levels in their order, others by frequency.
+    """
+    ordered = isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered
+    counts = values.value_counts(sort=not ordered or values.nunique() > LEVELS)
+    numeric = pd.api.types.is_numeric_dtype(values)
+    text_of = number_text if numeric and not pd.api.types.is_bool_dtype(values) else str
+    counts = counts.sort_index() if numeric else counts
+    text = values.astype(object).where(values.notna(), None).map(text_of, na_action="ignore")
+    labels = list(dict.fromkeys(text_of(level) for level in counts.index[counts > 0]))
+    if len(labels) > LEVELS:
+        text = text.where(text.isin(labels[:LEVELS]) | text.isna(), OTHER)
+        labels = [*labels[:LEVELS], OTHER]
+    return text, labels
 
 
 def percent(share: float) -> str:

@@ -74,7 +74,7 @@ class Player:
             return False
         watched.pull()
         watched.move(watched.last)
-        self.playing = not race.ended and (race.control.phase in ("preparing", "running") or waits(race))
+        self.playing = not race.ended and (race.control.phase in ("preparing", "running") or race.control.queued)
         self.shown = watched
         return True
 
@@ -330,7 +330,7 @@ class Player:
         if race is None or watched is None:
             return {"running": False, "head": 0, "last": 0, "may_run": True, "may_step": True, "may_stop": self.waits}
         drawn = (0, -1) if self.shown is None else (self.shown.number, min(self.shown.seen, self.shown.last))
-        under_way = not race.ended and (race.control.phase != "waiting" or waits(race))
+        under_way = not race.ended and (race.control.phase != "waiting" or race.control.queued)
         return {
             "running": self.playing and not self.outdated,
             "head": watched.head,
@@ -402,8 +402,3 @@ def _old(player: Player) -> str:
 
 def _activity(race: Race) -> str:
     return safe(race.control.activity) + (" &hellip;" if race.control.activity else "")
-
-
-def waits(race: Race) -> bool:
-    """Whether it stands in a queue."""
-    return race.control.phase == "waiting" and str(race.control.activity).startswith("waiting")

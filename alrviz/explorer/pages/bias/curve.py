@@ -10,15 +10,16 @@ from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_costs import price_recipes
+from alrviz.explorer.widgets.study_estimate import estimate_recipes
 from alrviz.explorer.widgets.study_page import StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
 from alrviz.pictures.learning_curve import MEASURES
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.learning_curve import learning_curve
 from alrviz.views.studies.learning_curve import LearningCurveView
 
@@ -161,22 +162,22 @@ print(study.summary().to_string())
         """Every row is learned from, after it was predicted."""
         return 0.0
 
-    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
+    def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return shuffles, window, and where theta is from."""
         return {"repeats": self.repeats, "window": self.window, "theta": self.theta}
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price a walk of every learner over all rows."""
+    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+        """Estimate a walk of every learner over all rows."""
 
         def seconds(recipe: Recipe) -> float:
             rows = dataset.n_rows + (_TRIED if "solver" in recipe.params else 0)
             return 0.05 + rows * comb(dataset.X.shape[1], recipe.params["order"]) * _VISIT
 
-        return price_recipes(dataset, self.recipes, self.holdout, stop, seconds)
+        return estimate_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
-    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long it takes."""
-        return sum(one.seconds for one in there) * self.repeats
+    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+        """Return the cost of all walks."""
+        return self.repeats * sum((one.cost for one in fits), Cost())
 
     def fresh(self, columns: int) -> Recipe:
         """Return the first learner of the grids that is not there and has few enough columns."""

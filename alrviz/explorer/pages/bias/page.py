@@ -12,10 +12,11 @@ from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.study_page import StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import Menu, RecipeGrid, StudySpec, choice, grids_menu, setting
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
-from alrviz.studies.core.cost import RecipePrice, share_seconds
+from alrviz.studies.core.cost import RecipeEstimate, share_seconds
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.views.studies.bias_variance import BiasVarianceView
 
@@ -169,13 +170,13 @@ print(study.summary().to_string())
         with_own = self.recipes == with_alpha(self.recipes, None)
         return any(map(_has_alpha, self.recipes)) and (self.alpha is not None or with_own)
 
-    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
+    def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return rounds, folds and sizes."""
         return dict(zip(("rounds", "folds"), self.split, strict=True)) | {"train_shares": self.shares}
 
-    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long it takes: half of what a fit takes does not shrink with its rows."""
-        return super().seconds(dataset, there) * sum(map(share_seconds, self.shares))
+    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+        """Return the cost of the study: half of what a fit takes does not shrink with its rows."""
+        return sum(map(share_seconds, self.shares)) * super().cost(dataset, fits)
 
     def fresh(self, columns: int) -> Recipe:
         """Return the last recipe's next order, else a family that is not there yet."""

@@ -1,4 +1,4 @@
-"""What a tab of maps fits: the model with its price, run and settings, and the classifier beside it."""
+"""What a tab of maps fits: the model with its cost, run and settings, and the classifier beside it."""
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
@@ -13,7 +13,7 @@ from alrviz.explorer.recipes.recipe_fields import MODEL, Choosable
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.export_model import ExportModel
-from alrviz.explorer.widgets.price_line import PriceLine
+from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
@@ -101,13 +101,13 @@ class PeerFit:
 
 
 class FitCard:
-    """The fit of a map: its price, its run, and the row of buttons; a cheap one starts by itself when settings change.
+    """The fit of a map: its cost, its run, and the row of buttons; a cheap one starts by itself when settings change.
 
     The tab says what is to be fitted (`want`) and draws what is there (`player.racer` at `player.head`).
 
     Args:
         session: its runs are the registry's, under this owner.
-        tasks: runs the pricing.
+        tasks: runs the estimate.
         draw: called when another place of the run, or another run, is to be drawn.
         film, drawn: as for `FitPlayer`.
     """
@@ -122,12 +122,8 @@ class FitCard:
     ):
         self.session = session
         self.player = FitPlayer(self._new, draw, session.wake, film, drawn)
-        self.pricing = PriceLine(
-            tasks, self._priced, self.player.give_up, lambda: "the fit starts then" if self.player.player.waits else ""
-        )
-        self.dataset: Dataset | None = None
-        self.recipe: Recipe | None = None
-        self._autorun = False
+        self.starter = RaceStarter(session, tasks, self.player, session.runs.adopt_fit, "fit")
+        self.pricing = self.starter.pricing
 
     @property
     def outdated(self) -> bool:
@@ -142,46 +138,21 @@ class FitCard:
 
     def want(self, dataset: "Dataset", recipe: Recipe, *, start: bool = True) -> None:
         """Say what Run is to fit; where it is not what is drawn, a cheap fit starts by itself (`start`)."""
-        self.dataset, self.recipe = dataset, recipe
         race = self.player.player.race
         fits = race is not None and tuple(race.recipes) == (recipe,) and race.dataset.hash == dataset.hash
-        self._autorun = start and not fits
-        self.player.mark(race is not None and not fits, expected=self._autorun)
-        if self.pricing.ask(dataset, (recipe,)):
-            if not self.player.player.for_table:
-                self.player.player.give_up()
-        elif self.pricing.known:
-            self._start_if_cheap()
+        self.starter.autorun, self.player.player.halted = start and not fits, False
+        self.player.mark(race is not None and not fits, expected=self.starter.autorun)
+        self.starter.want(dataset, (recipe,))
+        self.starter.start_if_cheap()
 
     def forget(self) -> None:
         """There is nothing to fit (any more): what runs is stopped, what waits is given up."""
-        self.dataset, self._autorun = None, False
+        self.starter.dataset, self.starter.autorun = None, False
         self.player.player.expected = False
         self.player.press_stop()
 
-    def _priced(self) -> None:
-        if self.player.player.waits:
-            self._autorun = False
-            self.player.press_again()
-        else:
-            self._start_if_cheap()
-
-    def _start_if_cheap(self) -> None:
-        if self._autorun and self.pricing.known and not self.session.runs.asking:
-            self._autorun = False
-            if self.pricing.cheap:
-                self.player.player.outdated = True  # whatever is drawn is not this run
-                self.player.begin()
-            else:
-                self.player.mark(self.outdated)
-
     def _new(self) -> "Race | None":
-        """The run that Run starts; None where there is none. Where it is not priced yet, the press is repeated then."""
-        dataset, recipe = self.dataset, self.recipe
-        self.player.player.for_table = dataset is None
-        if dataset is None or recipe is None:
-            return None
-        return self.pricing.start(dataset, (recipe,), self.session.runs.adopt_fit)
+        return self.starter.new_race()
 
 
 class ModelDrawer:

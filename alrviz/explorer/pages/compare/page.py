@@ -21,14 +21,14 @@ from alrviz.explorer.session.state import MOST_SETS, State
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import TableOrigin, table_code
-from alrviz.explorer.widgets.study_costs import Costs, price_recipes, remarks_of
+from alrviz.explorer.widgets.study_estimate import PlannedStudy, estimate_recipes, remarks_of
 from alrviz.explorer.widgets.study_page import StudyMenus, StudyPage, StudyTabs
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice
 from alrviz.explorer.widgets.table_settings import with_cuts
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.core.names import short_names
 from alrviz.studies.protocols.compare import COMPARED, compare
 from alrviz.views.core.style import html_table, safe
@@ -58,8 +58,8 @@ NOTHING = "<span class='quiet'>Choose at least one data set.</span>"
 
 
 @dataclass(frozen=True)
-class TableCosts(Costs):
-    """What is known of a comparison before it runs; `priced` is of all tables.
+class PlannedComparison(PlannedStudy):
+    """What is known of a comparison before it runs; `fits` are of all tables.
 
     Attributes:
         names: of the recipes that were asked for.
@@ -72,9 +72,9 @@ class TableCosts(Costs):
     absent: tuple[tuple[str, str], ...] = ()
 
     @property
-    def lines(self) -> list[Sequence[RecipePrice]]:
-        """The prices of each table."""
-        return lines_of(self.priced, len(self.names))
+    def lines(self) -> list[Sequence[RecipeEstimate]]:
+        """The estimates of each table."""
+        return lines_of(self.fits, len(self.names))
 
     @property
     def left_out(self) -> list[str]:
@@ -84,9 +84,9 @@ class TableCosts(Costs):
         return [*lost, *(f"{column[0].name}: {column[0].refused}" for column in columns)]
 
 
-def lines_of(priced: Sequence[RecipePrice], recipes: int) -> list[Sequence[RecipePrice]]:
-    """Return the prices of each table, of so many recipes each."""
-    return [priced[start : start + recipes] for start in range(0, len(priced), recipes)]
+def lines_of(fits: Sequence[RecipeEstimate], recipes: int) -> list[Sequence[RecipeEstimate]]:
+    """Return the estimates of each table, of so many recipes each."""
+    return [fits[start : start + recipes] for start in range(0, len(fits), recipes)]
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,9 @@ print(ranks(study, "log_loss"))
             return super().written()
         return super().written() | {"sets": self.sets.demos, "files": tuple(link for link, _ in self.sets.own)}
 
-    def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
+    def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipes that some table can take."""
-        lines = lines_of(priced, len(self.recipes))
+        lines = lines_of(fits, len(self.recipes))
         return tuple(recipe for k, recipe in enumerate(self.recipes) if any(not line[k].refused for line in lines))
 
     def fresh(self, columns: int) -> Recipe:
@@ -130,33 +130,33 @@ print(ranks(study, "log_loss"))
 
     def learn(
         self, dataset: "Dataset | None", session: Session
-    ) -> Callable[[StopToken, Callable[[str], None]], TableCosts]:
-        """Return what opens the tables on a thread, prices every recipe on each, and looks for what is kept."""
+    ) -> Callable[[StopToken, Callable[[str], None]], PlannedComparison]:
+        """Return what opens the tables on a thread, estimates every recipe on each, and looks for what is kept."""
         seed, own, finish = session.seed, opener(session), self.finish(session)
 
-        def work(stop: StopToken, tell: Callable[[str], None]) -> TableCosts:
+        def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedComparison:
             tables, absent = open_all(self.sets, seed, own, stop, tell)
-            priced: list[RecipePrice] = []
+            fits: list[RecipeEstimate] = []
             remarks: list[str] = []
             for table in tables:
                 tell(f"pricing {table.dataset.name}")
-                line = price_recipes(table.dataset, self.recipes, self.holdout, stop)
-                priced += line
-                found = () if table.demo else remarks_of(table.dataset, [one.lost for one in line])
+                line = estimate_recipes(table.dataset, self.recipes, self.holdout, stop)
+                fits += line
+                found = () if table.demo else remarks_of(table.dataset, [one.note for one in line])
                 remarks += [f"{table.dataset.name}: {words}" for words in found]
-            seconds = self.seconds(None, [one for one in priced if not one.refused])
-            costs = TableCosts(
-                tuple(priced), self.runnable(priced), seconds, tuple(remarks),
+            total = self.cost(None, [one for one in fits if not one.refused])
+            planned = PlannedComparison(
+                tuple(fits), total, recipes=self.runnable(fits), remarks=tuple(remarks),
                 names=tuple(short_names(self.recipes)), tables=tables, absent=absent,
             )  # fmt: skip
-            made: TableCosts = finish(costs, [table.dataset for table in tables], stop, tell)
+            made: PlannedComparison = finish(planned, [table.dataset for table in tables], stop, tell)
             return made
 
         return work
 
-    def table_code(self, session: Session, costs: TableCosts) -> tuple[str, str]:
+    def table_code(self, session: Session, planned: PlannedComparison) -> tuple[str, str]:
         """Return Python that makes the tables, and what it calls them."""
-        return tables_code(costs.tables, session.seed, session.table.served_from), "tables"
+        return tables_code(planned.tables, session.seed, session.table.served_from), "tables"
 
 
 class CompareMenus(StudyMenus):
@@ -200,7 +200,7 @@ class CompareMenus(StudyMenus):
             self["sets"].param.update(options=options, value=[*sets.demos, *(link for link, _ in sets.own)])
 
 
-def _prices_html(known: TableCosts) -> str:
+def _cost_html(known: PlannedComparison) -> str:
     """A line a data set, a column a recipe: parameters, memory and seconds of a fit, or why it is refused."""
     if not known.tables:
         return NOTHING
@@ -208,7 +208,7 @@ def _prices_html(known: TableCosts) -> str:
     for table, line in zip(known.tables, known.lines, strict=True):
         data = table.dataset
         shape = f"{data.n_rows:,} rows, {data.X.shape[1]} columns, {data.n_classes} classes"
-        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_price, line)])
+        rows.append([f"<abbr title='{shape}'>{safe(data.name, 60)}</abbr>", *map(_cost_text, line)])
     for name, why in known.absent:
         lost = f"<span class='bad'>left out</span>: {safe(why, 400)}"
         rows.append([safe(name, 60), f"<td colspan='{len(known.names)}' style='white-space:normal'>{lost}</td>"])
@@ -216,18 +216,18 @@ def _prices_html(known: TableCosts) -> str:
     return html_table([title, *(safe(name, 40) for name in known.names)], rows)
 
 
-def _price(one: RecipePrice) -> str:
-    if one.refused or one.price is None:
+def _cost_text(one: RecipeEstimate) -> str:
+    if one.refused:
         return f"<abbr class='bad' title='{safe(one.refused, 400)}'>refused</abbr>"
-    count = count_text(one.price.parameters) if one.price.parameters else "&ndash;"
-    return f"{count} · {bytes_text(one.price.bytes)} · {seconds_text(one.seconds)}"
+    count = count_text(one.cost.parameters) if one.cost.parameters else "&ndash;"
+    return f"{count} · {bytes_text(one.cost.bytes)} · {seconds_text(one.cost.seconds)}"
 
 
 class CompareTab(StudyPage):
     """The comparison."""
 
     slug, spec_of, view_of, about, choosable = "comparison", CompareSpec, CompareView, ABOUT, JUDGED
-    judges, prices_html = True, staticmethod(_prices_html)
+    judges, cost_html = True, staticmethod(_cost_html)
     looks: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(330, 290, 82)})"}
     keys, viewed = ("measure",), ("across", "up")
     closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": COMPARED}

@@ -40,7 +40,7 @@ from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.dialogs import text_button
 from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.menus import FILE
-from alrviz.explorer.widgets.price_line import PriceLine
+from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
 from alrviz.explorer.widgets.run_history import reopened
 from alrviz.explorer.widgets.table_settings import EACH, cut_params, cuts_of
@@ -77,7 +77,6 @@ class ConvergencePage(Page):
         self._cuts, self._whole = session.cuts, session.whole  # those that were taken notice of
         self.tasks = PageTasks(session)
         self._found = session.runs.entry is not None  # a race was there on arrival: its settings are shown
-        self._autorun = not self._found and not session.kept and not session.runs.lost
         self._attended: Entry | None = None  # the registry's entry of the race on this screen
         self._missed = False  # whether another table came while another page was shown
 
@@ -103,15 +102,12 @@ class ConvergencePage(Page):
         self.race_view.param.watch(lambda event: self._measured(event.new), "measure")
         self.dialogs = RaceDialogs(session)
         self.controls = RaceMenus(session, self._chosen, self.show_example)
-        self.pricing = PriceLine(
-            self.tasks,
-            self._price_arrived,
-            self.race_view.give_up,
-            lambda: "the race starts then" if self.race_view.player.waits else "",
-        )
         self.chooser = RecipeChooser(
             session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.pricing.solvers
         )
+        self.starter = RaceStarter(session, self.tasks, self.race_view, session.runs.adopt, "race", self.chooser.tell)
+        self.starter.autorun = not self._found and not session.kept and not session.runs.lost
+        self.pricing = self.starter.pricing
         self.note = html((0, 0, 4, 0))  # what racers lose over a table larger than memory
         self.why = PreconditionerChart(session, self.tasks)
         self.model = ExportModel(session, self.tasks)
@@ -207,7 +203,7 @@ class ConvergencePage(Page):
         lost = over_passes_words(self.recipes) if isinstance(self.session.table.race_data, Stream) else ""
         self.note.param.update(object=f"<p class='quiet'>{safe(lost, 600)}</p>", visible=bool(lost))
         self._check_outdated()
-        self._ask_price()
+        self.starter.want(self.session.table.race_data, self.racers)
 
     def _ground_changed(self) -> None:
         self.race_view.dark = self.session.dark
@@ -240,7 +236,7 @@ class ConvergencePage(Page):
     def _chosen(self, name: str, value: Any) -> None:
         if name == "data":
             if value and value != FILE:
-                self._autorun, self.race_view.player.halted = True, False
+                self.starter.autorun, self.race_view.player.halted = True, False
                 self.session.table.load_demo(value)
             return
         self.choice.choose(name, value)
@@ -250,19 +246,19 @@ class ConvergencePage(Page):
     def _race_if_cheap(self) -> None:
         """Race what was set, whichever control set it, as soon as its price is known to be low; not what is shown."""
         race = self.race_view.race
-        self._autorun = race is None or race.recorded or self.race_view.outdated
-        self.race_view.player.halted, self.race_view.player.expected = False, self._autorun
+        self.starter.autorun = race is None or race.recorded or self.race_view.outdated
+        self.race_view.player.halted, self.race_view.player.expected = False, self.starter.autorun
         self.race_view.say_status()
-        self._start_if_cheap()
+        self.starter.start_if_cheap()
 
     def show_example(self, example: Example) -> None:
         """Set everything to an example and race as soon as its table is there."""
         self.choice.question, self.choice.order, self.choice.alpha = example.question, example.order, 0.0
-        self._autorun, self.race_view.player.halted = True, False
+        self.starter.autorun, self.race_view.player.halted = True, False
         table = self.session.table
         if table.source.demo is not None and table.source.demo[0] == example.data and table.dataset is not None:
             self._ask()
-            self._start_if_cheap()
+            self.starter.start_if_cheap()
         else:
             table.load_demo(example.data)
 
@@ -271,14 +267,14 @@ class ConvergencePage(Page):
         session = self.session
         race, kept = session.runs.race, session.kept or session.runs.lost
         self.choice = RaceSettings(session.question, session.recipes, session.seed, cut_params(session.cuts))
-        self._found, self._autorun = race is not None, race is None and not kept
+        self._found, self.starter.autorun = race is not None, race is None and not kept
         self.race_view.player.halted = False
         if race is not None:
             self.race_view.watch(race)
         elif kept:
             self._reopen(kept)
         self._set()
-        self._start_if_cheap()
+        self.starter.start_if_cheap()
 
     def _recut(self) -> None:
         """Cut numbers as is set on some page, unless it is not seen: then when it is."""
@@ -353,42 +349,14 @@ class ConvergencePage(Page):
         if self.session.table.loading is None and self.session.table.dataset is None and self.race_view.player.waits:
             self.race_view.press_stop()  # the table that Run waits for does not come
 
-    def _ask_price(self) -> None:
-        """Price what is set; a press that waits for the price of something else is given up, not one for the table."""
-        dataset = self.session.table.race_data
-        priced_anew = dataset is not None and self.pricing.ask(dataset, self.racers)
-        if priced_anew and not self.race_view.player.for_table:
-            self.race_view.give_up()
-
-    def _price_arrived(self) -> None:
-        self.chooser.tell()
-        if self.race_view.player.waits:
-            self._autorun = False
-            self.race_view.press_again()
-        else:
-            self._start_if_cheap()
-
-    def _start_if_cheap(self) -> None:
-        held = self.race_view.player.halted or self.session.runs.asking
-        if not self._autorun or not self.pricing.known or held:
-            return
-        self._autorun = self.race_view.player.expected = False
-        if self.pricing.cheap:
-            self.race_view.outdated = True  # whatever is shown is not this race
-            self.race_view.begin()
-        else:
-            self.race_view.say_status()
-
     def new_race(self) -> Race | None:
         """The race that Run starts: these racers on this table, given to the registry; None where there is none.
 
         Where the price is not known yet, the press is repeated when it arrives.
         """
-        session, dataset = self.session, self.session.table.race_data
-        self.race_view.player.for_table = dataset is None
-        if dataset is None:
-            return None
-        race = self.pricing.start(dataset, self.racers, session.runs.adopt)
+        session, starter = self.session, self.starter
+        starter.dataset, starter.recipes = session.table.race_data, self.racers
+        race = starter.new_race()
         if race is not None:
             session.kept = ""
             race.entry.attended = True  # nobody is told of it before it is on this screen
@@ -407,8 +375,8 @@ class ConvergencePage(Page):
         session, lost = self.session, self.session.runs.lost
         session.runs.lost = ""
         if race is None and lost and not session.kept:  # never this visitor's: their own race of the same settings
-            self._autorun = True
-            self._start_if_cheap()
+            self.starter.autorun = True
+            self.starter.start_if_cheap()
         elif race is None:
             session.kept = ""
             session.problem = AlrvizError("the race that this link opens is no longer stored; Run races it again")

@@ -1,7 +1,7 @@
 """The Data page: which table, what its columns are, what each order would cost.
 
 States: empty (nothing loaded: the demo sets), a table whose class is still to be chosen, a table. Reading and its
-errors are shown by the shell's notice. Whatever computes (pictures, prices) does so on a thread and arrives with
+errors are shown by the shell's notice. Whatever computes (pictures, costs) does so on a thread and arrives with
 the pump. A state is built when it is first shown.
 """
 
@@ -25,7 +25,7 @@ from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.lazy_dialog import LazyDialog
 from alrviz.explorer.shell.theme import CARD, button, card, html
-from alrviz.explorer.widgets import order_prices
+from alrviz.explorer.widgets import order_costs
 from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import to_csv
@@ -34,7 +34,7 @@ from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset, Table
-    from alrviz.explorer.widgets.order_prices import OrderPrice
+    from alrviz.studies.core.cost import RecipeEstimate
 
 
 def demo_list(take: Callable[[str], None]) -> Viewable:
@@ -60,8 +60,8 @@ class DataPage(Page):
         self.session = session
         self.chosen = ""
         self._tasks = PageTasks(session)
-        self._offers: list[OrderPrice] = []
-        self._offers_shown = -1
+        self._estimates: list[RecipeEstimate] = []
+        self._estimates_shown = -1
         self._asked_target = ""
         self._shown: Dataset | None = None
         self._asked_about: Table | None = None
@@ -87,11 +87,11 @@ class DataPage(Page):
         """Build what is shown of a table."""
         self._built = True
         self._name, self._head, self._notes = html((4, 12, 0, 0)), html(), html()
-        self._classes, self._prices = html((8, 0, 0, 0)), html()
+        self._classes, self._costs = html((8, 0, 0, 0)), html()
         self._suggestions = pn.Column(sizing_mode="stretch_width", margin=(8, 0, 0, 0))
         self._grid = ColumnsGrid(self.choose, self.ask_kind)
         self._column = ColumnCard(self.session, self._tasks, self.choose, self.ask_kind, self._classes)
-        self._full[:] = [self._head_card(), self._columns_row(), self._price_card()]
+        self._full[:] = [self._head_card(), self._columns_row(), self._cost_card()]
 
     def _head_card(self) -> Viewable:
         plain = {"variant": "outlined", "margin": (0, 8, 0, 0)}
@@ -112,11 +112,11 @@ class DataPage(Page):
         self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "8 1 0"})
         return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
-    def _price_card(self) -> Viewable:
+    def _cost_card(self) -> Viewable:
         head = html((0, 0, 8, 0), "<h2>What each order would cost</h2>")
-        export = csv_button("prices.csv", self.prices_csv, "what each order would cost", "Prices as CSV")
+        export = csv_button("prices.csv", self.costs_csv, "what each order would cost", "Prices as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
-        return card(head, self._prices, export, margin=(12, 0, 16, 0))
+        return card(head, self._costs, export, margin=(12, 0, 16, 0))
 
     def _empty_card(self) -> Viewable:
         text = html((0, 0, 12, 0))
@@ -178,7 +178,7 @@ class DataPage(Page):
         self._show_grid(dataset)
         self._suggest(dataset)
         self._column.show(dataset, self.chosen)
-        self._price(dataset)
+        self._estimate(dataset)
 
     def _show_grid(self, dataset: "Dataset") -> None:
         made = range(len(dataset.columns)) if self.session.table.source.demo is not None else ()
@@ -211,38 +211,39 @@ class DataPage(Page):
         reread = self.session.table.reread if self.session.table.source.upload is not None else None
         self._suggestions[:] = suggestions(dataset, dataset.leaks, self.ask_kind, quartiles_of, reread)
 
-    # ---- prices and leaks --------------------------------------------------------------------------------------
+    # ---- costs and leaks ---------------------------------------------------------------------------------------
 
-    def _price(self, dataset: "Dataset") -> None:
-        found: list[OrderPrice] = []
-        self._offers, self._offers_shown = found, -1
+    def _estimate(self, dataset: "Dataset") -> None:
+        estimates: list[RecipeEstimate] = []
+        self._estimates, self._estimates_shown = estimates, -1
         seed, cuts = self.session.seed, cut_params(self.session.cuts)
 
         def work(stop: StopToken) -> None:
-            order_prices.offers(dataset, seed, found.append, stop, cuts)
+            order_costs.estimate_orders(dataset, seed, estimates.append, stop, cuts)
 
-        self._tasks.start("prices", work, lambda _: None)
-        self._show_prices()
+        self._tasks.start("costs", work, lambda _: None)
+        self._show_costs()
 
     def _recut(self) -> None:
-        """Price the table that is shown with other cuts."""
+        """Estimate fits of the table that is shown with other cuts."""
         dataset = self.session.table.dataset
         if self._built and dataset is not None and dataset is self._shown:
-            self._price(dataset)
+            self._estimate(dataset)
 
-    def _show_prices(self) -> None:
-        pricing = self._tasks.busy("prices")
-        state = 2 * len(self._offers) + pricing
-        if self._built and state != self._offers_shown:
-            self._offers_shown = state
-            self._prices.object = order_prices.offers_html(tuple(self._offers), pricing)
+    def _show_costs(self) -> None:
+        waiting, dataset = self._tasks.busy("costs"), self.session.table.dataset
+        state = 2 * len(self._estimates) + waiting
+        if self._built and state != self._estimates_shown:
+            self._estimates_shown = state
+            n_columns = 0 if dataset is None else dataset.X.shape[1]
+            self._costs.object = order_costs.costs_html(tuple(self._estimates), n_columns, waiting)
 
     # ---- the shell's calls -------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
         """Take over what threads have finished."""
         waiting = self._tasks.poll()
-        self._show_prices()
+        self._show_costs()
         return waiting
 
     def close(self) -> None:
@@ -256,11 +257,12 @@ class DataPage(Page):
         dataset = self.session.table.dataset
         return "" if dataset is None else to_csv(columns_frame(dataset), self.session.table.provenance())
 
-    def prices_csv(self) -> str:
+    def costs_csv(self) -> str:
         """Return what each order would cost, with the table it is of."""
         table = self.session.table
-        frame = order_prices.offers_frame(tuple(self._offers))
-        return "" if table.dataset is None else to_csv(frame, table.provenance())
+        if table.dataset is None:
+            return ""
+        return to_csv(order_costs.costs_frame(tuple(self._estimates), table.dataset.X.shape[1]), table.provenance())
 
 
 def _line(session: Session) -> str:

@@ -17,13 +17,14 @@ from alrviz.explorer.server.tables import UploadClaim, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.shell.theme import button, html
-from alrviz.explorer.widgets.study_costs import price_recipes, time_line
+from alrviz.explorer.widgets.study_estimate import estimate_recipes, time_line
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec, choice, recipe_menu
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.effects.interactions import Interactions, interactions
 from alrviz.studies.protocols.effect_bands import FAMILIES, effect_bands, no_bands, taking_apart_seconds
 from alrviz.views.core.collapsible import Collapsible
@@ -33,7 +34,6 @@ from alrviz.views.studies.interactions import InteractionsView
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.fitting.pricing.price import Price
 
 ORDERS = (1, 2, 3, 4)
 FILE_WORDS = "Drop a model (.zip), or browse"
@@ -127,31 +127,25 @@ print(study.importance())
         found = (recipe for recipe in recipes if not no_bands(recipe))
         return tuple(found)[:1]
 
-    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
+    def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return how many refits, and the share held out."""
         return {"refits": REFITS[self.refits], "holdout": HOLDOUT}
 
-    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long the fit and the refits take, and to take each apart."""
+    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+        """Return the cost of the fit and the refits, and of taking each apart."""
         refits = REFITS[self.refits]
-        fits = sum(one.seconds for one in there) * (1 + refits)
-        if dataset is None or not there:
-            return fits
+        total = (1 + refits) * sum((one.cost for one in fits), Cost())
+        if dataset is None or not fits:
+            return total
         rows, order = round(dataset.n_rows * (1 - HOLDOUT)), self.recipe.params["order"]
-        return fits + taking_apart_seconds(rows, dataset.X.shape[1], dataset.n_classes, order, refits)
+        seconds = taking_apart_seconds(rows, dataset.X.shape[1], dataset.n_classes, order, refits)
+        return total + Cost(seconds=seconds)
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price the fit, and what the refits say of each cell, in single precision."""
-        fits = price_recipes(dataset, self.recipes, HOLDOUT, stop)
-        return tuple(
-            one
-            if one.price is None
-            else replace(one, price=replace(one.price, bytes=one.price.bytes + self._held(one.price)))
-            for one in fits
-        )
-
-    def _held(self, fit: "Price") -> int:
-        return 4 * fit.parameters * REFITS[self.refits]
+    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+        """Estimate the fit, and what the refits say of each cell, in single precision."""
+        fits, refits = estimate_recipes(dataset, self.recipes, HOLDOUT, stop), REFITS[self.refits]
+        effects = (Cost(bytes=4 * one.cost.parameters * refits) for one in fits)
+        return tuple(replace(one, cost=one.cost.alongside(own)) for one, own in zip(fits, effects, strict=True))
 
 
 class InteractionsPage(StudyPage):
@@ -162,7 +156,7 @@ class InteractionsPage(StudyPage):
     viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
-    price_line = staticmethod(time_line)  # the time alone: the menus leave no more room
+    cost_line = staticmethod(time_line)  # the time alone: the menus leave no more room
     _raced: Recipe | None = None  # the racer that was to be taken apart when racers were looked at last
     _shown_racers: bool = False  # whether racers were looked at before
     # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
+from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html, estimate_recipes, time_line
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families.param import in_digits
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import RecipePrice, whole_seconds
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automatic_line, choose_order, middle_alpha
 from alrviz.views.studies.order import OrderStudyView
 
@@ -26,7 +27,7 @@ FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anj
 REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
 
 _ROOM = room(330, 246, 76)  # two lines of menus, the sentence, the row of Run
-_BELOW = 172  # px of the table of prices under the reliability curve
+_BELOW = 172  # px of the table of costs under the reliability curve
 
 ABOUT = r"""
 Does it pay to look at columns together? [[order|n]] = 1 looks at single columns, 2 at all pairs, 3 at all triples;
@@ -114,40 +115,38 @@ for sentence in (verdict.sentence, *verdict.notes):
         """Return the first that has orders."""
         return tuple(recipe for recipe in recipes if recipe.family in FAMILIES.values())[:1]
 
-    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
+    def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
-        orders = [0, *(order for order, one in zip(ORDERS, priced, strict=False) if not one.refused)]
-        return {"orders": orders} | super().arguments(priced) | {"references": self.judges_references}
+        orders = [0, *(order for order, one in zip(ORDERS, fits, strict=False) if not one.refused)]
+        return {"orders": orders} | super().arguments(fits) | {"references": self.judges_references}
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price a fit of each order above 0, and AutoClassifier's where it is judged."""
+    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+        """Estimate a fit of each order above 0, and AutoClassifier's where it is judged."""
         columns = dataset.X.shape[1]
         recipes = [self.recipe.replace(order=order) for order in ORDERS]
         high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
-        priced = [*price_recipes(dataset, recipes[:columns], self.holdout, stop)]
-        priced += [RecipePrice("", recipe, None, high) for recipe in recipes[columns:]]
-        named = [replace(one, name=f"n = {order}") for order, one in zip(ORDERS, priced, strict=True)]
+        fits = [*estimate_recipes(dataset, recipes[:columns], self.holdout, stop)]
+        fits += [RecipeEstimate("", recipe, refused=high) for recipe in recipes[columns:]]
+        named = [replace(one, name=f"n = {order}") for order, one in zip(ORDERS, fits, strict=True)]
         if not self.judges_references:
             return tuple(named)
-        (own,) = price_recipes(dataset, [AUTOMATIC], self.holdout, stop)
-        return (
-            *named,
-            replace(own, name="Auto", lost="", refused=own.refused or named[0].refused),
-        )  # n = 1 is its least
+        (automatic,) = estimate_recipes(dataset, [AUTOMATIC], self.holdout, stop)
+        refused = automatic.refused or named[0].refused  # n = 1 is its least
+        return *named, replace(automatic, name="Auto", note="", refused=refused)
 
-    def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
+    def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipe, where it has an order above 0."""
-        return () if all(one.refused for one in priced[: len(ORDERS)]) else self.recipes
+        return () if all(one.refused for one in fits[: len(ORDERS)]) else self.recipes
 
-    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long it takes, boosting included where it is judged."""
-        orders = super().seconds(dataset, there)
+    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+        """Return the cost of the study, boosting included where it is judged."""
+        orders = super().cost(dataset, fits)
         if not self.judges_references:
             return orders
         assert dataset is not None
         rows = round(dataset.n_rows * (1 - self.holdout))
-        boosting = whole_seconds(BOOSTING, rows, dataset.X.shape[1], dataset.n_classes)
-        return orders + boosting * math.prod(self.split)
+        boosting = BOOSTING.definition.seconds(BOOSTING.params, rows, dataset.X.shape[1], dataset.n_classes)
+        return orders + math.prod(self.split) * Cost(seconds=boosting)
 
 
 class OrderPage(StudyPage):
@@ -160,14 +159,14 @@ class OrderPage(StudyPage):
     }
     judges = True
     use_hint = "race this model on the page Convergence"
-    price_line = staticmethod(time_line)  # the time alone: the menus leave no more room
+    cost_line = staticmethod(time_line)  # the time alone: the menus leave no more room
 
-    def prices_html(self, costs: Costs) -> str:
+    def cost_html(self, costs: PlannedStudy) -> str:
         """Return what each order costs: what its fits took, as the picture has it, where some are there."""
         return costs_html(costs, term_html("order"), "", "n", self._measured())
 
     def _measured(self) -> dict[str, tuple[float, float]]:
-        """Return the mean parameters and seconds of the fits of each order, by the name of its price."""
+        """Return the mean parameters and seconds of the fits of each order, by the name of its estimate."""
         study = self.runner.current
         if study is None:
             return {}

@@ -8,14 +8,15 @@ from alrviz import __version__
 from alrviz.explorer.recipes.questions import MOST_RACERS, STEPS
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_costs import price_recipes
+from alrviz.explorer.widgets.study_estimate import estimate_recipes
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import Menu, StudySpec
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.path import MEASURES
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.alpha_path import ALPHAS, alpha_path, has_path
 from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict, alpha_text, best_of
 from alrviz.views.studies.path import PathView
@@ -153,18 +154,18 @@ for row in study.rows():
         """The path's own."""
         return 0.3
 
-    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
+    def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return nothing: the path's alphas and split are its own."""
         return {}
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price a fit of every path on the split that it has."""
-        return price_recipes(dataset, [recipe.replace(seed=seed) for recipe in self.recipes], self.holdout, stop)
+    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+        """Estimate a fit of every path on the split that it has."""
+        return estimate_recipes(dataset, [recipe.replace(seed=seed) for recipe in self.recipes], self.holdout, stop)
 
-    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long it takes, two fits without a penalty beside it included."""
-        free = max((one.price.seconds_per_pass or 0.0 for one in there if one.price is not None), default=0.0)
-        return sum(one.seconds for one in there) * len(ALPHAS) + 2 * _FREE * free
+    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+        """Return the cost of the study, two fits without a penalty beside it included."""
+        slowest = max((one.one_pass for one in fits), key=lambda one_pass: one_pass.seconds, default=Cost())
+        return len(ALPHAS) * sum((one.cost for one in fits), Cost()) + 2 * _FREE * slowest
 
     def most_processes(self, recipes: tuple[Recipe, ...]) -> int:
         """One for each path, and one for the fits beside them."""

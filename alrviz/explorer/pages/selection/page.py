@@ -12,13 +12,14 @@ from alrviz.explorer.pages.selection.streamed import StreamedSelection
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import script
-from alrviz.explorer.widgets.study_costs import Costs, costs_html, price_recipes, time_line
+from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html, estimate_recipes, time_line
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
+from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_tuples import KEEPS, choose_tuples
 from alrviz.views.studies.selection import SelectionView
 
@@ -120,27 +121,27 @@ print(study.verdict().sentence)
         """Return the orders that are compared."""
         return range(1, self.recipe.params["order"] + 1)
 
-    def arguments(self, priced: Sequence[RecipePrice]) -> dict[str, Any]:
+    def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
         """Return the orders that are not refused, and the folds."""
-        orders = [order for order, one in zip(self.orders(), priced, strict=True) if not one.refused]
-        return {"orders": orders} | super().arguments(priced)
+        orders = [order for order, one in zip(self.orders(), fits, strict=True) if not one.refused]
+        return {"orders": orders} | super().arguments(fits)
 
-    def price(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipePrice, ...]:
-        """Price a fit of each order that keeps all tuples."""
+    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+        """Estimate a fit of each order that keeps all tuples."""
         columns = dataset.X.shape[1]
         recipes = [self.recipe.replace(order=order, keep=1.0) for order in self.orders()]
         high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
-        priced = [*price_recipes(dataset, recipes[:columns], self.holdout, stop)]
-        priced += [RecipePrice("", recipe, None, high) for recipe in recipes[columns:]]
-        return tuple(replace(one, name=f"n = {n}") for n, one in zip(self.orders(), priced, strict=True))
+        fits = [*estimate_recipes(dataset, recipes[:columns], self.holdout, stop)]
+        fits += [RecipeEstimate("", recipe, refused=high) for recipe in recipes[columns:]]
+        return tuple(replace(one, name=f"n = {n}") for n, one in zip(self.orders(), fits, strict=True))
 
-    def runnable(self, priced: Sequence[RecipePrice]) -> tuple[Recipe, ...]:
+    def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipe, where it has an order."""
-        return () if all(one.refused for one in priced) else self.recipes
+        return () if all(one.refused for one in fits) else self.recipes
 
-    def seconds(self, dataset: "Dataset | None", there: Sequence[RecipePrice]) -> float:
-        """Return about how long it takes: a fit goes by the tuples it keeps."""
-        return super().seconds(dataset, there) * sum(KEEPS)
+    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+        """Return the cost of the study: a fit goes by the tuples it keeps."""
+        return sum(KEEPS) * super().cost(dataset, fits)
 
 
 class SelectionPage(StudyPage):
@@ -152,7 +153,7 @@ class SelectionPage(StudyPage):
     dragged, streams = "keep", True
     use_hint = "race it on the page Convergence"
 
-    price_line = staticmethod(time_line)  # the time alone: the menus leave no more room
+    cost_line = staticmethod(time_line)  # the time alone: the menus leave no more room
 
     def build(self) -> tuple[Viewable, Viewable]:
         """Make what every study page shows, and the run over all rows of a table larger than memory."""
@@ -194,7 +195,7 @@ class SelectionPage(StudyPage):
         recipe = self.streamed.recipe
         return super().script() if recipe is None else script(self.session, (recipe,), __version__)
 
-    def prices_html(self, costs: Costs) -> str:
+    def cost_html(self, costs: PlannedStudy) -> str:
         """Return what each order costs."""
         return costs_html(costs, f"{term_html('order')}, all tuples", "", "n")
 

@@ -7,7 +7,7 @@ import panel as pn
 from alrviz.explorer.recipes.questions import over_passes
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.widgets.price_line import PriceLine
+from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.core.panes import say
 from alrviz.views.race.race_view import RaceView
@@ -25,14 +25,14 @@ _PRESS = (
 
 
 class StreamedSelection:
-    """The run of the page, its price, and the picture of its passes; its tuples are shown by the page's view.
+    """The run of the page, its cost, and the picture of its passes; its tuples are shown by the page's view.
 
     Attributes:
         above, below: what stands above the tuples (buttons, words) and below them (the picture, numbers).
 
     Args:
         session: its runs are the registry's, under this owner.
-        tasks: runs the pricing.
+        tasks: runs the estimate.
         view: shows the levels of the run, where there is such a table.
     """
 
@@ -47,10 +47,8 @@ class StreamedSelection:
         shown: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 8, 0), "visible": False}
         self.above = pn.Column(race_view.line, buttons, **shown)
         self.below = pn.Column(race_view.body, numbers, **shown)
-        self.pricing = PriceLine(
-            tasks, self.race_view.press_again, self.race_view.give_up,
-            lambda: "the fit starts then" if self.race_view.player.waits else "",
-        )  # fmt: skip
+        self.starter = RaceStarter(session, tasks, self.race_view, session.runs.adopt_selection, "fit")
+        self.pricing = self.starter.pricing
 
     @property
     def recipe(self) -> Recipe | None:
@@ -64,7 +62,7 @@ class StreamedSelection:
             view.over_rows = self.above.visible = self.below.visible = self.pricing.pane.visible = shown
             self.race_view.line.visible, self._asked = False, None  # nothing is said of nothing
         if stream is None:
-            self._of = None
+            self._of = self.starter.dataset = None
             return
         self._of = stream, (own := over_passes((recipe,))[0])
         race, before, self._asked = self.race_view.race, self._asked, (stream.hash, own)
@@ -80,17 +78,13 @@ class StreamedSelection:
                 self.race_view.outdated = True
         else:
             self.race_view.outdated = False
-        if self.pricing.ask(stream, (own,)):
-            self.race_view.give_up()
+        self.starter.want(stream, (own,))
         if self.race_view.race is None:
             press = _PRESS.format(rows=stream.n_rows, passes=own.params["max_iter"])
             say(view.found, f"<div class='sentence quiet'>{press}</div>")
 
     def _new(self) -> "Race | None":
-        if self._of is None:
-            return None
-        stream, recipe = self._of
-        return self.pricing.start(stream, (recipe,), self._session.runs.adopt_selection)
+        return self.starter.new_race()
 
     def pump(self) -> bool:
         """Follow the run; returns whether there may be more."""

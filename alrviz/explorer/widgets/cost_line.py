@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -12,35 +13,36 @@ from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.shell.theme import PANE_CSS
-from alrviz.fitting.pricing.price import known_order
+from alrviz.fitting.cost.cost import Cost
+from alrviz.fitting.cost.estimate import with_likely_order
 from alrviz.fitting.recipe import Recipe
 from alrviz.memory import used_memory
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
-from alrviz.studies.core.cost import choosing_seconds, order_seconds
+from alrviz.studies.core.cost import RecipeEstimate, estimate_fit
 from alrviz.studies.core.names import short_names
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.fitting.pricing.price import Price
+    from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.runs.run import Run
     from alrviz.studies.race.race import Race, RecordedRun
 
-_SMALL = 64_000_000  # bytes below which a fit that was not timed may start by itself: dlr on 300,000 rows
+_SMALL = 64_000_000  # bytes below which a fit of unknown seconds may start by itself: dlr on 300,000 rows
 _TYPICAL = 300  # iterations an estimate of the whole race counts on
 VISITED = 3.5e8  # weights of a row's cells that a pass of AdaGrad visits in a second (`python -m benchmarks stream`)
 _ONE_LINE = ".quiet {display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right}"
-AT_ONCE_SECONDS = 6.0  # a race priced below them starts by itself: when a page opens, and whatever is chosen on it
+AT_ONCE_SECONDS = 6.0  # a race estimated below them starts by itself: when a page opens, and whatever is chosen on it
 
 
-class PriceLine:
-    """The price line of a page.
+class CostLine:
+    """The line of a page that says what its racers cost.
 
     Args:
         tasks: runs the work.
-        arrived: called when the price of what was asked last is known.
+        arrived: called when the cost of what was asked last is known.
         given_up: called when it cannot be known.
         then: what is said to begin when it is known, for as long as somebody waits for it: "the race starts then".
     """
@@ -56,7 +58,7 @@ class PriceLine:
         self._doing = ""  # what the thread is at
         self._asked: Hashable = None
         self._for_press = False  # whether it was asked because Run was pressed, which then takes what is found
-        self.found: list[tuple[str, Price]] = []
+        self.found: list[RecipeEstimate] = []
         self.refused = ""  # why a racer cannot be paid for
         # One line in the room that is left: where its words change by themselves, no button under them may move.
         self.pane = pn.pane.HTML(
@@ -69,35 +71,35 @@ class PriceLine:
 
     @property
     def known(self) -> bool:
-        """Whether the price of what was asked last is known."""
+        """Whether the cost of what was asked last is known."""
         return bool(self.found)
 
     @property
     def bytes(self) -> int:
-        """What all racers take together, and their models."""
-        return sum(price.booked for _, price in self.found)
+        """Bytes to reserve for all racers together, and their models."""
+        return sum(one.estimate.reserved_bytes for one in self.found if one.estimate)
 
     @property
     def seconds(self) -> float:
         """What a typical race of them takes, the choice of alphas included."""
-        return sum(price.seconds_before + _TYPICAL * (price.seconds_per_pass or 0.0) for _, price in self.found)
+        return sum(one.choosing.seconds + _TYPICAL * one.one_pass.seconds for one in self.found)
 
     @property
     def cheap(self) -> bool:
         """Whether it may start by itself: known, not refused, and soon over."""
-        timed = all(price.seconds_per_pass is not None for _, price in self.found)
+        timed = all(one.one_pass.passes for one in self.found)
         return self.known and not self.refused and (self.seconds < AT_ONCE_SECONDS if timed else self.bytes < _SMALL)
 
     @property
     def solvers(self) -> list[str]:
         """Of every racer, which solver will run and why, where that is more than its recipe says."""
-        choices = [price.choice for _, price in self.found]
+        choices = [one.estimate.choice if one.estimate else None for one in self.found]
         return ["" if choice is None or choice.as_asked else choice.reason for choice in choices]
 
     def ask(self, dataset: "Dataset | Stream", recipes: tuple[Recipe, ...]) -> bool:
-        """Price the racers on this table; returns whether that was not asked already.
+        """Ask what the racers cost on this table; returns whether that was not asked already.
 
-        What was refused is priced again: memory may be free by now.
+        What was refused is estimated again: memory may be free by now.
         """
         if self._asked == (dataset.hash, recipes) and not self.refused:
             return False
@@ -107,8 +109,8 @@ class PriceLine:
         self._look()
         threads = self._threads
         self._tasks.start(
-            "price",
-            lambda stop: priced(dataset, recipes, stop, self._tell, threads),
+            "cost",
+            lambda stop: prepare_racers(dataset, recipes, stop, self._tell, threads),
             self._take,
             self._fail,
             self._look,
@@ -116,8 +118,8 @@ class PriceLine:
         return True
 
     def forget(self) -> None:
-        """There is nothing to price (any more)."""
-        self._tasks.cancel("price")
+        """There is nothing to estimate (any more)."""
+        self._tasks.cancel("cost")
         self._asked, self.found, self.refused = None, [], ""
         say(self.pane, "")
 
@@ -138,9 +140,9 @@ class PriceLine:
     def start(
         self, dataset: "Dataset | Stream", recipes: tuple[Recipe, ...], adopt: "Callable[..., Race]"
     ) -> "Race | None":
-        """Return the race that Run starts, at this price, as `adopt` (of the session) hands it back; None without one.
+        """Return the race that Run starts, at this cost, as `adopt` (of the session) hands it back; None without one.
 
-        Where the price is not known yet, or was refused before the press, it is asked for, and the press is to be
+        Where the cost is not known yet, or was refused before the press, it is asked for, and the press is to be
         repeated when it arrives.
         """
         from alrviz.studies.race.race import race
@@ -150,22 +152,22 @@ class PriceLine:
             self._for_press = True
             return None
         self._for_press = False
-        self._tasks.withdraw("price")
+        self._tasks.withdraw("cost")
         try:
             if self.refused:
                 raise AlrvizError(self.refused)
-            # A pass over files has a price of its own, and an order that is still to be chosen has none.
+            # A pass over files has an estimate of its own, and an order that is still to be chosen has none.
             known = not isinstance(dataset, Stream) and all(one.params.get("order") != "auto" for one in recipes)
-            prices = [price for _, price in self.found] if known else ()
-            made = race(dataset, recipes, n_jobs=self._threads, prices=prices)
+            estimates = [one.estimate for one in self.found if one.estimate] if known else ()
+            made = race(dataset, recipes, n_jobs=self._threads, estimates=estimates)
             return adopt(made, bytes=self.bytes, threads=self._threads)
         except AlrvizError as error:  # refused, or more than the server can ever hold
-            self._tasks.failed("price", error)
+            self._tasks.failed("cost", error)
             self._given_up()
             return None
 
     def say(self, words: str) -> None:
-        """Show words of our own in place of the price."""
+        """Show other words in place of the cost."""
         say(self.pane, f"<span class='quiet'>{words}</span>")
 
     def tell_passes(self, race: "Race | None") -> None:
@@ -175,50 +177,39 @@ class PriceLine:
         if words := passes_text(race.runs):
             self.say(words)
 
-    def _take(self, found: "list[tuple[str, Price]]") -> None:
+    def _take(self, found: list[RecipeEstimate]) -> None:
         self.found = found
-        self.pane.object, _ = price_html(found)
-        self.refused = next((f"{name} is refused: {price.refused}" for name, price in found if price.refused), "")
+        self.pane.object, _ = cost_html(found)
+        self.refused = next((f"{one.name} is refused: {one.refused}" for one in found if one.refused), "")
         self._arrived()
 
     def _fail(self, error: Exception) -> None:
         self.pane.object, self._asked = "", None  # Run asks again
         self._given_up()
-        self._tasks.failed("price", error)
+        self._tasks.failed("cost", error)
 
 
-def priced(
+def prepare_racers(
     dataset: "Dataset | Stream",
     recipes: tuple[Recipe, ...],
     stop: StopToken,
     tell: Callable[[str], None] = lambda doing: None,
     n_jobs: int | None = None,
-) -> "list[tuple[str, Price]]":
-    """Price every racer on its own encoding, and compile what the race will need; `tell` hears what is being done.
+) -> list[RecipeEstimate]:
+    """Encode the rows of every racer, compile what the race will call, and estimate its cost.
 
-    Of a table larger than memory: parameters and tables by its sample, the seconds of a pass by its rows.
+    `tell` hears what is being done.
     """
-    from alrviz.fitting.families.selected import most_kept
     from alrviz.fitting.parallel_compile import CompileProcess
     from alrviz.fitting.prepare import prepare
-    from alrviz.fitting.pricing.price import of_likely_order, price_of
     from alrviz.fitting.runs.run import Run
     from alrviz.fitting.warm import warm_covers
-    from alrviz.models.cell_space import sizes_of
 
     if isinstance(dataset, Stream):
         for recipe in recipes:
             Run(dataset, recipe)  # refuses what is not fitted in passes
-        found, columns = [], dataset.sample.X.shape[1]
-        chunks = 4 * CHUNK * (2 * columns + 12)  # that are read ahead, and gone over
-        for recipe, (name, price) in zip(recipes, priced(dataset.sample, recipes, stop, tell, n_jobs), strict=True):
-            counted = recipe.definition.counted(of_likely_order(recipe, columns).params, columns)
-            sizes, keep = sizes_of(counted[-1], columns), recipe.params.get("keep", 1.0)
-            tuples = sum(most_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
-            seconds = dataset.n_rows * tuples * max(2, dataset.sample.n_classes) / VISITED
-            found.append((name, replace(price, seconds_per_pass=seconds, bytes=price.bytes + chunks)))
-        return found
-    found, beside = [], None
+        return [over_all_rows(dataset, one) for one in prepare_racers(dataset.sample, recipes, stop, tell, n_jobs)]
+    estimates, beside = [], None
     for name, recipe in zip(short_names(recipes), recipes, strict=True):
         tell("preparing: encoding")
         prepared = prepare(dataset, recipe, n_jobs, stop)
@@ -226,22 +217,42 @@ def priced(
         if recipe.definition.counts_cells:
             beside = beside or CompileProcess(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
             warm_covers(prepared.wide)
-            beside.wait(stop)  # the price times a pass, which needs those kernels and the processor to itself
+            beside.wait(stop)  # calibrating times a pass, which needs those kernels and the processor to itself
         tell("preparing: planning, pricing")
-        own = of_likely_order(recipe, prepared.encoded.n_columns)
-        price = price_of(prepared.encoded, own, prepared.holdout, stop=stop, timed=True, prepared=prepared)
-        tuples = comb(prepared.encoded.n_columns, known_order(own))
-        if own is recipe:
-            choosing = choosing_seconds(price, own, prepared.encoded.class_rows, tuples)
-            price = replace(price, seconds_before=choosing)
-        else:  # a lower order will do
-            price = replace(price, refused="", seconds_before=order_seconds(prepared, own, None, stop))
-        found.append((name, price))
+        one = estimate_fit(name, recipe, partial(_same_rows, prepared), stop=stop)
+        estimates.append(one)
         stop.check()
-        if not price.refused:
+        if not one.refused:
             tell("preparing: compiling")
-            own.definition.warm_for(own, prepared, stop)
-    return found
+            likely = with_likely_order(recipe, prepared.encoded.n_columns)
+            likely.definition.warm_for(likely, prepared, stop)
+    return estimates
+
+
+def _same_rows(prepared: "Prepared", recipe: Recipe) -> "Prepared":
+    """The rows as a race encodes them at its start, whatever order will be chosen."""
+    return prepared
+
+
+def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
+    """Return the estimate of a fit over all rows of a table larger than memory, from that of its sample: parameters and
+    tables are those of the sample, the seconds of a pass follow from the rows.
+    """
+    from alrviz.fitting.families.selected import most_kept
+    from alrviz.models.cell_space import sizes_of
+
+    recipe, columns = of_sample.recipe, stream.sample.X.shape[1]
+    counted = recipe.definition.counted(with_likely_order(recipe, columns).params, columns)
+    sizes, keep = sizes_of(counted[-1], columns), recipe.params.get("keep", 1.0)
+    tuples = sum(most_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
+    seconds = stream.n_rows * tuples * max(2, stream.sample.n_classes) / VISITED
+    chunks = Cost(bytes=4 * CHUNK * (2 * columns + 12))  # that are read ahead, and gone over
+    known = of_sample.estimate
+    assert known is not None
+    return replace(
+        of_sample, estimate=replace(known, cost=known.cost.alongside(chunks)),
+        one_pass=replace(of_sample.one_pass, seconds=seconds, passes=1),
+    )  # fmt: skip
 
 
 def passes_text(runs: "Sequence[Run | RecordedRun]") -> str:
@@ -257,21 +268,20 @@ def passes_text(runs: "Sequence[Run | RecordedRun]") -> str:
     return f"pass {max(run.trace[-1].passes for run in begun):.0f} · {count_text(round(speed))} rows/s{in_all}"
 
 
-def price_html(priced: Sequence[tuple[str, "Price"]]) -> tuple[str, bool]:
-    """The price line, and whether a racer is refused."""
-    refused = [(name, price.refused) for name, price in priced if price.refused]
-    if refused:
-        name, why = refused[0]
-        return f"<span class='bad'><b>Refused</b> ({safe(name, 60)}): {safe(why, 400)}</span>", True
-    parameters = sorted({price.parameters for _, price in priced})
+def cost_html(found: Sequence[RecipeEstimate]) -> tuple[str, bool]:
+    """The cost line, and whether a racer is refused."""
+    if refused := [one for one in found if one.refused]:
+        first = refused[0]
+        return f"<span class='bad'><b>Refused</b> ({safe(first.name, 60)}): {safe(first.refused, 400)}</span>", True
+    parameters = sorted({one.cost.parameters for one in found})
     words = count_text(parameters[0])
     if len(parameters) > 1:
         words = f"{words} to {count_text(parameters[-1])}"
-    passes = [price.seconds_per_pass for _, price in priced if price.seconds_per_pass is not None]
+    passes = [one.one_pass.seconds for one in found if one.one_pass.passes]
     every = ", all racers" if len(passes) > 1 else ""
     spent = f"{seconds_text(sum(passes))} per iteration{every}" if passes else "not timed"
-    memory = bytes_text(sum(price.booked for _, price in priced))
-    before = sum(price.seconds_before for _, price in priced)
+    memory = bytes_text(sum(one.estimate.reserved_bytes for one in found if one.estimate))
+    before = sum(one.choosing.seconds for one in found)
     spent = f"choosing alpha {seconds_text(before)}, then {spent}" if before else spent
-    told = f"{spent} · {words} parameters · {memory}"
-    return f"<span class='quiet' title='{safe(told)}'>{told}</span>", False
+    line = f"{spent} · {words} parameters · {memory}"
+    return f"<span class='quiet' title='{safe(line)}'>{line}</span>", False

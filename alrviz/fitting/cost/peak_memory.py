@@ -1,7 +1,7 @@
 """The bytes a fit takes at its peak, from the numbers of rows, cells, blocks, joint values and links alone.
 
 They are those of the largest of its stages: merging repeats, planning, covering (joining columns, then linking joint
-values to cells) and fitting. tests/fitting/test_price.py holds them to what is measured.
+values to cells) and fitting. tests/fitting/test_estimate.py holds them to what is measured.
 """
 
 from math import comb

@@ -1,4 +1,4 @@
-"""Prices: what is counted is exact, what is refused says why, and bytes are those that a fit takes."""
+"""Estimates: what is counted is exact, what is refused says why, and bytes are those that a fit takes."""
 
 import gc
 import tracemalloc
@@ -13,12 +13,14 @@ from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded
 from alrviz.errors import MemoryLimitError, RecipeError, Stopped
 from alrviz.fitting import prepare
-from alrviz.fitting.families import alpha_folds
+from alrviz.fitting.cost import table_shape
+from alrviz.fitting.cost.cost import Cost, calibrate
+from alrviz.fitting.cost.estimate import estimate, estimate_levels, estimate_stream, require_memory
+from alrviz.fitting.cost.table_shape import SAMPLE, TableShape, estimate_seen
+from alrviz.fitting.families import FAMILIES, alpha_folds
 from alrviz.fitting.families.density import reference_seconds
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.prepare import Prepared
-from alrviz.fitting.pricing import price as price_module
-from alrviz.fitting.pricing.price import SAMPLE, estimate_seen, price, price_of, price_stream, require_memory
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm_covers
@@ -39,13 +41,13 @@ def test_cells_seen_are_exact_where_all_tuples_are_looked_at(order, gaps):
     prepared = Prepared(encoded, None, None, 1)
     seen = len(prepared.tables(order, 1.0).seen)
     assert estimate_seen(encoded, order) == seen
-    told = price_of(encoded, Recipe("lr", order=order))
+    told = estimate(Recipe("lr", order=order), TableShape(encoded))
     assert told.cells_seen == seen
-    assert told.parameters == prepared.tables(order, 1.0).space.n_parameters(3)
-    bound = price(encoded.levels, 3, 60, Recipe("lr", order=order))
+    assert told.cost.parameters == prepared.tables(order, 1.0).space.n_parameters(3)
+    bound = estimate_levels(encoded.levels, 3, 60, Recipe("lr", order=order))
     assert bound.cells_seen >= seen
-    assert bound.bytes >= told.bytes
-    assert bound.parameters == told.parameters
+    assert bound.cost.bytes >= told.cost.bytes
+    assert bound.cost.parameters == told.cost.parameters
 
 
 def test_cells_seen_are_estimated_on_wide_tables():
@@ -68,33 +70,33 @@ def test_tuples_are_drawn_by_the_cells_that_rows_could_have():
     levels = np.array([50, 2, 3, 10, 7, 2])
     space = CellSpace(levels, 3)
     for n_rows in (10**9, 200):
-        chosen, most = price_module._drawn(space, n_rows)
+        chosen, most = table_shape._drawn(space, n_rows)
         assert most.tolist() == np.minimum(levels[chosen].prod(axis=1), n_rows).tolist()
         cells = np.minimum(space.cards, n_rows)
         share = cells[(space.tuples == 0).any(axis=1)].sum() / cells.sum()
         assert (chosen == 0).any(axis=1).mean() == pytest.approx(share, abs=0.02)
 
 
-def test_prices_of_the_papers_shape():
+def test_parameters_of_the_papers_shape():
     levels = [4] * 54 + [5] * 2
-    assert price(levels, 3, 32, Recipe("lr", order=2), timed=False).parameters == 75_246
-    three = price(levels, 3, 32, Recipe("lr", order=3), timed=False)
-    assert three.parameters == 5_465_451
+    assert estimate_levels(levels, 3, 32, Recipe("lr", order=2)).cost.parameters == 75_246
+    three = estimate_levels(levels, 3, 32, Recipe("lr", order=3))
+    assert three.cost.parameters == 5_465_451
     assert three.cells_seen <= 27_720 * 32
 
 
 def test_what_cannot_be_numbered_is_refused_with_its_count_and_without_work():
-    told = price([1000] * 30, 2, 100, Recipe("lr", order=7))
+    told = estimate_levels([1000] * 30, 2, 100, Recipe("lr", order=7))
     assert told.refused.startswith("order 7 has 2,035,800,000,000,000,000,000,000,000 cells here; at most ")
     assert told.refused.endswith("can be numbered. Choose a lower order, or fewer levels or columns")
-    assert told.seconds_per_pass is None
+    assert told.cost.passes == 0
     encoded = table(50, [400] * 12)
     stop = StopToken()
     stop.stop()
-    refused = price_of(encoded, Recipe("lr", order=8), stop=stop)  # no tuple was looked at
+    refused = estimate(Recipe("lr", order=8), TableShape(encoded, stop=stop))  # no tuple was looked at
     assert "cells here" in refused.refused
     with pytest.raises(Stopped):
-        price_of(encoded, Recipe("lr", order=2), stop=stop)
+        estimate(Recipe("lr", order=2), TableShape(encoded, stop=stop))
 
 
 @pytest.mark.parametrize(("columns", "order", "max_memory"), [(400, 5, None), (60, 10, None), (100, 3, 2**20)])
@@ -105,38 +107,38 @@ def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns
         if traced:
             tracemalloc.start()
         try:
-            told = price_of(encoded, recipe, max_memory=max_memory)
+            told = estimate(recipe, TableShape(encoded), max_memory)
             with pytest.raises(MemoryLimitError, match=r"needs about [\d,]+ MiB here and [\d,]+ MiB may be used"):
                 list(Run.of(encoded, recipe, max_memory=max_memory).steps())
             assert not traced or tracemalloc.get_traced_memory()[1] < 2**20
         finally:
             tracemalloc.stop()
     assert told.refused.startswith(f"order {order} needs about ")
-    assert told.bytes > max(told.allowed, comb(columns, order) * 12 * order)
+    assert told.cost.bytes > max(told.allowed, comb(columns, order) * 12 * order)
 
 
 def test_too_many_cells_are_refused_before_anything_is_planned(monkeypatch):
     encoded, recipe = table(400, [5] * 12, 2), Recipe("lr", order=4)
-    fits = price_of(encoded, recipe, prepared=Prepared(encoded, None, None, 1))
+    fits = estimate(recipe, TableShape(encoded, prepared=Prepared(encoded, None, None, 1)))
     assert not fits.refused
 
     def planned(*_, **__):
         raise AssertionError("it was planned")
 
     monkeypatch.setattr(prepare, "plan_cover", planned)
-    told = price_of(encoded, recipe, max_memory=fits.bytes // 3, prepared=Prepared(encoded, None, None, 1))
+    told = estimate(recipe, TableShape(encoded, prepared=Prepared(encoded, None, None, 1)), fits.cost.bytes // 3)
     assert told.refused.startswith("order 4 needs about ")
-    assert told.bytes == pytest.approx(fits.bytes, rel=0.25)
+    assert told.cost.bytes == pytest.approx(fits.cost.bytes, rel=0.25)
 
 
 def test_cells_are_not_too_many_where_few_blocks_hold_them():
     """Two blocks of 2,000 joint values have 300,000 cells; a block for each tuple would have as many joint values."""
     encoded, recipe = table(3000, [3] * 24, 2), Recipe("anje", order=4)
     encoded.codes[4:] = np.tile(encoded.codes[:4], (5, 1))
-    fits = price_of(encoded, recipe, prepared=Prepared(encoded, None, None, 1))
+    fits = estimate(recipe, TableShape(encoded, prepared=Prepared(encoded, None, None, 1)))
     for prepared in (None, Prepared(encoded, None, None, 1)):
-        told = price_of(encoded, recipe, max_memory=int(1.01 * fits.bytes), prepared=prepared)
-        assert (told.refused, told.bytes) == ("", pytest.approx(fits.bytes, rel=0.01))
+        told = estimate(recipe, TableShape(encoded, prepared=prepared), int(1.01 * fits.cost.bytes))
+        assert (told.refused, told.cost.bytes) == ("", pytest.approx(fits.cost.bytes, rel=0.01))
 
 
 def test_many_tuples_alone_are_no_reason_to_refuse():
@@ -144,34 +146,34 @@ def test_many_tuples_alone_are_no_reason_to_refuse():
     encoded = table(20_000, [2] * 30, 2)
     encoded.codes[3:] = encoded.codes[:3].repeat(9, axis=0)
     recipe = Recipe("lr", order=3, max_iter=0)
-    assert price(encoded.levels, 2, 20_000, recipe, max_memory=2**27).refused
-    told = price_of(encoded, recipe, max_memory=2**27)
+    assert estimate_levels(encoded.levels, 2, 20_000, recipe, max_memory=2**27).refused
+    told = estimate(recipe, TableShape(encoded), 2**27)
     assert told.refused == ""
-    assert told.bytes < 2**25
+    assert told.cost.bytes < 2**25
 
 
 def test_more_cells_than_kernels_can_tell_apart_are_refused():
     recipe, levels = Recipe("lr", order=2, max_iter=0), [60_000] * 2
-    limit = {"max_memory": 2**60, "timed": False}
-    assert price(levels, 2, 10**10, recipe, cells_seen=2**31 - 3, **limit).refused == ""
-    told = price(levels, 2, 10**10, recipe, cells_seen=2**31 - 2, **limit)
+    limit = {"max_memory": 2**60}
+    assert estimate_levels(levels, 2, 10**10, recipe, cells_seen=2**31 - 3, **limit).refused == ""
+    told = estimate_levels(levels, 2, 10**10, recipe, cells_seen=2**31 - 2, **limit)
     assert told.refused.startswith("order 2 has 2,147,483,648 tuples and cells that occur; at most 2,147,483,647 can")
 
 
-def test_repeats_are_priced_as_they_are_merged():
+def test_repeats_are_estimated_as_they_are_merged():
     encoded = table(30_000, (3, 2, 4), 3)
     prepared, recipe = Prepared(encoded, encoded.take(np.arange(9000)), None, 1), Recipe("lr", order=2)
-    told = price_of(encoded, recipe, prepared.holdout, timed=True, prepared=prepared)
-    given = price_of(encoded, recipe, prepared.holdout, timed=True)
+    told = estimate(recipe, TableShape(encoded, prepared.holdout, prepared=prepared))
+    given = estimate(recipe, TableShape(encoded, prepared.holdout))
     assert prepared.kept()[0] < 100
-    assert told.bytes < given.bytes / 2
-    assert told.seconds_per_pass < given.seconds_per_pass / 100
+    assert told.cost.bytes < given.cost.bytes / 2
+    assert told.cost.seconds < given.cost.seconds / 100
     assert prepared.plan(2) is prepared.plan(2)
 
 
 def test_what_takes_too_much_memory_is_refused_with_both_figures():
-    told = price([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=2**20, timed=False)
-    mib = round(told.bytes / 2**20)
+    told = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=2**20)
+    mib = round(told.cost.bytes / 2**20)
     assert told.refused == (
         f"order 2 needs about {mib:,} MiB here and 1 MiB may be used. "
         "Choose a lower order, fewer levels or columns, or a higher max_memory"
@@ -179,26 +181,25 @@ def test_what_takes_too_much_memory_is_refused_with_both_figures():
     assert told.allowed == 2**20
     with pytest.raises(MemoryLimitError) as caught:
         require_memory(told)
-    assert (caught.value.needed, caught.value.allowed) == (told.bytes, 2**20)
-    fine = price([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=told.bytes, timed=False)
+    assert (caught.value.needed, caught.value.allowed) == (told.cost.bytes, 2**20)
+    fine = estimate_levels([50] * 10, 3, 1000, Recipe("lr", order=2), max_memory=told.cost.bytes)
     assert fine.refused == ""
     require_memory(fine)
 
 
 def test_half_of_what_is_free_may_be_used():
-    told = price([3, 3], 2, 10, Recipe("lr"), timed=False)
+    told = estimate_levels([3, 3], 2, 10, Recipe("lr"))
     assert told.allowed == pytest.approx(free_memory() / 2, rel=0.5)
     assert free_memory() > 2**20
 
 
 def test_an_order_above_the_number_of_columns_is_an_error():
     with pytest.raises(RecipeError, match="order=3 needs at least 3 columns"):
-        price([3, 3], 2, 10, Recipe("lr", order=3))
+        estimate_levels([3, 3], 2, 10, Recipe("lr", order=3))
 
 
-def test_seconds_are_told_when_asked_for():
-    assert price([3, 3], 2, 10, Recipe("lr"), timed=False).seconds_per_pass is None
-    few, many = (price([3] * 12, 2, n, Recipe("lr")).seconds_per_pass for n in (1000, 100_000))
+def test_seconds_of_a_pass_grow_with_the_rows():
+    few, many = (estimate_levels([3] * 12, 2, n, Recipe("lr")).cost.seconds for n in (1000, 100_000))
     assert 0 < few < many
 
 
@@ -210,15 +211,48 @@ def test_seconds_of_dlr_grow_with_rows_columns_and_what_the_bandwidths_take(monk
         X, y = rng.normal(size=(rows, columns)), rng.integers(0, 2, rows)
         encoded = Encoder(discretize="keep").fit(X, y).encode(X, y)
         recipe = Recipe("dlr", bandwidth=bandwidth)
-        found = price_of(encoded, recipe, timed=True, prepared=Prepared(encoded, None, n_jobs=n_jobs))
-        assert price_of(encoded, recipe).seconds_per_pass is None
-        assert n_jobs > 1 or found.seconds_per_pass == pytest.approx(2.0 * reference_seconds(encoded, recipe))
-        return found.seconds_per_pass
+        found = estimate(recipe, TableShape(encoded))
+        assert found.cost.seconds == reference_seconds(encoded, recipe)
+        here = calibrate(found.cost, encoded.n_classes, n_jobs).seconds
+        assert n_jobs > 1 or here == pytest.approx(2.0 * found.cost.seconds)
+        return here
 
     assert told(500, 2, "silverman") < told(500, 2, "loo") < told(500, 2, "paper") < told(500, 2, "validation")
     assert told(500, 2, "loo") < told(500, 6, "loo")
     assert told(500, 2, "loo") < told(5000, 2, "loo")
     assert told(5000, 6, "loo", n_jobs=2) < told(5000, 6, "loo")
+
+
+def test_costs_add_up_one_after_the_other_side_by_side_and_over_processes():
+    small, large = Cost(10, 100, 1.0, 5), Cost(20, 300, 2.0, 1)
+    assert small + large == large + small == Cost(20, 300, 3.0, 6)
+    assert sum([small, large], Cost()) == small + large
+    assert small.alongside(large) == Cost(30, 400, 3.0, 6)
+    assert 3 * small == small + small + small
+    assert (4 * large).shared_by(2) == Cost(20, 600, 4.0, 4)
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("rf", "hgb", "svm")])
+def test_an_estimate_compiles_and_times_nothing(family, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("an estimate times or compiles")
+
+    for name in ("_measure", "warm_passes"):
+        monkeypatch.setattr(cost_model, name, refuse)
+    monkeypatch.setattr(cost_model, "_factor", None)
+    encoded = mixed(200, 2, numeric=2) if family == "dlr" else table(60, (3, 9, 2, 5))
+    first = estimate(Recipe(family), shape := TableShape.of(Prepared(encoded, None, None, 1)), 2**40)
+    assert first.cost.bytes > 0
+    assert estimate(Recipe(family), shape, 2**40) == first
+    with pytest.raises(AssertionError, match="times or compiles"):
+        calibrate(Cost(seconds=1.0, passes=1), 2)
+
+
+def test_seconds_are_calibrated_pass_by_pass(monkeypatch):
+    monkeypatch.setattr(cost_model, "machine_factor", lambda n_classes: 3.0)
+    one, ten = (calibrate(Cost(1, 1, n * 1e-4, n), 2, 2).seconds for n in (1, 10))
+    assert ten == pytest.approx(10 * one)
+    assert calibrate(Cost(seconds=5.0), 2) == Cost(seconds=5.0)  # a fit at one go is not made of passes
 
 
 def measured(encoded, holdout, recipe, wide=False):
@@ -266,28 +300,28 @@ ADULT = (28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 35, 12, 20, 42)
         ("cells of many rows", 20_000, ADULT, 2, Recipe("alr", order=2, max_iter=25, tol=0.0, share="cell")),
     ],
 )
-def test_priced_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, recipe):
+def test_estimated_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, recipe):
     encoded = table(rows, levels, n_classes)
     train, held = encoded.take(np.arange(rows * 7 // 10)), encoded.take(np.arange(rows * 7 // 10, rows))
     run, peak = measured(train, held, recipe)
-    assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
+    assert run.estimate.cost.bytes == pytest.approx(peak, rel=0.1), f"the peak is {peak:,}"
 
 
 @pytest.mark.parametrize(
     ("mode", "n_classes", "numeric"),
     [("silverman", 2, 4), ("silverman", 6, 2), ("loo", 2, 4), ("loo", 3, 3), ("validation", 2, 6)],
 )
-def test_priced_bytes_of_dlr_are_those_a_fit_takes(mode, n_classes, numeric):
+def test_estimated_bytes_of_dlr_are_those_a_fit_takes(mode, n_classes, numeric):
     encoded = mixed(20_000, n_classes, numeric=numeric, overlap=2.0)
     train, held = encoded.take(np.arange(14_000)), encoded.take(np.arange(14_000, 20_000))
     for rows in (train.take(np.arange(500)), train):  # the first compiles
         run, peak = measured(rows, held, Recipe("dlr", bandwidth=mode, max_iter=14))
     peak += train.numbers.nbytes + held.numbers.nbytes
-    assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
+    assert run.estimate.cost.bytes == pytest.approx(peak, rel=0.1), f"the peak is {peak:,}"
 
 
 @pytest.mark.parametrize(("levels", "order", "n_classes"), [(ADULT, 2, 2), ((12, 9, 14, 8, 10, 7), 3, 3)])
-def test_the_table_that_a_model_scores_rows_with_is_booked(levels, order, n_classes):
+def test_the_table_that_a_model_scores_rows_with_is_reserved(levels, order, n_classes):
     train, new = (table(10_000, levels, n_classes, seed=seed) for seed in (0, 1))
     run = drain(Run.of(train, Recipe("lr", order=order, max_iter=2), n_jobs=1))
     model = run.model
@@ -299,44 +333,44 @@ def test_the_table_that_a_model_scores_rows_with_is_booked(levels, order, n_clas
         held = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert held <= run.price.table <= 8 * held
-    assert run.price.booked == run.price.bytes + run.price.table
+    assert held <= run.estimate.model_bytes <= 8 * held
+    assert run.estimate.reserved_bytes == run.estimate.cost.bytes + run.estimate.model_bytes
 
 
-def test_wide_keys_are_priced():
+def test_wide_keys_are_estimated():
     """Of three blocks the largest has more joint values than 16 bits number."""
     encoded, rng = table(150_000, (700, 700, 300), 2), np.random.default_rng(0)
     encoded.codes[:] = [rng.integers(0, top, 150_000) for top in encoded.levels]
     run, peak = measured(encoded, None, Recipe("anje", order=2), wide=True)
     assert run._prepared.covered(2).rows.wide
-    assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
+    assert run.estimate.cost.bytes == pytest.approx(peak, rel=0.1), f"the peak is {peak:,}"
 
 
-def test_visits_of_single_rows_are_priced():
+def test_visits_of_single_rows_are_estimated():
     encoded = table(3000, (3, 4, 2, 5), 2, signal=0.1)
     encoded.weights[:] = 300.0
     run, peak = measured(encoded, None, Recipe("lr", order=1, max_iter=2, solver="sgd"))
-    assert run.price.bytes == pytest.approx(peak, rel=0.1), f"{run.price.bytes / peak:.3f} of the peak {peak:,}"
+    assert run.estimate.cost.bytes == pytest.approx(peak, rel=0.1), f"the peak is {peak:,}"
     balanced, doubled = (
-        price_of(encoded, Recipe("lr", order=1, solver="sgd", class_weight=weights)).bytes
+        estimate(Recipe("lr", order=1, solver="sgd", class_weight=weights), TableShape(encoded)).cost.bytes
         for weights in ("balanced", {"class 0": 2.0})
     )
     assert balanced < doubled
 
 
-def test_joint_values_above_16_bits_and_every_thread_s_join_are_priced(monkeypatch):
+def test_joint_values_above_16_bits_and_every_thread_s_join_are_estimated(monkeypatch):
     space = CellSpace(np.array([700] * 10), 2)
     narrow, wide = (
-        price(
-            space.levels, 2, 200_000, Recipe("lr", order=2, max_iter=0), cells_seen=400_000, timed=False, n_jobs=1,
+        estimate_levels(
+            space.levels, 2, 200_000, Recipe("lr", order=2, max_iter=0), cells_seen=400_000, n_jobs=1,
             plan=singles(space, 400_000.0, largest),
-        ).bytes
+        ).cost.bytes
         for largest in (40_000.0, 60_000.0)
     )  # fmt: skip
     assert wide - narrow >= 2 * 45 * 200_000
     monkeypatch.setattr(threads, "available_threads", lambda: 64)
     shape = ([3] * 20, 2, 200_000, Recipe("anje", order=2))
-    some, more = (price(*shape, timed=False, n_jobs=jobs).bytes for jobs in (50, 60))
+    some, more = (estimate_levels(*shape, n_jobs=jobs).cost.bytes for jobs in (50, 60))
     assert more - some >= 10 * 12 * 200_000
 
 
@@ -353,7 +387,7 @@ def test_no_cover_is_planned_of_tuples_that_are_never_looked_at(monkeypatch):
         return original(codes, space, *of)
 
     monkeypatch.setattr(prepare, "plan_cover", plan)
-    told = price_of(encoded, Recipe("hsalr", order=5, keep=0.1), prepared=Prepared(encoded, None, n_jobs=1))
+    told = estimate(Recipe("hsalr", order=5, keep=0.1), TableShape(encoded, prepared=Prepared(encoded, None, n_jobs=1)))
     assert not told.refused
     assert planned == []
 
@@ -363,7 +397,7 @@ def test_what_a_stream_takes_grows_with_threads_only_while_its_tables_are_small(
         cells = SimpleNamespace(n_rows=rows)
         passes = SimpleNamespace(cells=cells, padded=16, n_jobs=n_jobs, n_chunks=37)
         tables = SimpleNamespace(seen=range(rows), n_classes=10, space=SimpleNamespace(n_tuples=1, order=5))
-        return price_stream(SimpleNamespace(tables=tables, passes=passes), 2**40, solver, 0).bytes
+        return estimate_stream(SimpleNamespace(tables=tables, passes=passes), 2**40, solver, 0).cost.bytes
 
     assert bytes_of(1_000, 8) > bytes_of(1_000, 1)
     assert bytes_of(500_000, 64) == bytes_of(500_000, 1)
@@ -372,10 +406,10 @@ def test_what_a_stream_takes_grows_with_threads_only_while_its_tables_are_small(
 
 
 @pytest.mark.parametrize("levels", [(3, 9, 2, 5, 4), (40, 50, 60, 30)])
-def test_the_folds_that_find_alpha_are_in_the_price(levels):
+def test_the_folds_that_find_alpha_are_in_the_estimate(levels):
     """Over cells, and by what few rows share: not less than the arrays that the folds hold."""
     encoded = table(300, levels)
-    plain, auto = (price_of(encoded, Recipe("hlr", order=2, alpha=alpha)) for alpha in (1.0, "auto"))
+    plain, auto = (estimate(Recipe("hlr", order=2, alpha=alpha), TableShape(encoded)) for alpha in (1.0, "auto"))
     request = FitRequest(
         Prepared(encoded, None, None, 1), (of := Recipe("hlr", order=2, alpha="auto")), of.params, print
     )
@@ -384,8 +418,8 @@ def test_the_folds_that_find_alpha_are_in_the_price(levels):
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert len(folds) == 3
-    assert auto.bytes - plain.bytes > held
-    tight = price_of(encoded, of, max_memory=plain.bytes + held // 2)
+    assert auto.cost.bytes - plain.cost.bytes > held
+    tight = estimate(of, TableShape(encoded), plain.cost.bytes + held // 2)
     with pytest.raises(MemoryLimitError, match="alpha='auto' has 3 folds in memory beside the fit"):
         require_memory(tight)
 
@@ -398,29 +432,29 @@ def wide(n_rows: int, n_columns: int) -> Encoded:
 
 
 def test_tuples_that_are_too_many_to_fit_are_refused_before_one_is_listed(monkeypatch):
-    monkeypatch.setattr("alrviz.fitting.pricing.price.space_of", None)
+    monkeypatch.setattr("alrviz.fitting.cost.table_shape.space_of", None)
     encoded = wide(50, 2000)
-    told = price_of(encoded, Recipe("lr", order=2), max_memory=2**50, prepared=Prepared(encoded, None, n_jobs=1))
+    told = estimate(Recipe("lr", order=2), TableShape(encoded, prepared=Prepared(encoded, None, n_jobs=1)), 2**50)
     assert "1,999,000 tuples" in told.refused
     assert "keep" in told.refused
 
 
 def test_a_million_tuples_are_refused_by_the_cells_that_they_have_at_least(monkeypatch):
-    monkeypatch.setattr("alrviz.fitting.pricing.price.space_of", None)
-    told = price_of(wide(60, 600), Recipe("ande", n=2), max_memory=8 * 2**30)
+    monkeypatch.setattr("alrviz.fitting.cost.table_shape.space_of", None)
+    told = estimate(Recipe("ande", n=2), TableShape(wide(60, 600)), 8 * 2**30)
     assert told.cells_seen == 2 * 35_820_200
     assert "order 3" in told.refused
 
 
 def test_cells_of_millions_of_tuples_are_estimated_without_their_list(monkeypatch):
     encoded = wide(60, 300)
-    monkeypatch.setattr("alrviz.fitting.pricing.price.space_of", None)
+    monkeypatch.setattr("alrviz.fitting.cost.table_shape.space_of", None)
     assert estimate_seen(encoded, 3) == pytest.approx(8 * 4_455_100, rel=0.01)
 
 
 def test_no_cover_is_planned_of_what_is_only_counted(monkeypatch):
     encoded = wide(60, 40)
-    for module in ("prepare", "pricing.price"):
+    for module in ("prepare", "cost.table_shape"):
         monkeypatch.setattr(f"alrviz.fitting.{module}.plan_cover", None)
     for recipe in (Recipe("tan"), Recipe("kdb", k=2), Recipe("ande", n=1), Recipe("hlr", order=2, keep=50)):
-        assert not price_of(encoded, recipe, prepared=Prepared(encoded, None, n_jobs=1)).refused
+        assert not estimate(recipe, TableShape(encoded, prepared=Prepared(encoded, None, n_jobs=1))).refused

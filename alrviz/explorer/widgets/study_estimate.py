@@ -1,4 +1,4 @@
-"""What a study of several recipes costs before it runs: each recipe's price, the seconds of all fits, the processes."""
+"""The estimate of a study on a page: what each recipe costs, the seconds of all fits, and who is left out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, left_text, seconds_text
 from alrviz.stop import StopToken
 from alrviz.studies.core import cost
-from alrviz.studies.core.cost import RecipePrice
+from alrviz.studies.core.cost import RecipeEstimate, StudyEstimate
 from alrviz.views.core.style import html_table, safe
 
 if TYPE_CHECKING:
@@ -21,46 +21,30 @@ _HERE = 8.0
 _LOST = "Quantiles, under 'Discretise by', keep all of them"
 
 
-def price_recipes(
+def estimate_recipes(
     dataset: "Dataset",
     recipes: Sequence[Recipe],
     holdout: float,
     stop: StopToken,
     seconds: Callable[[Recipe], float] | None = None,
-) -> tuple[RecipePrice, ...]:
-    """Price every recipe as `alrviz.studies.core.cost` does; of columns that cuts lose, say what helps on a page."""
-    return cost.price_recipes(dataset, recipes, holdout, stop, seconds, _LOST)
+) -> tuple[RecipeEstimate, ...]:
+    """Estimate every recipe as `alrviz.studies.core.cost` does; of columns that cuts lose, say what helps on a page."""
+    return cost.estimate_recipes(dataset, recipes, holdout, stop, seconds, _LOST)
 
 
 @dataclass(frozen=True)
-class Costs:
-    """What is known of a study before it runs.
+class PlannedStudy(StudyEstimate):
+    """The estimate of a study that is set on a page, and the study itself, waiting.
 
     Attributes:
-        priced: what was asked for, each with its price.
         recipes: of the study; none where nothing can be run.
-        seconds: about how long all fits take one after the other.
         remarks: what a reader should know of the table first.
         study: waiting, with the tasks that are kept; None where nothing can be run.
-        n_jobs: processes; 1 is this one.
     """
 
-    priced: tuple[RecipePrice, ...]
-    recipes: tuple[Recipe, ...]
-    seconds: float
+    recipes: tuple[Recipe, ...] = ()
     remarks: tuple[str, ...] = ()
     study: "Study | None" = None
-    n_jobs: int = 1
-
-    @property
-    def bytes(self) -> int:
-        """What all workers take together."""
-        return self.n_jobs * max((p.price.bytes for p in self.priced if not p.refused and p.price), default=0)
-
-    @property
-    def left_out(self) -> list[str]:
-        """What cannot be run, each with the reason."""
-        return [f"{one.name}: {one.refused}" for one in self.priced if one.refused]
 
 
 def processes(seconds: float, most: int) -> int:
@@ -76,7 +60,7 @@ def remarks_of(dataset: "Dataset", lost: Iterable[str]) -> tuple[str, ...]:
 
 
 def costs_html(
-    costs: Costs,
+    planned: PlannedStudy,
     what: str = "recipe",
     about: str = "about ",
     number: str = "",
@@ -92,38 +76,38 @@ def costs_html(
         return f"<{tag} class='{number}'>{text}</{tag}>"
 
     rows = []
-    for one in costs.priced:
-        if one.refused or one.price is None:
+    for one in planned.fits:
+        if one.refused:
             why = f"<span class='bad'>left out</span>: {safe(one.refused, 300)}"
             rows.append([safe(one.name, 60), f"<td colspan='3' style='white-space:normal'>{why}</td>"])
             continue
         if one.name in measured:
             parameters, taken = measured[one.name]
-            texts = (count_text(round(parameters)), bytes_text(one.price.bytes), seconds_text(taken))
+            texts = (count_text(round(parameters)), bytes_text(one.cost.bytes), seconds_text(taken))
         else:
-            guess = seconds_text(float(f"{one.seconds:.1g}"))  # it has no more digits
+            guess = seconds_text(float(f"{one.cost.seconds:.1g}"))  # it has no more digits
             prefix = about or ("about " if measured else "")
-            texts = (count_text(one.price.parameters), bytes_text(one.price.bytes), f"{prefix}{guess}")
+            texts = (count_text(one.cost.parameters), bytes_text(one.cost.bytes), f"{prefix}{guess}")
         rows.append([safe(one.name, 60), *(cell("td", text) for text in texts)])
     heads = ("parameters", "memory", "one fit" if about or measured else "one fit, about")
     return html_table([what, *(cell("th", one) for one in heads)], rows)
 
 
-def time_line(costs: Costs) -> str:
+def time_line(planned: PlannedStudy) -> str:
     """Return the least time of all fits and the number of processes; on a busy machine they take longer."""
-    if costs.study is None:
+    if planned.study is None:
         return ""
-    where = f" in {costs.n_jobs} processes" if costs.n_jobs > 1 else ""
-    return f"<span class='quiet'>at least {left_text(costs.seconds / costs.n_jobs)}{where}</span>"
+    where = f" in {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
+    return f"<span class='quiet'>at least {left_text(planned.spread.seconds)}{where}</span>"
 
 
-def costs_line(costs: Costs) -> str:
+def costs_line(planned: PlannedStudy) -> str:
     """Return the least time of all fits, their memory and processes, and how many recipes are left out."""
     line = ""
-    if costs.study is not None:
-        several = f", {costs.n_jobs} processes" if costs.n_jobs > 1 else ""
-        least = left_text(costs.seconds / costs.n_jobs)
-        line = f"<span class='quiet'>at least {least}, {bytes_text(costs.bytes)}{several}</span>"
-    if out := costs.left_out:
+    if planned.study is not None:
+        several = f", {planned.n_jobs} processes" if planned.n_jobs > 1 else ""
+        least = left_text(planned.spread.seconds)
+        line = f"<span class='quiet'>at least {least}, {bytes_text(planned.spread.bytes)}{several}</span>"
+    if out := planned.left_out:
         line += f" <abbr class='bad' title='{safe('; '.join(out), 900)}'>{len(out)} left out</abbr>"
     return line

@@ -1,0 +1,65 @@
+"""`Cost`: what work takes, as a value that adds up."""
+
+from dataclasses import dataclass, replace
+
+from alrviz.passes.cost_model import seconds_here
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a pass, a fit or a study takes.
+
+    Attributes:
+        parameters: of the model; of several models that are in memory together, of all.
+        bytes: memory at the peak.
+        seconds: 0 where they are not known.
+        passes: passes over the rows (a loss and its gradient) in these seconds; 0 where work does not run in passes,
+            or its seconds are not known.
+
+    >>> counting, step = Cost(bytes=800, seconds=0.5), Cost(parameters=10, bytes=1000, seconds=0.1, passes=1)
+    >>> counting + 20 * step
+    Cost(parameters=10, bytes=1000, seconds=2.5, passes=20)
+    >>> (counting + 20 * step).shared_by(2)
+    Cost(parameters=10, bytes=2000, seconds=1.25, passes=20)
+    >>> step.alongside(step).bytes
+    2000
+    """
+
+    parameters: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    passes: float = 0
+
+    def __add__(self, later: "Cost") -> "Cost":
+        """Return the cost of one after the other: the memory of the larger one serves both."""
+        return Cost(
+            max(self.parameters, later.parameters),
+            max(self.bytes, later.bytes),
+            self.seconds + later.seconds,
+            self.passes + later.passes,
+        )
+
+    def __rmul__(self, times: float) -> "Cost":
+        """Return the cost of doing this `times` times, one after the other."""
+        return replace(self, seconds=times * self.seconds, passes=times * self.passes)
+
+    def alongside(self, other: "Cost") -> "Cost":
+        """Return the cost of both in memory at the same time, taking turns on the same processors."""
+        both = self + other
+        return replace(both, parameters=self.parameters + other.parameters, bytes=self.bytes + other.bytes)
+
+    def shared_by(self, n_processes: int) -> "Cost":
+        """Return the cost of this work spread over processes: each has the memory, and a part of the seconds."""
+        return replace(self, bytes=n_processes * self.bytes, seconds=self.seconds / n_processes)
+
+
+def calibrate(cost: Cost, n_classes: int, n_jobs: int | None = None) -> Cost:
+    """Return the cost of passes with seconds of this machine on so many threads (None: all), from those of one thread
+    of the reference machine.
+
+    The first call in a process times a small pass: 10 ms, and what compiling it takes.
+    """
+    if not cost.passes:
+        return cost
+    each = seconds_here(cost.seconds / cost.passes, n_jobs, n_classes)
+    return replace(cost, seconds=cost.passes * each)

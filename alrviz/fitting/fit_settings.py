@@ -1,0 +1,37 @@
+"""What a fit reads of its recipe: the type that stands below families, for a recipe is checked by its family."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, Self
+
+
+class FitSettings(Protocol):
+    """A recipe as families, prices and the preparation of rows see it; `Recipe` says what each attribute is."""
+
+    @property
+    def family(self) -> str: ...  # noqa: D102
+    @property
+    def params(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def discretize(self) -> str | None: ...  # noqa: D102
+    @property
+    def n_bins(self) -> int: ...  # noqa: D102
+    @property
+    def holdout(self) -> float: ...  # noqa: D102
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+    @property
+    def definition(self) -> Any:
+        """The family, whose class is defined above."""
+
+    @property
+    def solver(self) -> str: ...  # noqa: D102
+    @property
+    def cuts(self) -> str | None: ...  # noqa: D102
+    @property
+    def most_levels(self) -> int: ...  # noqa: D102
+    @property
+    def encoding(self) -> tuple[str | None, int, str]: ...  # noqa: D102
+    @property
+    def missing(self) -> str: ...  # noqa: D102
+    def replace(self, **changes: Any) -> Self: ...  # noqa: D102
+    def to_json(self) -> str: ...  # noqa: D102

@@ -1,1 +1,0 @@
-"""What a fit costs before it runs."""

@@ -1,0 +1,143 @@
+"""The states of a study page, with a fake study: what Run may do follows from them."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from alrviz.errors import AlrvizError
+from alrviz.explorer.session.page_tasks import PageTasks
+from alrviz.explorer.widgets.study_runner import StudyRunner, StudyState
+
+
+class FakeView:
+    def __init__(self):
+        self.study, self.outdated, self.waits, self.ready, self.coming = None, False, False, False, False
+        self.sentence, self.pressed, self.param = "", 0, self
+
+    def update(self, **values):
+        vars(self).update(values)
+
+    def watch(self, study):
+        self.study = study
+
+    def tell(self, text):
+        self.sentence = text
+
+    def tell_none(self):
+        self.tell("none")
+
+    def forget_press(self):
+        self.waits = False
+
+    def press_run(self):
+        self.waits, self.pressed = False, self.pressed + 1
+
+    press_again = press_run
+
+
+def costs_of(study, seconds=10.0):
+    return SimpleNamespace(study=study, seconds=seconds, left_out=["lr: too large"], bytes=1, n_jobs=1)
+
+
+def study(phase="waiting"):
+    return SimpleNamespace(phase=phase, spec="spec", data_hash="hash")
+
+
+@pytest.fixture
+def made():
+    runs = SimpleNamespace(asking=False, find_study=lambda study: None)
+    session = SimpleNamespace(runs=runs, wake=lambda: None, begin=lambda task: task.begin(), problem=None)
+    tasks = PageTasks(session)
+    runner = StudyRunner(session, tasks, lambda: None, lambda text: None, at_once=0.0)
+    runner.view = FakeView()
+
+    def estimate(settings, costs):
+        def work(stop, tell):
+            if isinstance(costs, Exception):
+                raise costs
+            return costs
+
+        runner.estimate(settings, work)
+
+    def settle():
+        end = time.monotonic() + 30
+        while tasks.poll():
+            assert time.monotonic() < end
+            time.sleep(0.005)
+
+    yield SimpleNamespace(runner=runner, view=runner.view, session=session, estimate=estimate, settle=settle)
+    tasks.close()
+
+
+def test_a_study_is_estimated_runs_and_is_done(made):
+    runner, view, shown = made.runner, made.view, study()
+    assert runner.state is StudyState.IDLE
+    made.estimate("settings", costs_of(shown))
+    assert (runner.state, view.ready, view.coming) == (StudyState.ESTIMATING, False, True)
+    made.settle()
+    assert (runner.state, view.ready, view.coming) == (StudyState.READY, True, False)
+    assert view.study is shown
+    for phase, state in (("running", StudyState.RUNNING), ("queued", StudyState.RUNNING), ("done", StudyState.DONE)):
+        shown.phase = phase
+        assert runner.state is state
+    assert view.pressed == 0
+
+
+def test_a_running_study_of_other_settings_stays_until_run_replaces_it(made):
+    first, second = study("running"), study()
+    made.estimate("first", costs_of(first))
+    made.settle()
+    made.estimate("second", costs_of(second))
+    assert made.view.outdated
+    made.settle()
+    assert (made.view.study, made.runner.current, made.runner.state) == (first, None, StudyState.READY)
+    first.phase = "stopped"
+    made.runner.show(made.runner.costs)
+    assert (made.view.study, made.view.outdated) == (second, False)
+
+
+def test_nothing_to_run_is_said_and_run_is_disabled(made):
+    made.estimate("settings", costs_of(None))
+    made.settle()
+    assert (made.runner.state, made.view.ready, made.view.coming) == (StudyState.IDLE, False, False)
+    assert "lr: too large" in made.view.sentence
+    assert made.runner.start() is None
+
+
+def test_a_press_waits_for_the_estimate_and_is_forgotten_without_a_table(made):
+    made.estimate("settings", costs_of(study()))
+    made.view.waits = True
+    made.settle()
+    assert made.view.pressed == 1
+    made.view.waits = True
+    made.runner.reset("no table")
+    assert (made.runner.state, made.view.waits, made.view.sentence) == (StudyState.IDLE, False, "no table")
+
+
+def test_a_failed_estimate_is_a_problem_and_can_be_repeated(made):
+    made.estimate("settings", AlrvizError("broken"))
+    made.settle()
+    assert (made.runner.state, str(made.session.problem)) == (StudyState.IDLE, "broken")
+    made.estimate("settings", costs_of(study()))
+    made.settle()
+    assert (made.runner.state, made.session.problem) == (StudyState.READY, None)
+
+
+def test_the_first_study_begins_by_itself_only_if_it_is_cheap(made):
+    made.estimate("settings", costs_of(study(), seconds=0.0))
+    made.settle()
+    assert made.view.pressed == 1
+    made.estimate("others", costs_of(study(), seconds=0.0))
+    made.settle()
+    assert made.view.pressed == 1
+
+
+def test_a_lessons_question_holds_results_back(made):
+    made.session.runs.asking = True
+    made.estimate("settings", costs_of(study("stopped")))
+    made.settle()
+    assert made.view.study is None
+    made.session.runs.asking = False
+    made.runner.show_again()
+    assert made.view.study is not None
