@@ -26,6 +26,7 @@ from alrviz.pictures.level_axis import CUT, TILT, level_axis, short
 from alrviz.pictures.palette import GREY, IN_FRONT, INKS, ink_on, on_ground, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot
 from alrviz.studies.core.names import tuples_text
+from alrviz.studies.effects.row_explanation import RowExplanation
 
 FOR, AGAINST = "#0072B2", "#D55E00"
 ORDERS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # main effects, pairs, triples, more
@@ -34,6 +35,7 @@ COLUMNS = 24  # of the matrix
 BARS = 32  # levels that have a bar each; of more a line is drawn
 DOTS = 150  # levels on a line that have a dot each
 PANELS = 6  # levels of a third column that have a heat map each
+STEPS = 9  # effects of a row's sum that have a bar each
 BAR_CUT = 26  # letters of a bar's name
 _FAINT = 0.25  # opacity of what hardly any row says
 SURE = 50  # rows from which on a point is drawn in full colour
@@ -345,6 +347,46 @@ def _draw_heat(plot: Plot, names: tuple[Sequence[str], Sequence[str]], what: str
     panel = [("", "@panel")] if gap else []
     tips = [*panel, ("", "@up & @across"), (what, "@value{0.000}"), ("rows", "@rows{0,0}")]
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=tips))
+
+
+def cell_map(
+    codes: NDArray[np.int64], values: NDArray[np.float64], rows: NDArray[np.float64], levels: Sequence[Sequence[str]],
+    columns: Sequence[str], what: str, *, about: str = "", signed: bool = True, dark: bool = False,
+) -> Picture:  # fmt: skip
+    """Return the heat map of the cells (S, 2) of two columns; of three (S, 3) a panel for each level of the third, of
+    more than six levels for those with most rows.
+
+    values, rows: (S,) of each cell. levels, columns: names. what: the values' name; about: what else is to be said.
+    """
+    third = codes[:, 2] if len(columns) > 2 else np.zeros(len(codes), np.int64)
+    weight_of = np.bincount(third, rows, len(levels[2]) if len(columns) > 2 else 1)
+    panels = np.sort(np.argsort(-weight_of, kind="stable")[:PANELS]).tolist()
+    shape = (len(panels), len(levels[0]), len(levels[1]))
+    grid, weight = np.full(shape, np.nan), np.zeros(shape)
+    for k, level in enumerate(panels):
+        own = third == level
+        grid[k, codes[own, 0], codes[own, 1]], weight[k, codes[own, 0], codes[own, 1]] = values[own], rows[own]
+    heads = [f"{columns[2]} = {levels[2][level]}" for level in panels] if len(columns) > 2 else [""]
+    titles = (columns[0], f"{columns[1]}   ({about})" if about else columns[1])
+    return heat_map(grid, weight, (levels[0], levels[1]), titles, what, signed=signed, panels=heads, dark=dark)
+
+
+def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
+    """Return the waterfall of a row's log-odds: intercept, largest effects, the others together, and the sum."""
+    first, rest = row.frame.head(STEPS), row.frame.iloc[STEPS:]
+    steps = [("intercept", row.intercept, "what the classes have without any column")]
+    steps += [
+        (f"{name} = {levels}", value, f"{rows:,.0f} rows" if seen else "a cell that no row has")
+        for name, levels, value, rows, seen in first[["levels", "log_odds", "rows", "seen"]].itertuples()
+    ]
+    if len(rest):
+        steps.append((f"{len(rest):,} others", float(rest["log_odds"].sum()), "their sum"))
+    names, values, tips = map(list, zip(*steps, strict=True))
+    bars = signed_bars(
+        [*names, f"sum: {row.log_odds:.2f}"], [*values, row.log_odds], np.nan, np.nan,
+        [*tips, "what all of them add up to"], [0.85] * len(steps) + [0.45],
+    ).assign(start=[0.0, *np.cumsum(values)[:-1], 0.0])  # fmt: skip
+    return bar_picture(bars, f"log-odds of {short(str(row.of))} against {short(str(row.against))}", dark=dark)
 
 
 def kept_curve(table: pd.DataFrame, now: float | None, of: str = "test", *, dark: bool = False) -> Picture:

@@ -2,23 +2,17 @@
 
 score_k(x) = intercept_k + sum over tuples S of f_S[x_S, k]                                 models/effects.py
 
-share_S       Cov(f_S, F) / Var(F) over the rows, F the score less its intercept; classes by their shares. They sum
-to 1, and one is below 0 where a tuple takes back what others say
-structural_S  Var(f_S) / Var(F): the same if effects were uncorrelated
-nats_S        1/2 mean over the rows of Var over k ~ p(.|x) of f_S[x, k]: about what leaving f_S out costs
-loss_S        by how much the log loss of other rows rises without f_S, with its standard error
+`Interactions` holds the effects and answers by name: `importance` ranks tuples, `missing_interactions` tests those
+that the model has not, `row_explanation` adds up a row, `words` makes sentences of it.
 """
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import cached_property
-from itertools import combinations
-from math import comb
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from alrviz.data.dataset import Dataset, require_dataset
@@ -31,27 +25,21 @@ from alrviz.estimators.frames import join_of, tuple_names
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.fitting.runs.run import Run
-from alrviz.kernels import effects as kernels
 from alrviz.models.density_model import DensityModel
 from alrviz.models.effects import Effects, purify
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
-from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.columns import as_linear, binned, encoder_of_values, with_levels
-from alrviz.studies.effects.lacking import MOST, associations, lacking
-from alrviz.studies.effects.row_explanation import JOIN, RowExplanation
+from alrviz.studies.effects.importance import Importance
+from alrviz.studies.effects.missing_interactions import TupleTests
+from alrviz.studies.effects.row_explanation import JOIN, NO_LEVEL, RowExplanation, column_number, row_codes
 from alrviz.studies.effects.words import lacking_sentence, verdict
-from alrviz.studies.statistics.measures import MEASURES, measures, row_losses
+from alrviz.studies.statistics.measures import row_losses
 
-if TYPE_CHECKING:
-    from alrviz.data.encode import ColumnEncoder
-
-NO_LEVEL = "(no level)"  # a missing value that is skipped, or one that training never saw
 # Families whose score is a sum over cells.
 VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them), dlr"
 MOST_ROWS = 200_000  # of a table that is read in batches, training rows and test rows each
-_CURVE = 200  # points of the curve of tuples kept, at most
 LOOKED = 3_000  # tuples of the next order that are looked at without being asked for, at most
 
 
@@ -172,18 +160,16 @@ class Interactions:
         n_jobs: int | None = None, stop: StopToken = NEVER, weights: Floats | None = None, note: str = "",
     ):  # fmt: skip
         self.note = note
-        self.encoder, self.encoded, self.model_ = encoder, encoded, model
+        self.encoder, self.encoded, self._model = encoder, encoded, model
         self.heldout, self.has_heldout = heldout or encoded, heldout is not None
-        self._tested = encoded  # what tuples are tested on that the model has not
         self._n_jobs, self._weights = n_jobs, weights  # (S, C) of the model's own cells
         self.pure: Effects = purify(model, encoded, n_jobs, stop)
         self.columns = [column.name for column in encoder.columns_]
         self.names = tuple_names(self.pure.space.members, self.columns)
         self.classes = encoder.classes_
-        self._importance: pd.DataFrame | None = None
-        self._scores: Floats | None = None
-        self._own_log_p: Floats | None = None
-        self._kept: dict[str, Any] = {}
+        self._importance = Importance(self.pure, self.names, self.encoded, self.heldout, n_jobs)
+        self._tests = TupleTests(encoded, self.columns, n_jobs)
+        self._next_order: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         return f"<Interactions of {len(self.columns)} columns: {len(self.names):,} tuples, {len(self.pure.f):,} cells>"
@@ -210,10 +196,7 @@ class Interactions:
             columns = columns[0]
         if isinstance(columns, str):
             columns = [columns] if columns in self.columns else columns.split(join_of(self.columns))
-        for name in columns:
-            if name not in self.columns:
-                raise RecipeError(f"no column {name!r} in the model{nearest(str(name), self.columns)}")
-        key = tuple(sorted({self.columns.index(name) for name in columns}))
+        key = tuple(sorted({column_number(self.encoder, name) for name in columns}))
         if key not in self.pure.numbers:
             asked = join_of(self.columns).join(map(str, columns))
             raise RecipeError(
@@ -264,12 +247,14 @@ class Interactions:
         with np.errstate(divide="ignore"):
             return share if name == "p" else np.log(share)
 
+    @cached_property
+    def _losses(self) -> Floats:
+        """(N,) -log p of each row's class by the model itself."""
+        return row_losses(log_softmax(self._model.scores(self.encoded.codes, self._n_jobs)), self.encoded.y)
+
     def worst(self, most: int = 10) -> list[int]:
         """Return the numbers of the rows of the data whose class is least probable, the worst first."""
-        if self._own_log_p is None:
-            log_p = log_softmax(self.model_.scores(self.encoded.codes, self._n_jobs))
-            self._own_log_p = log_p[np.arange(self.encoded.n_rows), self.encoded.y]
-        return [int(row) for row in np.argsort(self._own_log_p, kind="stable")[:most]]
+        return [int(row) for row in np.argsort(-self._losses, kind="stable")[:most]]
 
     def effects(self, *columns: Any) -> pd.DataFrame:
         """Return a line per cell and class of the tuple of these columns, or of all tuples.
@@ -305,42 +290,14 @@ class Interactions:
         columns: "order" (its number of columns), "share", "structural", "nats", "loss" and "loss_error" (by how much
         the log loss of the test rows rises without it, and the standard error), and "cells".
         """
-        if self._importance is None:
-            pure = self.pure
-            share, structural, nats = pure.importance(self.encoded, self._n_jobs, stop).T
-            rises = self._rises(stop)
-            n = self.heldout.weights.sum()
-            mean = rises[:, 0] / n
-            error = np.sqrt(np.maximum(0.0, rises[:, 1] / n - mean**2) / n)
-            found = pd.DataFrame(
-                {
-                    "order": pure.sizes, "share": share, "structural": structural, "nats": nats, "loss": mean,
-                    "loss_error": error, "cells": np.diff(pure.index.begin),
-                },
-                pd.Index(self.names, name="columns"),
-            ).round(12)  # fmt: skip
-            self._importance = found.iloc[np.argsort(-nats, kind="stable")]
-        return self._importance.copy()
-
-    def _rises(self, stop: StopToken) -> Floats:
-        """(T, 2) sums over test rows of the rise of -log p(y) without each tuple, and of its square."""
-        pure, held = self.pure, self.heldout
-        parts = np.zeros((pure.parts(held.n_rows), pure.n_tuples, 2))
-
-        def see(rows: slice, effects: Floats, part: int) -> None:
-            scores = effects.sum(axis=1) + pure.intercept
-            kernels.losses_without(effects, scores, held.y[rows], held.weights[rows], parts[part])
-
-        pure.visit(held.codes, see, None, self._n_jobs, stop)
-        found: Floats = parts.sum(axis=0)
-        return found
+        return self._importance.table(stop)
 
     def orders(self) -> pd.DataFrame:
         """Return a line per number of columns: how many "tuples", and their sums of "share", "structural", "nats"."""
         groups = self.importance().groupby("order")
-        found: pd.DataFrame = groups[["share", "structural", "nats"]].sum()
-        found.insert(0, "tuples", groups.size())
-        return found
+        table: pd.DataFrame = groups[["share", "structural", "nats"]].sum()
+        table.insert(0, "tuples", groups.size())
+        return table
 
     def mute(self, *tuples: Any) -> pd.DataFrame:
         """Return the measures of the test rows with all tuples ("all") and with these left out ("muted").
@@ -348,28 +305,16 @@ class Interactions:
         What is left out is the pure effect alone: muting a pair leaves the main effects of its columns. Columns are
         those of `measures`: log_loss, error, rmse, brier, ece, balanced_error, average_precision_loss.
         """
-        lines = {}
-        for name, log_p in zip(("all", "muted"), self._with_and_without(tuples), strict=True):
-            found = measures(log_p, self.heldout.y, self.heldout.weights)
-            lines[name] = {measure: getattr(found, measure) for measure in MEASURES}
-        return pd.DataFrame.from_dict(lines, orient="index")
+        return self._importance.mute(self._numbers(tuples))
 
     def cost_without(self, *tuples: Any) -> tuple[float, float]:
         """Return by how much the log loss of the test rows rises where all these are left out, and its standard
         error: what "loss" and "loss_error" of `importance` are of one.
         """
-        own, without = (row_losses(log_p, self.heldout.y) for log_p in self._with_and_without(tuples))
-        n, weights = self.heldout.weights.sum(), self.heldout.weights
-        mean = float(weights @ (without - own) / n)
-        return mean, float(np.sqrt(max(0.0, weights @ (without - own) ** 2 / n - mean**2) / n))
+        return self._importance.cost_without(self._numbers(tuples))
 
-    def _with_and_without(self, tuples: Iterable[Any]) -> tuple[Floats, Floats]:
-        """(N, C) log probabilities of the test rows by all tuples, and without these."""
-        chosen = sorted({self.number_of(columns) for columns in tuples})
-        if self._scores is None:
-            self._scores = self.pure.scores(self.heldout.codes, None, self._n_jobs)
-        without = self._scores - self.pure.scores(self.heldout.codes, chosen, self._n_jobs) if chosen else self._scores
-        return log_softmax(self._scores), log_softmax(without)
+    def _numbers(self, tuples: Iterable[Any]) -> list[int]:
+        return sorted({self.number_of(columns) for columns in tuples})
 
     def keep_best(self, by: str = "nats", stop: StopToken = NEVER) -> pd.DataFrame:
         """Return the curve of keeping the best k tuples alone, ranked by a column of `importance`.
@@ -377,27 +322,7 @@ class Interactions:
         A line per k, from 0 (the intercept) to all, up to 200: "kept", "added" (the tuple that came last), "order",
         "log_loss" and "error" of the test rows.
         """
-        ranking = self.importance(stop)
-        if by not in ("share", "structural", "nats", "loss"):
-            raise RecipeError(f"by={by!r} ranks no tuples; expected 'nats', 'share', 'structural' or 'loss'")
-        ranking = ranking.sort_values(by, ascending=False, kind="stable")
-        order = [self.number_of(name) for name in ranking.index]
-        held, pure, total = self.heldout, self.pure, len(order)
-        ends = (
-            np.unique(np.geomspace(1, total, _CURVE).round().astype(int)) if total > _CURVE else np.arange(1, total + 1)
-        )
-        sums = np.zeros((pure.parts(held.n_rows), len(ends) + 1, 2))
-
-        def see(rows: slice, effects: Floats, part: int) -> None:
-            kernels.losses_kept(effects, pure.intercept, held.y[rows], held.weights[rows], ends, sums[part])
-
-        pure.visit(held.codes, see, order, self._n_jobs, stop)
-        losses = sums.sum(axis=0) / held.weights.sum()
-        last = [None, *ranking.index[ends - 1]]
-        sizes = [0, *ranking["order"].to_numpy()[ends - 1]]
-        return pd.DataFrame(
-            {"kept": [0, *ends], "added": last, "order": sizes, "log_loss": losses[:, 0], "error": losses[:, 1]}
-        )
+        return self._importance.keep_best(by, stop)
 
     def lacking(self, order: int | None = None, stop: StopToken = NEVER) -> pd.DataFrame:
         """Return a line per tuple of so many columns that the model has not, the highest gain first: a score test.
@@ -409,16 +334,8 @@ class Interactions:
         Raises:
             RecipeError: an order that the columns have no tuples of, or of which none is lacking.
         """
-        known, several = self.pure.numbers, set(self._several)
-        for size in [self._size(order)] if order is not None else range(1, len(several) + 1):
-            if comb(len(several), size) > sum(len(own) == size and several.issuperset(own) for own in known):
-                break
-        else:
-            raise RecipeError(f"the model has all tuples of its {len(several)} columns; none is lacking")
-        tuples = [columns for columns in self._tuples_of(size) if columns not in known]
-        found = lacking(self.model_.scores(self.encoded.codes, self._n_jobs, stop), self._tested, tuples, self._n_jobs,
-                        stop)  # fmt: skip
-        return self._named(found, tuples, "gain")
+        scores = self._model.scores(self.encoded.codes, self._n_jobs, stop)
+        return self._tests.lacking(scores, self.pure.numbers, order, stop)
 
     def associations(self, order: int = 2, stop: StopToken = NEVER) -> pd.DataFrame:
         """Return a line per tuple of so many columns, without any model: what the rows say of it and the class.
@@ -427,42 +344,16 @@ class Interactions:
         beyond all parts of the tuple, less what chance gives; the first of all), "g2", "chi2" (Pearson's),
         "df", and its "p".
         """
-        tuples = self._tuples_of(self._size(order))
-        return self._named(associations(self._tested, tuples, self._n_jobs, stop), tuples, "interaction")
-
-    @cached_property
-    def _several(self) -> list[int]:
-        """The columns that are not the same on all rows."""
-        return [j for j, codes in enumerate(self._tested.codes) if len(codes) and (codes != codes[0]).any()]
-
-    def _size(self, order: int) -> int:
-        if not 1 <= order <= len(self._several):
-            raise RecipeError(f"order={order} does not fit; expected 1 to {len(self._several)}")
-        return order
-
-    def _tuples_of(self, order: int) -> list[tuple[int, ...]]:
-        a = len(self._several)
-        if comb(a, order) > MOST:
-            raise RecipeError(f"{a} columns have {comb(a, order):,} {tuples_text(order)}; expected at most {MOST:,}")
-        return list(combinations(self._several, order))
+        return self._tests.associations(order, stop)
 
     def next_order(self, stop: StopToken = NEVER) -> pd.DataFrame | None:
         """Return `lacking` of one order more than the model's; None where there is no such tuple, or over 3,000."""
-        if "next order" not in self._kept:
-            order = int(self.pure.sizes.max(initial=0)) + 1
-            few = 0 < comb(len(self._several), order) <= LOOKED
-            self._kept["next order"] = self.lacking(order, stop) if few else None
-        return self._kept["next order"]
-
-    def curve(self, stop: StopToken = NEVER) -> pd.DataFrame:
-        """Return `keep_best()`, which is kept."""
-        if "curve" not in self._kept:
-            self._kept["curve"] = self.keep_best(stop=stop)
-        return self._kept["curve"]
-
-    def _named(self, found: pd.DataFrame, tuples: list[tuple[int, ...]], by: str) -> pd.DataFrame:
-        found.index = pd.Index(tuple_names(tuples, self.columns), name="columns")
-        return found.sort_values(by, ascending=False, kind="stable")
+        order = int(self.pure.sizes.max(initial=0)) + 1
+        if not 0 < self._tests.count(order) <= LOOKED:
+            return None
+        if self._next_order is None:
+            self._next_order = self.lacking(order, stop)
+        return self._next_order
 
     def row(
         self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None
@@ -478,46 +369,12 @@ class Interactions:
         Raises:
             RecipeError: no such class. TableError: no such row, or a change to a level that no training row has.
         """
-        codes = self._codes_of(x, changes)
         labels = {name: self.labels(j) for j, name in enumerate(self.columns)}
+        explain = partial(RowExplanation.of_codes, self.pure, labels, self.classes.tolist())
         if changes and (of is None or against is None):
-            own = RowExplanation.of_codes(
-                self.pure, labels, self.classes.tolist(), self._codes_of(x, None), of, against
-            )
-            of, against = own.of, own.against
-        return RowExplanation.of_codes(self.pure, labels, self.classes.tolist(), codes, of, against)
-
-    def _codes_of(self, x: Any, changes: Mapping[str, Any] | None) -> NDArray[np.unsignedinteger]:
-        if isinstance(x, (int, np.integer)):
-            if not 0 <= x < self.encoded.n_rows:
-                raise TableError(f"there is no row {x}; expected 0 to {self.encoded.n_rows - 1}")
-            codes: NDArray[np.unsignedinteger] = self.encoded.codes[:, [int(x)]].copy()
-        else:
-            frame = x if isinstance(x, pd.DataFrame) else pd.DataFrame([dict(x)])
-            if len(frame) != 1:
-                raise TableError(f"one row is taken apart, and there are {len(frame)}; expected a table of one row")
-            codes = self.encoder.transform(frame)
-        for name, value in (changes or {}).items():
-            if name not in self.columns:
-                raise RecipeError(f"no column {name!r} in the model{nearest(str(name), self.columns)}")
-            column = self.columns.index(name)
-            codes[column, 0] = self._code(column, value)
-        return codes
-
-    def _code(self, column: int, value: Any) -> int:
-        """The level that a value of a column is: a value, or what its level is called."""
-        labels = self.labels(column)
-        if isinstance(value, str) and value in labels:
-            return labels.index(value)
-        coder: ColumnEncoder = self.encoder.columns_[column]
-        code = int(coder.transform(pd.Series([value], dtype=object))[0])
-        if code >= len(labels) - 1 and not (pd.api.types.is_scalar(value) and pd.isna(value)):
-            known = labels[:-1]
-            raise TableError(
-                f"{self.columns[column]!r} has no level {value!r}; expected one of {', '.join(map(repr, known[:8]))}"
-                f"{' ...' if len(known) > 8 else ''}{nearest(str(value), known)}"
-            )
-        return code
+            as_it_is = explain(row_codes(x, None, self.encoder, self.encoded), of, against)
+            of, against = as_it_is.of, as_it_is.against
+        return explain(row_codes(x, changes, self.encoder, self.encoded), of, against)
 
     def sentence(self) -> str:
         """Return in words what carries the score, which tuple of the highest order is worth most, and which of one
@@ -544,7 +401,7 @@ class ColumnInteractions(Interactions):
         rows = [None if one is None else with_levels(one, encoder) for one in (encoded, heldout)]
         assert rows[0] is not None
         super().__init__(as_linear(classifier, encoder), encoder, rows[0], rows[1], n_jobs, stop)
-        self._tested = binned(encoded)
+        self._tests = TupleTests(binned(encoded), self.columns, n_jobs)
 
     def row(
         self, x: Any, *, of: Any = None, against: Any = None, changes: Mapping[str, Any] | None = None

@@ -1,5 +1,6 @@
 """Why a row is predicted so: its log-odds of one class against another, tuple by tuple; and with other levels."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,12 +8,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.errors import RecipeError, nearest
+from alrviz.data.column_encoder import ColumnEncoder
+from alrviz.data.encode import Encoder
+from alrviz.data.encoded import Encoded
+from alrviz.errors import RecipeError, TableError, nearest
 from alrviz.estimators.frames import tuple_names
 from alrviz.models.effects import Effects
 from alrviz.models.linear import log_softmax
 
 JOIN = " & "  # between the levels of a cell
+NO_LEVEL = "(no level)"  # a missing value that is skipped, or one that training never saw
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,7 +111,50 @@ class RowExplanation:
 
 
 def _class(label: Any, classes: list[Any]) -> int:
-    texts = [str(own) for own in classes]
+    texts = list(map(str, classes))
     if str(label) not in texts:
         raise RecipeError(f"no class {label!r} in the model{nearest(str(label), texts)}; expected one of {classes[:8]}")
     return texts.index(str(label))
+
+
+def row_codes(
+    x: Any, changes: Mapping[str, Any] | None, encoder: Encoder, encoded: Encoded
+) -> NDArray[np.unsignedinteger]:
+    """Return the levels (a, 1) of a row: a dict of values, a table of one row, or the number of an encoded one;
+    `changes` are values that some columns have instead.
+    """
+    if isinstance(x, (int, np.integer)):
+        if not 0 <= x < encoded.n_rows:
+            raise TableError(f"there is no row {x}; expected 0 to {encoded.n_rows - 1}")
+        codes: NDArray[np.unsignedinteger] = encoded.codes[:, [int(x)]].copy()
+    else:
+        frame = x if isinstance(x, pd.DataFrame) else pd.DataFrame([dict(x)])
+        if len(frame) != 1:
+            raise TableError(f"one row is taken apart, and there are {len(frame)}; expected a table of one row")
+        codes = encoder.transform(frame)
+    for name, value in (changes or {}).items():
+        column = column_number(encoder, name)
+        codes[column, 0] = _level_of(encoder.columns_[column], value)
+    return codes
+
+
+def column_number(encoder: Encoder, name: Any) -> int:
+    """Return the number of a column; raises `RecipeError` where there is none of this name."""
+    columns = [column.name for column in encoder.columns_]
+    if name not in columns:
+        raise RecipeError(f"no column {name!r} in the model{nearest(str(name), columns)}")
+    return columns.index(name)
+
+
+def _level_of(column: ColumnEncoder, value: Any) -> int:
+    """The level that a value is, or what a level is called."""
+    labels = [*map(str, column.labels), NO_LEVEL]
+    if isinstance(value, str) and value in labels:
+        return labels.index(value)
+    code = int(column.transform(pd.Series([value], dtype=object))[0])
+    if code >= len(labels) - 1 and not (pd.api.types.is_scalar(value) and pd.isna(value)):
+        raise TableError(
+            f"{column.name!r} has no level {value!r}; expected one of {', '.join(map(repr, labels[:-1][:8]))}"
+            f"{' ...' if len(labels) > 9 else ''}{nearest(str(value), labels[:-1])}"
+        )
+    return code

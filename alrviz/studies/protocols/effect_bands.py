@@ -92,7 +92,7 @@ class EffectStudy(Study):
             weights=weights[0] if weights else None,
         )
         found.importance(stop)
-        found.curve(stop)
+        found.keep_best(stop=stop)
         found.next_order(stop)
         self.interactions = found
 

@@ -207,19 +207,15 @@ def _pairs(effects: Interactions, table: pd.DataFrame, label: str) -> Iterable[s
 def _pair(
     effects: Interactions, numbers: Sequence[int], members: Sequence[int], levels: Sequence[Sequence[str]], label: str
 ) -> Picture:
-    codes, many = effects.encoded.codes, len(effects.classes)
+    codes, many = effects.encoded.codes[:, effects.encoded.weights > 0], len(effects.classes)
+    rows_of = effects.encoded.weights[effects.encoded.weights > 0]
     k = list(map(str, effects.classes)).index(label)
-    shape = (len(levels[0]), len(levels[1]))
-    each = np.ravel_multi_index(tuple(codes[j].astype(np.int64) for j in members), shape)
-    cells, one = np.unique(each, return_index=True)  # a row of each cell
-    parts = effects.pure.of_rows(codes[:, one], numbers)
-    values, rows = np.zeros(shape), np.zeros(shape)
-    rows.flat[:] = np.bincount(each, effects.encoded.weights, rows.size)
-    values.flat[cells] = parts[:, :, k].sum(axis=1) * (many / max(many - 1, 1))
-    used = [np.flatnonzero(rows.sum(axis=1 - side) > 0) for side in (0, 1)]
-    first, second = ([levels[side][at] for at in used[side].tolist()] for side in (0, 1))
-    columns = (effects.columns[members[0]], effects.columns[members[1]])
-    values, rows = values[np.ix_(*used)], rows[np.ix_(*used)]
-    if len(second) > len(first):  # names of many levels stand in lines of their own
-        values, rows, first, second, columns = values.T, rows.T, second, first, columns[::-1]
-    return drawn.heat_map(values, rows, (first, second), columns, f"toward {label}", signed=True)
+    used, places = zip(*(np.unique(codes[j], return_inverse=True) for j in members), strict=True)
+    cells, one, cell_of = np.unique(np.column_stack(places), axis=0, return_index=True, return_inverse=True)
+    values = effects.pure.of_rows(codes[:, one], numbers)[:, :, k].sum(axis=1) * (many / max(many - 1, 1))
+    rows = np.bincount(cell_of.ravel(), rows_of).astype(np.float64)
+    names = [[labels[code] for code in own] for labels, own in zip(levels, used, strict=True)]
+    columns = [effects.columns[j] for j in members]
+    if len(names[1]) > len(names[0]):  # names of many levels stand in lines of their own
+        cells, names, columns = cells[:, ::-1], names[::-1], columns[::-1]
+    return drawn.cell_map(cells, values, rows, names, columns, f"toward {label}")

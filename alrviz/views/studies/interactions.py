@@ -331,7 +331,7 @@ class InteractionsView(StudyView, RowSettings):
         what = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
         say(self.muting, f"{where}{what}: {'; '.join(parts)}")
         now = float(after["log_loss"]) if mutes else None
-        picture = drawn.kept_curve(found.curve(), now, found.judged_on, dark=self.dark)
+        picture = drawn.kept_curve(found.keep_best(), now, found.judged_on, dark=self.dark)
         self.curve.show(picture, of=self.study or found)
 
     def _cells(self, found: Interactions, t: int, of: int, against: int, row: int) -> Picture:
@@ -344,7 +344,7 @@ class InteractionsView(StudyView, RowSettings):
         about = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
         about = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else about
         codes, rows = pure.space.codes_of(pure.index.seen[cells]), pure.rows[cells]
-        names = [found.labels(j) for j in members]
+        names = [found.labels(j)[: 1 + int(codes[:, k].max(initial=0))] for k, j in enumerate(members)]
         if len(members) == 1:
             low = high = value
             if quantity == "pure" and self.study is not None:
@@ -355,28 +355,17 @@ class InteractionsView(StudyView, RowSettings):
             bars = drawn.signed_bars([names[0][codes[k, 0]] for k in shown], value[shown], low[shown], high[shown],
                                      tips, drawn.opacity(rows[shown]))  # fmt: skip
             return drawn.bar_picture(bars, about, dark=self.dark, percent=quantity == "p")
-        at = np.ones(len(codes), bool)
-        for place, j in enumerate(members[3:], start=3):
-            at &= codes[:, place] == found.encoded.codes[j, row]
-        shape = tuple(len(own) - (not (codes[:, place] == len(own) - 1).any()) for place, own in enumerate(names[:2]))
-        third = codes[:, 2] if len(members) > 2 else np.zeros(len(codes), int)
-        most = np.argsort(-np.bincount(third, rows * at), kind="stable")  # levels with most rows
-        panels = np.sort(most[: drawn.PANELS if len(members) > 2 else 1])
-        grid, weight = np.full((len(panels), *shape), np.nan), np.zeros((len(panels), *shape))
-        for k, level in enumerate(panels.tolist()):
-            of_panel = at & (third == level)
-            grid[k, codes[of_panel, 0], codes[of_panel, 1]] = value[of_panel]
-            weight[k, codes[of_panel, 0], codes[of_panel, 1]] = rows[of_panel]
-        heads = [""] if len(members) == 2 else [f"{found.columns[members[2]]} = {names[2][k]}" for k in panels.tolist()]
-        if len(most) > len(panels) and len(members) > 2:
-            about = f"{about}; {len(panels)} of {len(most)} levels of {found.columns[members[2]]}"
+        if len(members) > 2 and len(names[2]) > drawn.PANELS:
+            about = f"{about}; {drawn.PANELS} of {len(names[2])} levels of {found.columns[members[2]]}"
         if len(members) > 3:
             fixed = ", ".join(f"{found.columns[j]} = {found.level(j, row)}" for j in members[3:])
             about = f"{about}; {fixed}, as in row {row}"
-        titles = (found.columns[members[0]], f"{found.columns[members[1]]}   ({about})")
-        own = (names[0][: shape[0]], names[1][: shape[1]])
-        signed = quantity in SIGNED
-        return drawn.heat_map(grid, weight, own, titles, words, signed=signed, panels=heads, dark=self.dark)
+        there = (codes[:, 3 : len(members)] == found.encoded.codes[members[3:], row]).all(axis=1)
+        columns = [found.columns[j] for j in members[:3]]
+        return drawn.cell_map(
+            codes[there], value[there], rows[there], names, columns, words, about=about, signed=quantity in SIGNED,
+            dark=self.dark,
+        )  # fmt: skip
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
@@ -385,7 +374,7 @@ class InteractionsView(StudyView, RowSettings):
         return "" if found is None else self._csv(found.effects(found.names[self._tuple(found)]))
 
     def _csv_of_curve(self) -> str:
-        return "" if self.found is None else self._csv(self.found.curve())
+        return "" if self.found is None else self._csv(self.found.keep_best())
 
     def _csv_of_row(self) -> str:
         said, study = self.explanation, self.study

@@ -29,7 +29,6 @@ from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
 
 HEIGHT = "340px"
-STEPS = 9  # of a row's sum
 OFFERED = 400  # columns, levels and classes in menus
 
 
@@ -157,7 +156,7 @@ class RowPart:
                 if widget.value != value:
                     widget.value = value
             self.undo.visible = bool(changes)
-        self.sum.show(_sum(said, host.dark), of=(found, row, of, against))
+        self.sum.show(drawn.row_sum(said, dark=host.dark), of=(found, row, of, against))
         p, before = said.probabilities, own.probabilities[said.of]
         best, truth = p.idxmax(), found.classes[found.encoded.y[row]]
         were = "; ".join(f"{safe(one, 40)} were <b>{safe(level, 40)}</b>" for one, level in changes.items())
@@ -180,26 +179,6 @@ class RowPart:
 
 def _has(found: Interactions, name: str, level: str) -> bool:
     return name in found.columns and level in found.labels(found.columns.index(name))
-
-
-def _sum(said: RowExplanation, dark: bool) -> Any:
-    """The picture of a row's sum as a waterfall: the intercept, the largest parts, the others together, and all."""
-    first, rest = said.frame.head(STEPS), said.frame.iloc[STEPS:]
-    names = ["intercept", *(f"{name} = {levels}" for name, levels in zip(first.index, first["levels"], strict=True))]
-    values = [said.intercept, *first["log_odds"]]
-    tips = ["what the classes have without any column"]
-    tips += [f"{rows:,.0f} rows" if seen else "a cell that no row has" for rows, seen in
-             zip(first["rows"], first["seen"], strict=True)]  # fmt: skip
-    if len(rest):
-        names.append(f"{len(rest):,} others")
-        values.append(float(rest["log_odds"].sum()))
-        tips.append("their sum")
-    start = [0.0, *np.cumsum(values)[:-1], 0.0]
-    names, values = [*names, f"sum: {said.log_odds:.2f}"], [*values, said.log_odds]
-    tips.append("what all of them add up to")
-    bars = drawn.signed_bars(names, values, np.nan, np.nan, tips, [0.85] * (len(values) - 1) + [0.45])
-    bars["start"] = start
-    return drawn.bar_picture(bars, f"log-odds of {short(str(said.of))} against {short(str(said.against))}", dark=dark)
 
 
 class RowView(NotebookViewer, RowSettings):

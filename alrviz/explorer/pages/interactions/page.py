@@ -210,7 +210,7 @@ class InteractionsPage(StudyPage):
         def work(stop: StopToken) -> Interactions:
             found = interactions(load_model(io.BytesIO(data)), dataset, stop=stop)
             found.importance(stop)
-            found.curve(stop)
+            found.keep_best(stop=stop)
             found.next_order(stop)
             return found
 

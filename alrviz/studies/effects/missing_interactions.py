@@ -9,8 +9,10 @@ G2 = 2 sum over cells and classes of N_ck log(N_ck / fitted)        fitted to al
 interaction = (G2 - df) / 2N        nats a row: what the tuple tells of the class beyond its parts, exclusive or too
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from alrviz.data.encoded import Encoded
-from alrviz.errors import MemoryLimitError
+from alrviz.errors import MemoryLimitError, RecipeError
+from alrviz.estimators.frames import tuple_names
 from alrviz.fitting.prepare import Prepared
 from alrviz.kernels import effects as kernels
 from alrviz.models.cell_space import AnySpace, TupleSpace
@@ -31,6 +34,7 @@ from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
+from alrviz.studies.core.names import tuples_text
 
 Columns = tuple[int, ...]
 # Tuples that are looked at together, at most.
@@ -99,6 +103,56 @@ class Counted:
 
         share(one, len(self.tuples), self.jobs)
         return found
+
+
+class TupleTests:
+    """Tests of tuples of columns that a model may lack.
+
+    Args:
+        encoded: the rows.
+        columns: their names.
+        n_jobs: threads; None for all.
+    """
+
+    def __init__(self, encoded: Encoded, columns: Sequence[str], n_jobs: int | None = None):
+        self._encoded, self._columns, self._n_jobs = encoded, columns, n_jobs
+        # a column that is the same on all rows is in no tuple
+        self._varying = [j for j, codes in enumerate(encoded.codes) if len(codes) and (codes != codes[0]).any()]
+
+    def count(self, order: int) -> int:
+        """Return how many tuples of so many columns there are."""
+        return comb(len(self._varying), order)
+
+    def lacking(
+        self, scores: Floats, known: Collection[Columns], order: int | None, stop: StopToken = NEVER
+    ) -> pd.DataFrame:
+        """Return `lacking` of the tuples of an order that are not known; None: of the lowest that has some."""
+        orders = range(1, len(self._varying) + 1) if order is None else [self._checked(order)]
+        for size in orders:
+            if self.count(size) > sum(len(own) == size and set(self._varying).issuperset(own) for own in known):
+                tuples = [columns for columns in self._tuples(size) if columns not in known]
+                return self._named(lacking(scores, self._encoded, tuples, self._n_jobs, stop), tuples, "gain")
+        raise RecipeError(f"the model has all tuples of its {len(self._varying)} columns; none is lacking")
+
+    def associations(self, order: int, stop: StopToken = NEVER) -> pd.DataFrame:
+        """Return `associations` of all tuples of an order."""
+        tuples = self._tuples(self._checked(order))
+        return self._named(associations(self._encoded, tuples, self._n_jobs, stop), tuples, "interaction")
+
+    def _checked(self, order: int) -> int:
+        if not 1 <= order <= len(self._varying):
+            raise RecipeError(f"order={order} does not fit; expected 1 to {len(self._varying)}")
+        return order
+
+    def _tuples(self, order: int) -> list[Columns]:
+        columns, tuples = len(self._varying), self.count(order)
+        if tuples > MOST:
+            raise RecipeError(f"{columns} columns have {tuples:,} {tuples_text(order)}; expected at most {MOST:,}")
+        return list(combinations(self._varying, order))
+
+    def _named(self, table: pd.DataFrame, tuples: list[Columns], by: str) -> pd.DataFrame:
+        table.index = pd.Index(tuple_names(tuples, self._columns), name="columns")
+        return table.sort_values(by, ascending=False, kind="stable")
 
 
 def lacking(
