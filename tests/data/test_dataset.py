@@ -43,7 +43,7 @@ def test_the_default_target(names, target, why):
 
 
 def test_an_unknown_target_names_the_nearest():
-    with pytest.raises(TableError, match="no column is called 'clas'; did you mean 'class'"):
+    with pytest.raises(TableError, match=r"'clas'.*'class'"):
         read_table(frame(), "clas")
 
 
@@ -144,7 +144,7 @@ def test_quartiles_of_repeated_numbers(values):
 
 def test_an_id_cannot_be_the_class():
     table = frame().assign(who=[f"n{i}" for i in range(60)])
-    with pytest.raises(TableError, match="'who' has 60 different values on 60 rows and cannot be the class"):
+    with pytest.raises(TableError, match=r"'who'.*60 different.*60 rows"):
         read_table(table, "who")
 
 

@@ -84,7 +84,7 @@ def test_complete_demos_give_a_part_of_themselves():
     part = demo_frame("tic-tac-toe", 100, seed=1)
     assert len(part.drop_duplicates()) == 100
     assert len(part.merge(demo_frame("tic-tac-toe"))) == 100
-    with pytest.raises(TableError, match="complete set of 958 rows, 1000 were asked for"):
+    with pytest.raises(TableError, match=r"958 rows.*1000"):
         load_demo("tic-tac-toe", 1000)
 
 

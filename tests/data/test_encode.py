@@ -194,7 +194,7 @@ def test_encode_maps_classes_and_refuses_new_ones():
     assert encoded.weights.tolist() == [1.0, 0.0, 2.5]
     assert encoded.total == 3.5
     assert (encoded.n_rows, encoded.n_columns, encoded.n_classes, encoded.names) == (3, 1, 2, ("c",))
-    with pytest.raises(TableError, match="class 'maybe' is not among the training classes 'no', 'yes'"):
+    with pytest.raises(TableError, match=r"'maybe'.*'no'.*'yes'"):
         encoder.encode(frame, ["no", "yes", "maybe"])
     assert Encoder().fit(frame, [1, 0, 1]).encode(frame, [1.0, 0.0, 1.0]).y.tolist() == [1, 0, 1]
 
@@ -327,12 +327,12 @@ def test_columns_are_found_by_name_and_missed_by_name():
     encoder = Encoder(discretize=None).fit(frame, [0, 1])
     assert encoder.transform(frame[["name", "age"]]).tolist() == encoder.transform(frame).tolist()
     assert encoder.transform(frame.assign(more=1)).tolist() == encoder.transform(frame).tolist()
-    with pytest.raises(TableError, match="no column 'age' in the table; did you mean 'ages'"):
+    with pytest.raises(TableError, match=r"'age'.*'ages'"):
         encoder.transform(frame.rename(columns={"age": "ages"}))
     with pytest.raises(TableError, match="'age' is used as numeric"):
         encoder.transform(pd.DataFrame({"age": ["old", "new"], "name": ["a", "b"]}))
     assert encoder.transform(np.array([[1.0, "a"]], dtype=object)).tolist() == [[0], [0]]
-    with pytest.raises(TableError, match="has 1 columns, training had 2"):
+    with pytest.raises(TableError, match=r"1 columns.*2"):
         encoder.transform(np.array([[1.0]]))
 
 

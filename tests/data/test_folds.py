@@ -28,5 +28,5 @@ def test_rare_classes_together_are_shared_out():
 
 
 def test_more_folds_than_rows_are_refused():
-    with pytest.raises(RecipeError, match="3 rows cannot be shared out over 5 folds; expected at most 3 folds"):
+    with pytest.raises(RecipeError, match=r"3 rows.*5 folds.*3 folds"):
         split_folds(np.array([0, 1, 1]), 5, 0)

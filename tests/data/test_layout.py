@@ -94,7 +94,7 @@ def test_lines_to_skip_can_be_said():
     dataset = read_table(text, options=ReadOptions(skip_rows=3, skip_footer=2))
     assert dataset.n_rows == 40
     assert dataset.kinds["price"] == "numeric"
-    with pytest.raises(TableError, match="skip_rows is -1; a whole number from 0"):
+    with pytest.raises(TableError, match=r"skip_rows.*-1.*0"):
         ReadOptions(skip_rows=-1)
     with pytest.raises(TableError, match="header is 4; at most 3"):
         ReadOptions(header=4)
@@ -169,7 +169,7 @@ def test_a_sheet_can_be_chosen():
         dataset = read_table(years, options=ReadOptions(sheet=sheet))
         assert dataset.n_rows == rows
         assert dataset.options.sheet == {"1": "2023", "3": "more"}.get(str(sheet), str(sheet))
-    with pytest.raises(TableError, match="no sheet '2022'; did you mean '2023'"):
+    with pytest.raises(TableError, match=r"'2022'.*'2023'"):
         read_table(years, options=ReadOptions(sheet="2022"))
-    with pytest.raises(TableError, match="no sheet 'sale'; did you mean 'sales'"):
+    with pytest.raises(TableError, match=r"'sale'.*'sales'"):
         read_table(data, options=ReadOptions(sheet="sale"))

@@ -240,7 +240,7 @@ def test_a_ragged_row_is_named_by_its_line_in_the_file():
 
 
 def test_a_value_that_is_no_number_is_named():
-    with pytest.raises(TableError, match="column 'a' cannot be numeric: 'two' in data row 2 is not a number"):
+    with pytest.raises(TableError, match=r"'a'.*'two'.*2"):
         read_table(b"a,class\n1,x\ntwo,y\n3,x\n", a="numeric")
 
 

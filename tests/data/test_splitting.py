@@ -178,7 +178,7 @@ def test_every_study_keeps_to_time_or_says_that_it_cannot(frame):
 
 def test_what_cannot_be_split_so_is_refused_with_the_nearest(frame):
     dataset = table(frame)
-    with pytest.raises(TableError, match="no column is called 'persn'; did you mean 'person'"):
+    with pytest.raises(TableError, match=r"'persn'.*'person'"):
         dataset.split_by(groups="persn")
     with pytest.raises(TableError, match="'class' is the target"):
         dataset.split_by(time="class")
@@ -191,7 +191,7 @@ def test_what_cannot_be_split_so_is_refused_with_the_nearest(frame):
     with pytest.raises(TableError, match=r"missing in 1 rows"):
         dataset.split_by(time=frame.day.where(frame.index > 0))
     few = dataset.split_by(groups=np.arange(300) % 3)
-    with pytest.raises(RecipeError, match="3 groups cannot be shared out over 5 folds"):
+    with pytest.raises(RecipeError, match=r"3 groups.*5 folds"):
         split_folds(few.y, 5, 0, few.splitting)
     recipes = [Recipe("anje", order=1)]
     with pytest.raises(RecipeError, match=r"3 groups .* over 5 folds; expected at most 3 folds"):

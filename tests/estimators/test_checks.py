@@ -25,14 +25,8 @@ from alrviz.estimators.sklearn_models import ForestClassifier, SVMClassifier
 
 MODELS = [
     LRClassifier(),
-    ALRClassifier(penalty="w", alpha=1.0),
-    WANBIACClassifier(penalty="w", alpha=1.0),
     SelectiveALRClassifier(),
-    HierarchicalSelectiveALRClassifier(selection="gain"),
-    HALRClassifier(),
-    HLRClassifier(alpha=(0.1, 1.0)),
     AnJEClassifier(),
-    NaiveBayesClassifier(),
     DLRClassifier(),
     TANClassifier(),
     KDBClassifier(k=2),
@@ -44,6 +38,12 @@ MODELS = [
 # Further models of these classes, or of classes with the same `fit`: what that does with its input was tried above, of
 # them what is learned.
 OTHERS = [
+    NaiveBayesClassifier(),
+    HLRClassifier(alpha=(0.1, 1.0)),
+    HALRClassifier(),
+    HierarchicalSelectiveALRClassifier(selection="gain"),
+    WANBIACClassifier(penalty="w", alpha=1.0),
+    ALRClassifier(penalty="w", alpha=1.0),
     AutoClassifier(order=1),
     SVMClassifier(random_state=0),
     LRClassifier(order=1),

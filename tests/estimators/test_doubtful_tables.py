@@ -93,6 +93,7 @@ WORKERS = """
 """
 
 
+@pytest.mark.slow(reason="three processes that import everything; how workers agree is tested below")
 def test_workers_warn_once_together(tmp_path):
     command = [sys.executable, "-c", textwrap.dedent(WORKERS)]
     environment = {"PATH": "", "TMPDIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path), "HOME": str(tmp_path)}

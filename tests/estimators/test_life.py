@@ -197,7 +197,7 @@ def test_the_tables_it_takes():
         model.predict(X.to_numpy(dtype=object))
     with pytest.raises(ValueError, match="Feature names must be in the same order"):
         model.predict(X[X.columns[::-1]])
-    with pytest.raises(ValueError, match="X has 2 features, but AnJEClassifier is expecting 5"):
+    with pytest.raises(ValueError, match=r"2 features.*5"):
         listed.predict([[1.0, 2.0]])
 
 

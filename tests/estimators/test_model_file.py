@@ -316,7 +316,7 @@ def test_rows_in_the_dialect_of_a_spreadsheet():
     X["count"] += np.where(y == "yes", 1005, 0)
     model = NaiveBayesClassifier().fit(X, y)
     text = "size;flag;number;text;count\nsmall;True;-0,5;a;1.007\nlarge;False;NA;?;1.012\nhuge;True;1,25;b;1.003\n"
-    with pytest.warns(ReadingWarning, match="decimal ',' and '.' between thousands"):
+    with pytest.warns(ReadingWarning, match=r"','.*'\.'"):
         found = predict_table(model, text.encode("utf-16"))
     rows = pd.DataFrame(
         {

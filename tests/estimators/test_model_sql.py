@@ -208,8 +208,8 @@ def test_databases_give_the_models_probabilities(fitted, dialect):
 def test_any_number_of_classes_and_of_columns(dialect, classes):
     rng = np.random.default_rng(0)
     # SQLite joins up to 500 parts of a query; the others know no such end, and plan long
-    columns = (600 if dialect == "sqlite" else 60) if len(classes) == 4 else 3
-    y = classes[np.arange(max(130, 4 * len(classes))) % len(classes)]
+    columns = (600 if dialect == "sqlite" else 20) if len(classes) == 4 else 3
+    y = classes[np.arange(max(40, 4 * len(classes))) % len(classes)]
     X = pd.DataFrame({f"c{j}": rng.integers(0, 3, len(y)) for j in range(columns)}).astype("category")
     model = NaiveBayesClassifier().fit(X, y)
     table = predicted(dialect, sql_of(model, dialect), X)

@@ -346,9 +346,9 @@ def test_what_cannot_be_read_is_weighed_over_all_rows_and_files(tmp_path, monkey
     good, bad, none = "size\n1.107,5\n2.215,5\n", "size\nlarge\nsmall\n", "size\nlarge\nNA\nsmall\n"
     for name, text in (("good", good), ("bad", bad), ("none", none), ("whole", good + bad.removeprefix("size\n"))):
         (tmp_path / f"{name}.csv").write_text(text)
-    with pytest.warns(ReadingWarning, match="2 values of 'size' cannot be read"):
+    with pytest.warns(ReadingWarning, match="2 values.*'size'"):
         whole = predict_table(loaded, tmp_path / "whole.csv")
-    with pytest.warns(ReadingWarning, match="2 values of 'size' cannot be read"):
+    with pytest.warns(ReadingWarning, match="2 values.*'size'"):
         parts = predict_table(loaded, [tmp_path / "good.csv", tmp_path / "bad.csv"])
     pd.testing.assert_frame_equal(whole, parts)
     assert [*whole["unseen"]] == ["", "", "size=large (not a number)", "size=small (not a number)"]
@@ -463,7 +463,7 @@ def test_of_a_table_with_types_files_of_text_are_read_by_their_names(source):
     expected = model.predict_proba(dataset.X)
     for text in (FRAME.to_csv(index=False), FRAME.to_csv(index=False, sep="\t")):
         np.testing.assert_array_equal(probabilities(predict_table(loaded, text.encode())), expected)
-    with pytest.warns(ReadingWarning, match="numbers in 'Size' were read with a decimal ','"):
+    with pytest.warns(ReadingWarning, match="'Size'.*','"):
         found = predict_table(loaded, FRAME.to_csv(index=False, sep=";", decimal=",").encode())
     np.testing.assert_array_equal(probabilities(found), expected)
     with pytest.raises(TableError, match="no column 'Timestamp'"):
@@ -603,9 +603,7 @@ def test_where_no_table_tells_the_order_of_dates_it_is_said(text, first, flag, t
     lines = "when,much\n" + "".join(f"{day},{i % 5}\n" for i, day in enumerate(days))
     expected = model.predict_proba(dataset.X)
     (tmp_path / "rows.csv").write_text(lines)
-    with pytest.raises(
-        TableError, match="does not tell which comes first in 5/6/2020, day or month: dayfirst, or --day"
-    ):
+    with pytest.raises(TableError, match=r"5/6/2020, day.*--day"):
         predict_table(model, tmp_path / "rows.csv", dataset=dataset)
     found = predict_table(model, tmp_path / "rows.csv", dataset=dataset, options=ReadOptions(dayfirst=first))
     np.testing.assert_array_equal(probabilities(found), expected)

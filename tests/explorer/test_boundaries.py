@@ -114,8 +114,7 @@ class Endless:
         return np.full((len(X), 2), 0.5)
 
 
-@pytest.mark.parametrize("leave", ["other tab", "close"])
-@pytest.mark.parametrize("tab", ["", "&tab=any"])
+@pytest.mark.parametrize(("tab", "leave"), [("", "other tab"), ("&tab=any", "close")])
 def test_maps_nobody_sees_are_not_worked_out(tab, leave):
     page = open_page(SMALL + tab)
     until(page, lambda: settled(page))

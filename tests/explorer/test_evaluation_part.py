@@ -77,7 +77,7 @@ def test_a_file_that_has_the_class_is_evaluated(race):
 
 
 def test_the_verdicts_order_is_judged_on_rows_left_out():
-    page = opened(OrderPage, "?page=order&data=monks-1&of=lr_a0.1&folds=5")
+    page = opened(OrderPage, "?page=order&data=monks-1&of=lr_a0.1&folds=5&refs=none")
     until_study(page, lambda: page.runner.costs is not None)
     assert not page.layout.evaluation.part.visible
     page.study_view.press_run()
@@ -85,7 +85,7 @@ def test_the_verdicts_order_is_judged_on_rows_left_out():
     page.pump()
     part = page.layout.evaluation
     part.folded.open = True
-    assert part.choice.value == page.answer().best == "AutoClassifier"
+    assert part.choice.value == page.answer().best
     assert "5 fits, about" in part.view.sentence.object
     assert part.start.visible, "fits are begun by a press"
     part.start.clicks += 1

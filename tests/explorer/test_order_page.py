@@ -209,7 +209,7 @@ def test_what_has_no_effect_is_hidden(page):
 def test_a_store_that_cannot_be_written_keeps_nobody_from_a_study(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ALRVIZ_HOME", str(tmp_path / "file" / "below"))
-    page = open_page()
+    page = open_page(SMALL + "&refs=none")
     until(page, lambda: page.runner.costs is not None)
     run(page)
     assert page.study_view.study.id is None

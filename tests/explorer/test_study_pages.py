@@ -23,6 +23,8 @@ from alrviz.explorer.session.state import PROPERTIES
 from alrviz.explorer.shell.glossary import rich
 from alrviz.explorer.widgets import run_history
 from alrviz.fitting.recipe import Recipe
+from alrviz.studies.core import workers
+from alrviz.studies.core.study_task import failure
 from alrviz.studies.protocols.compare import table
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened, session_of, until
@@ -172,6 +174,19 @@ def case(request):
     return CASES[request.param]
 
 
+@pytest.fixture(params=["order", "curve"])
+def running(request):
+    """A page of one study and a tab of a page: while a study computes, all these pages are the same code."""
+    case = CASES[request.param]
+    return replace(case, link=case.link + "&refs=none") if request.param == "order" else case
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """Studies that finish at once: every task fails, which page, store and history treat as any other result."""
+    monkeypatch.setattr(workers, "compute", lambda task, *rest: failure("fake"))
+
+
 @pytest.fixture
 def visit():
     """A function that opens a link, and returns what of the page is of the study; `priced`: once that is done."""
@@ -197,11 +212,15 @@ def wait(part, condition):
     until(part, condition, said=lambda part: part.study_view.sentence.object)
 
 
-def run(part):
+def finish(part):
     part.study_view.press_run()
     wait(part, lambda: part.study_view.study.phase == "done")
-    assert part.study_view.study.progress.failed == 0
     part.pump()
+
+
+def run(part):
+    finish(part)
+    assert part.study_view.study.progress.failed == 0
 
 
 def choose(part, name, value):
@@ -238,11 +257,12 @@ def test_what_cannot_be_paid_for_is_left_out_with_the_reason(case, visit, monkey
     assert part.runner.start() is None
 
 
+@pytest.mark.usefixtures("fake")
 def test_what_a_lesson_asks_is_not_shown_before_it_is_answered(visit):
     """Somebody who has run the study of the step before, or in another sitting, is asked all the same."""
     case = CASES["order"]
     part = visit(case)
-    run(part)
+    finish(part)
     again = visit(case, registry=part.session.registry, priced=False)
     again.session.runs.asking = True
     wait(again, lambda: again.runner.costs is not None)
@@ -313,9 +333,10 @@ def test_the_script_prints_the_screens_numbers(case, visit):
     assert case.shows(said.getvalue(), part.study_view.study, made["study"])
 
 
+@pytest.mark.usefixtures("fake")
 def test_other_settings_mark_what_is_shown_until_they_are_priced_and_come_back_finished(case, visit):
     part = visit(case)
-    run(part)
+    finish(part)
     name, value = case.other
     spec, before = part.spec, part.menus[name].value
     part.menus[name].value = value
@@ -331,10 +352,10 @@ def test_other_settings_mark_what_is_shown_until_they_are_priced_and_come_back_f
     assert not part.study_view.outdated
 
 
-def test_what_runs_stays_marked_until_run_puts_another_in_its_place(case, visit, monkeypatch):
+def test_what_runs_stays_marked_until_run_puts_another_in_its_place(running, visit, monkeypatch):
     slowed(monkeypatch, 0.2)
-    part = visit(case)
-    name, value = case.other
+    part = visit(running)
+    name, value = running.other
     before = part.menus[name].value
     part.study_view.press_run()
     running = part.study_view.study
@@ -351,8 +372,8 @@ def test_what_runs_stays_marked_until_run_puts_another_in_its_place(case, visit,
     assert running.phase == "stopped"
 
 
-def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(case, visit):
-    part = visit(case, priced=False)
+def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(running, visit):
+    part = visit(running, priced=False)
     view = part.study_view
     wait(part, lambda: view.coming)
     assert not view.ready
@@ -370,9 +391,9 @@ def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(ca
     assert not view.coming
 
 
-def test_stop_is_said_at_once_nothing_comes_after_it_and_it_goes_on_from_there(case, visit, monkeypatch):
+def test_stop_is_said_at_once_nothing_comes_after_it_and_it_goes_on_from_there(running, visit, monkeypatch):
     slowed(monkeypatch, 0.1)
-    part = visit(case)
+    part = visit(running)
     view = part.study_view
     view.press_run()
     wait(part, lambda: view.study.progress.done > 0)
@@ -384,26 +405,27 @@ def test_stop_is_said_at_once_nothing_comes_after_it_and_it_goes_on_from_there(c
     part.pump()
     assert view.study.progress.done == done < view.study.progress.total
     assert not part.session.busy
-    again = visit(case)  # of another process, as far as the registry knows
+    again = visit(running)  # of another process, as far as the registry knows
     assert again.study_view.study.progress.done >= done
     assert again.study_view.bar.run.label == "Resume"
     run(again)
 
 
-def test_a_reload_finds_the_study_of_the_process_and_a_stranger_does_not(case, visit, monkeypatch):
+def test_a_reload_finds_the_study_of_the_process_and_a_stranger_does_not(running, visit, monkeypatch):
     slowed(monkeypatch, 0.1)
-    part = visit(case)
+    part = visit(running)
     part.study_view.press_run()
     registry = part.session.registry
-    again = visit(case, part.session.link.query, registry=registry)
+    again = visit(running, part.session.link.query, registry=registry)
     assert again.study_view.study.entry is part.study_view.study.entry
-    assert visit(case, owner="b" * 32, registry=registry).study_view.study.progress.done == 0
+    assert visit(running, owner="b" * 32, registry=registry).study_view.study.progress.done == 0
 
 
+@pytest.mark.usefixtures("fake")
 def test_the_history_opens_it_again_with_the_same_settings_and_study(case, visit):
     part = visit(case)
     choose(part, *case.other)
-    run(part)
+    finish(part)
     part.study_view.study.join(30)
     (item,) = run_history.items(OWNER)
     assert item.title == case.noun
@@ -414,10 +436,10 @@ def test_the_history_opens_it_again_with_the_same_settings_and_study(case, visit
     assert again.study_view.study.spec == part.study_view.study.spec == item.kept.spec
 
 
-def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(case, visit, monkeypatch):
+def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(running, visit, monkeypatch):
     slowed(monkeypatch, 0.3)
     clock = Clock()
-    part = visit(case, registry=Registry(ServerLimits(), clock, timer=False))
+    part = visit(running, registry=Registry(ServerLimits(), clock, timer=False))
     part.runner.keep.value = True
     part.study_view.press_run()
     study, registry = part.study_view.study, part.session.registry
@@ -425,7 +447,7 @@ def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(case, visit, monk
     clock.now += 3600
     registry.sweep()
     assert study.phase == "running"
-    again = visit(case, part.session.link.query, registry=registry)
+    again = visit(running, part.session.link.query, registry=registry)
     assert again.runner.keep.value, "who comes back sees that it was ticked"
     again.runner.keep.value = False
     clock.now += 3600
@@ -434,8 +456,8 @@ def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(case, visit, monk
     assert "nobody looked at it for 60 s" in study.told
 
 
-def test_behind_another_page_it_asks_nothing_and_leaves_that_pages_link_alone(case, visit):
-    part = visit(case)
+def test_behind_another_page_it_asks_nothing_and_leaves_that_pages_link_alone(running, visit):
+    part = visit(running)
     session, known, spec = part.session, part.runner.costs, part.spec
     session.page = "data"
     session.table.load_demo("xor", rows=200)
@@ -443,7 +465,7 @@ def test_behind_another_page_it_asks_nothing_and_leaves_that_pages_link_alone(ca
     part.ask()
     assert (part.runner.costs, part.spec) == (known, spec)
     assert session.link.query == "?page=data&data=xor&rows=200" + ("&seed=3" if session.seed else "")
-    session.page = case.page.slug
+    session.page = running.page.slug
     part.on_shown()
     wait(part, lambda: part.runner.costs is not None)
     assert part.spec == spec

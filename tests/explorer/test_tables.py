@@ -23,7 +23,7 @@ def held(tables, owner, name="h"):
 
 def test_who_is_there_keeps_the_files_and_the_next_is_told():
     tables, _ = holding("ann", "bob")
-    with pytest.raises(TableError, match="no room for another 40 bytes: the server holds 80 bytes of the 100 bytes"):
+    with pytest.raises(TableError, match=r"40 bytes.*80 bytes.*100 bytes"):
         tables.claim("cid").resize(40)
     with pytest.raises(TableError, match="no room"):
         tables.keep("cid", "h", Upload("cid", b"x" * 40))

@@ -194,7 +194,7 @@ def test_half_of_what_is_free_may_be_used():
 
 
 def test_an_order_above_the_number_of_columns_is_an_error():
-    with pytest.raises(RecipeError, match="order=3 needs at least 3 columns"):
+    with pytest.raises(RecipeError, match=r"order=3.*3 columns"):
         estimate_levels([3, 3], 2, 10, Recipe("lr", order=3))
 
 
@@ -272,17 +272,29 @@ def measured(encoded, holdout, recipe, wide=False):
 ADULT = (28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 35, 12, 20, 42)
 
 
+AS_OTHERS = pytest.mark.slow(reason="the other cases hold the same arrays")
+
+
 @pytest.mark.parametrize(
     ("name", "rows", "levels", "n_classes", "recipe"),
     [
         ("wide cells", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=25, tol=0.0)),
-        ("alr", 20_000, ADULT, 2, Recipe("alr", order=2, max_iter=25, tol=0.0, start="anje", center="anje")),
-        ("no penalty", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=25, tol=0.0, alpha=0.0)),
+        pytest.param(
+            "alr",
+            20_000,
+            ADULT,
+            2,
+            Recipe("alr", order=2, max_iter=25, tol=0.0, start="anje", center="anje"),
+            marks=AS_OTHERS,
+        ),
+        pytest.param(
+            "no penalty", 20_000, ADULT, 2, Recipe("lr", order=2, max_iter=25, tol=0.0, alpha=0.0), marks=AS_OTHERS
+        ),
         ("many rows", 60_000, (3, 4, 2, 5, 3), 9, Recipe("alr", order=1, max_iter=15, tol=0.0)),
         ("third order", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=25, tol=0.0, solver="lbfgs")),
         ("gd", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=15, tol=0.0, solver="gd")),
         ("cg", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="cg")),
-        ("tron", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=60, tol=0.0, solver="tron")),
+        ("tron", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="tron")),
         ("adagrad", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="adagrad")),
         ("lbfgsb", 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("lr", order=3, max_iter=12, tol=0.0, solver="lbfgsb")),
         (
@@ -297,7 +309,14 @@ ADULT = (28, 9, 30, 16, 16, 7, 15, 6, 5, 2, 35, 12, 20, 42)
             (share, 4000, (12, 9, 14, 8, 10, 7), 3, Recipe("alr", order=3, max_iter=12, tol=0.0, share=share))
             for share in ("cell", "tuple", "all")
         ),
-        ("cells of many rows", 20_000, ADULT, 2, Recipe("alr", order=2, max_iter=25, tol=0.0, share="cell")),
+        pytest.param(
+            "cells of many rows",
+            20_000,
+            ADULT,
+            2,
+            Recipe("alr", order=2, max_iter=25, tol=0.0, share="cell"),
+            marks=AS_OTHERS,
+        ),
     ],
 )
 def test_estimated_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, recipe):
@@ -309,7 +328,7 @@ def test_estimated_bytes_are_those_a_fit_takes(name, rows, levels, n_classes, re
 
 @pytest.mark.parametrize(
     ("mode", "n_classes", "numeric"),
-    [("silverman", 2, 4), ("silverman", 6, 2), ("loo", 2, 4), ("loo", 3, 3), ("validation", 2, 6)],
+    [("silverman", 6, 2), ("loo", 2, 4), pytest.param("loo", 3, 3, marks=AS_OTHERS), ("validation", 2, 6)],
 )
 def test_estimated_bytes_of_dlr_are_those_a_fit_takes(mode, n_classes, numeric):
     encoded = mixed(20_000, n_classes, numeric=numeric, overlap=2.0)

@@ -215,7 +215,7 @@ def test_a_run_on_a_data_set_splits_encodes_and_fits():
 def test_errors_are_raised_by_steps_and_become_the_outcome_of_a_thread():
     recipe = {"order": 9}
     run = run_of(table(), "lr", **recipe)
-    with pytest.raises(RecipeError, match="order=9 needs at least 9 columns, and there are 4"):
+    with pytest.raises(RecipeError, match=r"order=9.*9 columns.*4"):
         next(run.steps())
     assert run.outcome.code == "failed"
     assert list(run.steps()) == []
@@ -292,7 +292,7 @@ def test_smoothing_of_zero_is_refused_only_where_a_logarithm_of_it_is_used():
     assert drain(run_of(holes, "lr", order=2, smoothing=0, max_iter=2)).outcome.code == "step limit"
     assert drain(run_of(holes, "lr", order=2, smoothing=0, max_iter=2, scale="diagonal")).outcome.code == "step limit"
     for family, params in [("alr", {}), ("lr", {"start": "anje"}), ("lr", {"center": "anje"}), ("anje", {})]:
-        with pytest.raises(RecipeError, match="smoothing=0 takes the logarithm of 0"):
+        with pytest.raises(RecipeError, match=r"smoothing=0.*0"):
             drain(run_of(holes, family, order=2, smoothing=0, **params))
 
 

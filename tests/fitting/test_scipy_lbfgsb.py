@@ -26,7 +26,8 @@ def helpers():
 @pytest.fixture(autouse=True)
 def no_thread_is_left_behind():
     yield
-    gc.collect()
+    if helpers():
+        gc.collect()
     for thread in helpers():
         thread.join(5)
     assert not helpers()
@@ -94,7 +95,7 @@ def test_a_start_beyond_the_bounds_is_moved_between_them():
 
 
 def test_bounds_are_only_for_the_solver_that_keeps_them():
-    with pytest.raises(RecipeError, match="between bounds does not offer; expected one of 'auto', 'lbfgsb'"):
+    with pytest.raises(RecipeError, match=r"'auto'.*'lbfgsb'"):
         Recipe("alr", bounds=(0, 1), solver="lbfgs")
     assert Recipe("alr", bounds=[0, 1]).params["bounds"] == (0, 1)
     assert Recipe("alr", bounds=(0, 1)).solver == "lbfgsb"

@@ -218,7 +218,7 @@ def test_what_a_stream_has_not_is_refused(stream):
     for params in ({"solver": "sgd"}, {"objective": "mse"}, {"bounds": (0, 1), "solver": "auto"}):
         with pytest.raises(RecipeError, match="is not there for a table read in batches"):
             alrviz.Run(stream, alrviz.Recipe("alr", order=1, **params))  # before anything is read
-    with pytest.raises(RecipeError, match="order=9 needs at least 9 columns"):
+    with pytest.raises(RecipeError, match=r"order=9.*9 columns"):
         alrviz.Run(stream, alrviz.Recipe("hsalr", order=9))
     with pytest.raises(MemoryLimitError, match="may be used"):
         next(alrviz.Run(stream, alrviz.Recipe("alr", order=2), max_memory=1000).steps())

@@ -36,7 +36,7 @@ def test_a_huge_file_is_refused_by_its_size_without_being_opened(tmp_path):
     path = tmp_path / "huge.csv"
     with path.open("wb") as file:
         file.truncate(300_000_000)  # no blocks on disk: reading it would give zeros, and another error
-    with pytest.raises(TableError, match="holds 300 MB, more than the 100 MB allowed here"):
+    with pytest.raises(TableError, match=r"300 MB.*100 MB"):
         read_table(path, limits=LIMITS)
 
 
@@ -73,7 +73,7 @@ def test_each_limit_is_exact(limit: str, text: str):
 def test_a_column_of_too_many_levels_is_ignored_unless_asked_for():
     limits = Limits(levels=9)
     assert read_table(rows(30).encode(), limits=limits).kinds["b"] == "ignore"
-    with pytest.raises(TableError, match="column 'b' has 10 levels, at most 9 are allowed here; make"):
+    with pytest.raises(TableError, match=r"'b'.*10 levels.*9"):
         read_table(rows(30).encode(), limits=limits, b="categorical")
 
 

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
 import alrviz
@@ -102,7 +103,7 @@ def test_gradient_and_products_are_those_of_differences(family, params):
         unit[k] = 0.0
 
 
-@pytest.mark.parametrize(("family", "order"), [("lr", 1), ("lr", 2), ("hlr", 2), ("hlr", 3), ("halr", 2)])
+@pytest.mark.parametrize(("family", "order"), [("lr", 1), ("lr", 2), ("halr", 2)])  # without a penalty hlr is lr
 def test_without_a_penalty_they_are_plain_levels(family, order):
     """The same lowest F, and the same probabilities: steps reach every phi, also between cells that never occur."""
     encoded = chained(2000, signal=0.5)
@@ -124,13 +125,16 @@ def test_with_an_infinite_penalty_a_chain_is_one_level():
     steps = objective.parameterisation.steps
     moves = steps.size[:-1, 0] != 1.0
     objective._q = np.where(np.append(moves, False)[:, None], 1e9, 1e-9) * np.ones(objective.center.shape)
-    from scipy.optimize import minimize
+    unit = 1 / np.sqrt(
+        np.maximum(objective._q, 1.0)
+    )  # of w, so that curvatures are of one size: 45 evaluations, not 4,000
 
     def of(flat):
-        point = objective.value_grad(flat.reshape(objective.center.shape))
-        return point.objective, point.gradient.ravel()
+        point = objective.value_grad(flat.reshape(unit.shape) * unit)
+        return point.objective, (point.gradient * unit).ravel()
 
-    found = minimize(of, objective.center.ravel(), jac=True, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-7})
+    start = (objective.center / unit).ravel()
+    found = minimize(of, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-14, "gtol": 1e-7})
     plain = drain(run_of(one, "lr", order=1, alpha=1e-9, **TIGHT))
     assert found.fun == pytest.approx(plain.state.point.objective, rel=1e-6)
 

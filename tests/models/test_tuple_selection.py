@@ -29,7 +29,7 @@ def prepared(X, y) -> Prepared:
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_mutual_information_is_scikit_learns(order):
-    X, y = planted(500)
+    X, y = planted(200)
     tables = prepared(X, y).tables(order, 1.0)
     want = [mutual_info_score(X.iloc[:, columns].agg("".join, axis=1), y) for columns in tables.space.tuples.tolist()]
     np.testing.assert_allclose(mutual_information(tables), want, rtol=1e-9, atol=1e-12)

@@ -52,7 +52,7 @@ def test_the_unbiased_form_does_not_depend_on_the_number_of_rounds():
 
 
 def test_one_model_has_no_variance_to_tell():
-    with pytest.raises(RecipeError, match="at least 2 models for each row, got 1"):
+    with pytest.raises(RecipeError, match=r"2 models.*1"):
         decompose(np.zeros((1, 3), int), np.zeros(3, int), 2)
 
 

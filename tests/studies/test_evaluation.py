@@ -189,7 +189,7 @@ def test_groups_beside_each_other():
     ordered = pd.Categorical(["low", "high", "high"] * 100, categories=["low", "mid", "high"], ordered=True)
     in_order = replace(found, X=X.assign(grade=ordered)).groups("grade")
     assert in_order.group.tolist() == ["low", "high"], "levels with an order stand in it"
-    with pytest.raises(TableError, match="no column is called 'color'; did you mean 'colour'"):
+    with pytest.raises(TableError, match=r"'color'.*'colour'"):
         found.groups("color")
 
 
@@ -358,9 +358,7 @@ def test_what_cannot_be_judged_is_refused_with_the_reason():
         of([0.3, 0.4], ["1", "1"], [1, "1"])
     data = alrviz.load_demo("xor", 100)
     model = alrviz.NaiveBayesClassifier().fit(data.X, data.y)
-    with pytest.raises(
-        TableError, match="'bit_1' is a column that the model sees; expected that of the class, 'class'"
-    ):
+    with pytest.raises(TableError, match=r"'bit_1'.*'class'"):
         alrviz.evaluate(model, data, "bit_1")
 
 

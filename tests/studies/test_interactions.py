@@ -124,7 +124,7 @@ def test_a_pair_that_the_model_has_not_is_in_the_sentence_and_a_constant_column_
     assert not [name for table in (found.lacking(), found.associations()) for name in table.index if "same" in name]
     assert "left" not in found.importance()
     assert found.importance()["nats"]["same"] == 0.0
-    with pytest.raises(RecipeError, match="order=5 does not fit; expected 1 to 4"):
+    with pytest.raises(RecipeError, match=r"order=5.*1.*4"):
         found.lacking(5)
 
 

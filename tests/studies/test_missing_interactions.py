@@ -36,7 +36,7 @@ def _tested(encoded, order=2, alpha=0.01):
 
 @pytest.mark.parametrize(("n", "levels", "classes"), [(1000, [3, 3, 2, 4], 2), (3000, [4, 4, 3, 3], 3)])
 def test_tables_without_interactions_give_few_false_alarms(n, levels, classes):
-    p = np.concatenate([_tested(table(seed, n, levels, classes))["p"] for seed in range(30)])
+    p = np.concatenate([_tested(table(seed, n, levels, classes))["p"] for seed in range(12)])
     assert (p < 0.05).sum() <= binom.ppf(0.999, len(p), 0.05)
 
 
@@ -48,7 +48,7 @@ def test_cells_that_few_rows_are_in_do_not_silence_it(n, levels, classes):
 
 
 def test_a_penalty_that_shrinks_main_effects_makes_no_pair():
-    p = np.concatenate([_tested(table(seed, 1000, [3, 3, 2, 4], 2), alpha=5.0)["p"] for seed in range(30)])
+    p = np.concatenate([_tested(table(seed, 1000, [3, 3, 2, 4], 2), alpha=5.0)["p"] for seed in range(12)])
     assert (p < 0.05).sum() <= binom.ppf(0.999, len(p), 0.05)
 
 

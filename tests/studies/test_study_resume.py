@@ -77,7 +77,7 @@ def compute(*args):
     time.sleep(0.05)
     return original(*args)
 workers.compute = compute
-small(rounds=10, keep=sys.argv[1]).run()
+small(rounds=5, keep=sys.argv[1]).run()
 """
 
 
@@ -93,14 +93,14 @@ def test_a_process_killed_in_the_middle_loses_nothing_and_nothing_is_computed_tw
     process.kill()
     process.communicate()
     saved = kept(store)
-    assert after <= len(saved) < 60
-    study = small(rounds=10, keep=tmp_path).run()
+    assert after <= len(saved) < 30
+    study = small(rounds=5, keep=tmp_path).run()
     assert not set(calls) & saved, "finished, and computed again"
-    assert len(calls) == len(set(calls)) == 60 - len(saved)
+    assert len(calls) == len(set(calls)) == 30 - len(saved)
     assert {task.key for task in study.tasks} == kept(store), "nothing is lost"
     assert len(store.runs("local")) == 1
     store.close()
-    pd.testing.assert_frame_equal(numbers(study), numbers(small(rounds=10).run()), check_exact=True)
+    pd.testing.assert_frame_equal(numbers(study), numbers(small(rounds=5).run()), check_exact=True)
 
 
 def kept(store):

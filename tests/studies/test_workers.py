@@ -59,22 +59,18 @@ def test_threads_of_a_worker_may_open_more_tables_than_it_keeps(empty, monkeypat
     assert failed == []
 
 
-def test_no_row_of_a_table_is_written_to_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "_idle", deque())
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    written = []
-    for _ in small(n_jobs=2).rows():
-        written += os.listdir(tmp_path)
-    assert [name for name in written if name.startswith("alrviz")] == []
-
-
-def test_a_process_that_died_while_it_waited_is_not_taken(monkeypatch):
+def test_a_process_that_died_while_it_waited_is_not_taken_and_no_row_is_written_to_a_file(tmp_path, monkeypatch):
     class Dead:
         def submit(self, *_):
             raise BrokenProcessPool("killed")
 
     monkeypatch.setattr(workers, "_idle", deque([Dead(), Dead()]))
-    assert small(RECIPES[:1], n_jobs=2).run().progress.failed == 0
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    study, written = small(n_jobs=2), []
+    for _ in study.rows():
+        written += os.listdir(tmp_path)
+    assert study.progress.failed == 0
+    assert [name for name in written if name.startswith("alrviz")] == []
 
 
 def test_a_cell_under_way_here_is_given_the_token(monkeypatch):

@@ -1,7 +1,6 @@
 """LearningCurveView without a browser: it fills while a study computes, tells crossings, zooms, stops, redoes."""
 
 import io
-import time
 
 import numpy as np
 import pandas as pd
@@ -49,20 +48,6 @@ def test_it_fills_while_it_computes_and_tells_where_orders_cross(slow):
     (crossing,) = crossings(table, "error")
     assert crossing_text(crossing, 432) in view.sentence.object
     assert "So far" not in view.sentence.object
-
-
-def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
-    view = alrviz.LearningCurveView(study())
-    view.press_run()
-    until(view, lambda: view.study.progress.done >= 1)
-    view.press_stop()
-    done = view.study.progress.done
-    assert view.bar.run.label == "Resume"
-    time.sleep(0.3)
-    view.pump()
-    assert view.study.progress.done == done < 4
-    view.press_run()
-    until(view, lambda: view.study.phase == "done")
 
 
 def test_what_failed_is_said_and_computed_again(monkeypatch):

@@ -1,7 +1,6 @@
 """OrderStudyView without a browser: it fills while a study computes, says the verdict, stops, goes on, redoes."""
 
 import io
-import time
 
 import numpy as np
 import pandas as pd
@@ -49,23 +48,6 @@ def test_it_fills_while_it_computes_and_ends_with_the_verdict(slow):
     assert view.pictures["losses"].plot["chosen"].data["x"].tolist() == [verdict.order] == [2]
     assert len(view.pictures["reliability"].plot["lines"][1].data["x"]) == 15
     assert view.bar.run.disabled
-
-
-def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(slow):
-    view = alrviz.OrderStudyView(study())
-    view.press_run()
-    until(view, lambda: view.study.progress.done >= 3)
-    view.press_stop()
-    done = view.study.progress.done
-    drawn = len(view.pictures["losses"].plot["folds"].data["ys"][0])
-    assert "stopped; what is finished is kept" in view.bar.told.object
-    assert view.bar.run.label == "Resume"
-    time.sleep(0.3)
-    view.pump()
-    assert view.study.progress.done == done
-    assert len(view.pictures["losses"].plot["folds"].data["ys"][0]) == drawn
-    view.press_run()
-    until(view, lambda: view.study.phase == "done")
 
 
 def test_what_failed_is_drawn_as_that_and_computed_again(monkeypatch):

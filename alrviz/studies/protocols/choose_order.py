@@ -157,7 +157,7 @@ def choose_order(
         RecipeError: a recipe without an order, no orders that the table has columns for, or no cross-validation.
 
     >>> from alrviz import load_demo
-    >>> study = choose_order(load_demo("monks-1"), orders=(0, 1, 2), repeats=1, n_jobs=1).run()
+    >>> study = choose_order(load_demo("xor", 300), orders=(1, 2), repeats=1, n_jobs=1).run()
     >>> study.verdict().order
     2
     """
