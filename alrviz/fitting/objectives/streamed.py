@@ -164,7 +164,7 @@ class StreamObjective(CellWeights, Objective):
         return self.sampled.lacking(point, point.diagonal)
 
     def gather(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> Gathered:
-        """Make a pass over all rows at w (S + 1, C), and at lengths along a direction of that shape: losses, and sums of
+        """Make a pass over all rows at w (S + 1, C), and at lengths along a direction of its shape: losses and sums of
         residuals.
         """
         table, bias = self._expanded(w, self._table)
