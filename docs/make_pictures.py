@@ -185,7 +185,7 @@ def picture_evaluation() -> None:
 
     data = alrviz.load_demo("tic-tac-toe")
     model = alrviz.NaiveBayesClassifier().fit(data.X[::2], data.y[::2])
-    found = alrviz.evaluate(model, data.X[1::2], data.y[1::2], what="held-out rows")
+    found = alrviz.evaluate(model, data.X[1::2], data.y[1::2], what="test rows")
     alrviz.EvaluationView(found, rule="threshold").save(IMAGES / f"{EVALUATION}.png")
 
 

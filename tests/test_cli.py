@@ -420,7 +420,7 @@ def test_fit_makes_a_model_of_files_that_predict_takes(tmp_path, capsys):
     assert cli.main(given) == 0
     said = capsys.readouterr().out
     assert "800 rows, class 'class'" in said
-    assert re.search(r"pass 2 of 2: log loss \d\.\d+, held out \d\.\d+ \(error 0\.0000\)", said)
+    assert re.search(r"pass 2 of 2: log loss \d\.\d+, test \d\.\d+ \(error 0\.0000\)", said)
     assert [path.name for path in tmp_path.glob("model*")] == ["model.zip"]  # what --resume would need is gone
     assert cli.main(["predict", str(out), str(tmp_path / "part-0.csv"), "-o", str(tmp_path / "p.csv")]) == 0
     assert (pd.read_csv(tmp_path / "p.csv")["prediction"] == pd.read_csv(tmp_path / "part-0.csv")["class"]).all()
@@ -497,7 +497,7 @@ def test_fit_says_what_was_chosen_and_by_which_rows(tmp_path, capsys):
     given += ["--cache", str(tmp_path / "codes"), "--family", "salr", "--order", "auto", "--keep", "auto"]
     assert cli.main([*given, "--passes", "2"]) == 0
     said = capsys.readouterr().out
-    assert re.search(r"order=\d was chosen by held-out log loss of 3 folds: .* rows drawn from the table", said)
+    assert re.search(r"order=\d was chosen by validation log loss of 3 folds: .* rows drawn from the table", said)
     assert re.search(r"keep=[\d.]+ was chosen by log loss on [\d,]+ validation rows: ", said)
     for option in ("--order", "--keep"):
         with pytest.raises(SystemExit):

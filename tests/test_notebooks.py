@@ -14,7 +14,7 @@ nbconvert = pytest.importorskip("nbconvert", reason="nbconvert comes with the te
 
 MOST = 500_000  # bytes that a view may add to a file
 STORED_BYTES = 150_000  # of a notebook in the repository
-LAST = {"race": "within 1 %", "density": "Step 11: NLL per row", "order": "n = 2 lowers held-out log loss"}
+LAST = {"race": "within 1 %", "density": "Step 11: NLL per row", "order": "n = 2 lowers test log loss"}
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "docs" / "notebooks").glob("*.ipynb"))
 
 

@@ -41,12 +41,12 @@ def add_to(commands: Commands) -> None:
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the zip to write the model to")
     add("--family", default="alr", metavar="NAME", help="alr, lr, hlr, halr, salr, hsalr, anje (default: alr)")
     add("--order", type=_number_or_auto(int), default=2, metavar="N", help="columns a cell is of, or "
-        "auto: as log loss on rows held out says (default: 2)")  # fmt: skip
+        "auto: as log loss on validation rows says (default: 2)")  # fmt: skip
     add("--passes", type=from_one("passes"), default=5, metavar="N", help="over the rows, to learn (default: 5)")
     add("--solver", metavar="NAME", help="what learns: auto, averaged, adagrad, tron or lbfgs (default: "
         "auto, which a sample chooses)")  # fmt: skip
     add("--alpha", type=_alpha, metavar="A", help="strength of the penalty, for hlr and halr also one for each "
-        "order: 0.1,3; auto: as log loss on rows held out says (default: the family's)")  # fmt: skip
+        "order: 0.1,3; auto: as log loss on validation rows says (default: the family's)")  # fmt: skip
     add("--penalty", metavar="ON", help="what it is on: phi or w (default: the family's)")
     add("--center", type=_center, metavar="MODEL", help="what it shrinks toward: 0, 1, anje or shares (default: "
         "0)")  # fmt: skip
@@ -62,7 +62,7 @@ def add_to(commands: Commands) -> None:
     add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
         "or ignore; may be given several times")  # fmt: skip
     add("--holdout", type=float, default=0.05, metavar="SHARE", help="of rows that judge (default: .05)")
-    add("--seed", type=seed, default=0, metavar="N", help="of held-out rows and of the order of rows")
+    add("--seed", type=seed, default=0, metavar="N", help="of test rows and of the order of rows")
     add("--unreadable", default="error", choices=("error", "missing"), help="what becomes of a value that "
         "is not what its column's are (default: error)")  # fmt: skip
     add("--cache", type=Path, metavar="DIR", help="folder of codes (default: the user's)")
@@ -164,7 +164,7 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
     best = min(judged, key=lambda step: step.extra["heldout_log_loss"], default=None)
     if best is not None and 0 < best.index < judged[-1].index:
         at = f"{best.passes - run.passes_before:g}"
-        said.line(f"held out was lowest after pass {at}; the model is that of the last (--passes {at})")
+        said.line(f"the test loss was lowest after pass {at}; the model is that of the last (--passes {at})")
     from alrviz.estimators.make import estimator_of  # 40 MB of estimators, which a fit does without
     from alrviz.estimators.model_file import save_model
 
@@ -177,7 +177,7 @@ def _fit_on(client: Client | None, options: argparse.Namespace) -> int:
 def _of_pass(run: Run, step: Step, passes: int) -> str:
     """What a pass brought, in one line."""
     held = step.extra.get("heldout_log_loss")
-    judged = "" if held is None else f", held out {held:.5f} (error {step.extra['heldout_error']:.4f})"
+    judged = "" if held is None else f", test {held:.5f} (error {step.extra['heldout_error']:.4f})"
     made = step.passes - run.passes_before
     more = f" and {made - passes:g} more to end the last step" if made > passes else ""
     at = f"pass {min(made, passes):g} of {passes}{more}" if made else "counted" if run.solver == "none" else "start"

@@ -42,7 +42,7 @@ class LinearClassifier(CellClassifier):
             'The penalty of alpha="cv" or "auto"; of "auto" one for each order where it may be.'
         ),
         "alphas_ : DataFrame": (
-            "What was tried: alphas, or orders and alphas, their held-out log loss, and the folds that this is of: "
+            "What was tried: alphas, or orders and alphas, their validation log loss, and the folds that this is of: "
             "losses of as many folds are of the same rows."
         ),
         "chosen_ : str": 'Order and penalties in words: what "auto" or "cv" took and why, or that they were given.',
@@ -70,7 +70,7 @@ class LinearClassifier(CellClassifier):
             max_memory=self.max_memory,
             stop=stop,
         )
-        self.chosen_ = f"alpha={in_digits(self.alpha_)} was chosen by held-out log loss, of {len(self.alphas_)} tried"
+        self.chosen_ = f"alpha={in_digits(self.alpha_)} was chosen by validation log loss, of {len(self.alphas_)} tried"
         return recipe.replace(alpha=self.alpha_)
 
     def _keep(self, run: Run) -> None:

@@ -417,7 +417,7 @@ def _tried(trial: Mapping[str, float]) -> str:
     alphas = ", ".join(f"{value:.3g}" for name, value in trial.items() if name.startswith("alpha_"))
     order = f"order {trial['order']:.0f}" if "order" in trial else ""
     words = ", ".join(filter(None, [order, f"alpha {alphas}" if alphas else ""]))
-    return f"trying {words}: held-out log loss {trial['log_loss']:.4g}"
+    return f"trying {words}: validation log loss {trial['log_loss']:.4g}"
 
 
 def versions() -> dict[str, str]:

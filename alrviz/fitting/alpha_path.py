@@ -117,7 +117,7 @@ def cross_validate_alpha(
     """
     if recipe.params.get("objective") == "hinge":
         raise RecipeError(
-            'alpha="cv" compares held-out log losses, and objective="hinge" has no probabilities; expected '
+            'alpha="cv" compares validation log losses, and objective="hinge" has no probabilities; expected '
             'objective="nll" or "mse", or a number for alpha'
         )
     classes, code = class_codes(y, len(y))  # labels are objects: each is looked at once, codes from then on

@@ -133,8 +133,8 @@ def best_order(
     alphas = f" and alpha=({', '.join(f'{alpha:.3g}' for alpha in best.values)}) were" if tunes else " was"
     folds = "a third of the rows" if (count := n_validation_folds(rows.encoded.class_rows)) == 1 else f"{count} folds"
     losses = ", ".join(f"{_few(trial.loss)} at {one.params['order']}" for one, _, trial in found)
-    sentence = f"order={of.params['order']}{some}{alphas} chosen by held-out log loss of {folds}: {losses}; {why}{cuts}"
-    return BestOrder(of, rows, sentence)
+    chosen = f"order={of.params['order']}{some}{alphas} chosen by validation log loss of {folds}"
+    return BestOrder(of, rows, f"{chosen}: {losses}; {why}{cuts}")
 
 
 def _tried(

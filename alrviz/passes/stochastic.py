@@ -39,6 +39,9 @@ class SingleRows:
         scale: (S + 1, C) of phi = scale * w[owner].
         owner: (S + 1, C), or None where each place has a weight of its own.
         loss: of probabilities.
+
+    Attributes:
+        all: (V,) the rows as often as a pass visits them. y, weights: (N,) class of a row, and weight of one visit.
     """
 
     def __init__(
@@ -46,8 +49,8 @@ class SingleRows:
     ):
         times = _visits(rows.weights)
         self.all = np.repeat(np.arange(rows.n_rows), times)
-        self.y = rows.y
-        self._target = kernels.Target(rows.y, rows.weights / np.maximum(times, 1), loss is MSE)
+        self.y, self.weights = rows.y, rows.weights / np.maximum(times, 1)
+        self._target = kernels.Target(self.y, self.weights, loss is MSE)
         self._n_classes = rows.n_classes
         none = np.empty((0, 0), np.intp)
         inner = (blocks.links[:0], np.zeros(1, np.int64)) if blocks.below is None else blocks.below.by_joint_value

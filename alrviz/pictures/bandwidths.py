@@ -2,7 +2,7 @@
 
 Above: h over Silverman's h of every numeric column, on a log axis; those that moved most in colours, which are none of
 the classes', with their names before the ends of their lines, the others grey. Below: NLL per row of training rows
-(full), validation rows (dotted) and held-out rows (dashed). Dots stand where a step moved bandwidths. A line marks the
+(full), validation rows (dotted) and test rows (dashed). Dots stand where a step moved bandwidths. A line marks the
 step that is shown.
 """
 
@@ -27,7 +27,7 @@ _GAP = 6  # px between a line and the name on it
 # The first of these sets that gives ticks enough, but no crowd, is shown; all of them hold 1.
 _MANTISSAS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 _MOST_TICKS = 7
-STYLES = {"training": "solid", "validation": "dotted", "held-out": "dashed"}
+STYLES = {"training": "solid", "validation": "dotted", "test": "dashed"}
 HEIGHTS = (150, 110)  # assumed pixels of the two drawing frames
 
 

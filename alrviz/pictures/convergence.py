@@ -1,9 +1,9 @@
 """The convergence picture: how far each racer has come, along iterations, passes or seconds.
 
-Training is a full line, held out dashed in the same colour; grey lines stand at the class prior and at AnJE; names
-stand at the ends of lines; raw points are shown while they are few. Where there are more than two racers each line
-carries the marker of its racer, for readers who confound colours. A figure shows any measure along any axis of
-racers that are called the same, as long as neither axis turns logarithmic or back.
+Training rows are a full line, test rows a dashed one of the same colour; grey lines stand at the class prior and at
+AnJE; names stand at the ends of lines; raw points are shown while they are few. Where there are more than two racers
+each line carries the marker of its racer, for readers who confound colours. A figure shows any measure along any axis
+of racers that are called the same, as long as neither axis turns logarithmic or back.
 """
 
 import math
@@ -39,7 +39,7 @@ DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows n
 DASHES = [7, 5]
 LEGEND_ROW = 25  # px
 SAMPLE = 38  # px of a legend's entry beside its words
-KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("held-out rows", DASHES))  # words and dashes
+KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
 BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
 MOST = 0.75  # of the width of a picture, for the words of a grey line
 _LEVELS = 1 + max(len(measure.grey) for measure in MEASURES.values())

@@ -56,7 +56,7 @@ def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def ranked(
     table: pd.DataFrame, muted: Sequence[str] = (), chosen: str = "", *, by: str = "nats", along: str = "nats a row",
-    members: Mapping[str, Sequence[str]] | None = None, of: str = "held-out", dark: bool = False,
+    members: Mapping[str, Sequence[str]] | None = None, of: str = "test", dark: bool = False,
 ) -> Picture:  # fmt: skip
     """Return the picture of a table of `importance`, its first lines: a column of it, with the band where there is one.
 
@@ -389,7 +389,7 @@ def row_sum(row: RowExplanation, *, dark: bool = False) -> Picture:
     return bar_picture(bars, f"log-odds of {short(str(row.of))} against {short(str(row.against))}", dark=dark)
 
 
-def kept_curve(table: pd.DataFrame, now: float | None, of: str = "held-out", *, dark: bool = False) -> Picture:
+def kept_curve(table: pd.DataFrame, now: float | None, of: str = "test", *, dark: bool = False) -> Picture:
     """Return the picture of `keep_best`: log loss and 0-1 loss against the number of tuples kept.
 
     now: the loss with the tuples that are muted; None where none is. of: whose log loss it is.

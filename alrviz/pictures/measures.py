@@ -1,6 +1,6 @@
 """What a convergence picture can show, and how a trace's frame becomes points.
 
-A measure names a column for the training rows, one for the held-out rows, and what they are divided by; an axis names
+A measure names a column for the training rows, one for the test rows, and what they are divided by; an axis names
 what the picture counts along. Everything here is data: no figure is needed to know what will be drawn.
 """
 
@@ -32,7 +32,7 @@ class Measure:
     """One thing to watch.
 
     words: its name in a menu. axis: label of the vertical axis. train, heldout: columns of the frame, or None.
-    per_row: whether the training column is a sum over rows. of_rows: whether it is of training or held-out rows. log:
+    per_row: whether the training column is a sum over rows. of_rows: whether it is of training or test rows. log:
     whether its axis is logarithmic. grey: the keys of the levels drawn as grey lines (`Trace.baseline`, milestones),
     with their words.
     """
@@ -64,7 +64,7 @@ MEASURES: Mapping[str, Measure] = {
         grey=_NEAR,
     ),
     "gradient": Measure("gradient norm", "norm of dF/dw", "grad_norm", log=True),
-    "heldout": Measure("held-out log loss", "held-out log loss per row (nats)", None, "heldout_log_loss", grey=_HELD),
+    "heldout": Measure("test log loss", "test log loss per row (nats)", None, "heldout_log_loss", grey=_HELD),
     "error": Measure("0-1 loss", "0-1 loss (share misclassified)", "train_error", "heldout_error"),
     "rmse": Measure("RMSE", "RMSE of the class probabilities", "train_rmse", "heldout_rmse"),
     "alpha": Measure("penalty of each order", "alpha, the penalty of each order", "alpha", of_rows=False, log=True),

@@ -1,4 +1,4 @@
-"""Held-out log loss and cost against the order: what the study of orders has found.
+"""Test log loss and cost against the order: what the study of orders has found.
 
 Above: a thin line for each fold, and over them mean +- standard error in the family's colour; a ring marks the verdict.
 Below: what an order costs, parameters and seconds a fit, on log axes. Beside: the reliability curve, how often rows
@@ -97,7 +97,7 @@ def orders(
     pictures = {
         "losses": Picture(
             draw=partial(_losses, **beside),
-            y=(low, high), labels=("", "held-out log loss (nats per row)"),
+            y=(low, high), labels=("", "test log loss (nats per row)"),
             data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": said,
                   "reference": across, "automatic": alone}, **of,
         )

@@ -1,7 +1,7 @@
 """From generative to discriminative: losses along alpha, and how far the weights leave the center.
 
 alpha falls from left to right on a log axis: at the left end the penalty is strong, the model the center's; at the
-right end there is none. Full lines are training rows, dashed ones held-out rows; a ring marks the best held-out point
+right end there is none. Full lines are training rows, dashed ones test rows; a ring marks the best test point
 of a path. Horizontal lines are models without an alpha; one that lies outside is named at the edge, with its value.
 """
 
@@ -61,7 +61,7 @@ def losses(
     """Return the picture of losses of paths along `alphas`.
 
     lines: the study's summary, maybe empty. paths, beside: the racers with a path, and those without. best: alpha of
-    the best held-out point by racer. width: pixels of its frame.
+    the best test point by racer. width: pixels of its frame.
     """
     there = measure in lines
     parts = [_part(lines, of.racer) if there else lines.iloc[:0] for of in paths]
@@ -173,7 +173,7 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
         end, "y", text="words", source=plot["words"], text_font=FONT, text_color="colour", text_baseline="middle",
         x_offset=10, y_offset="dy", text_font_size="15px", text_font_style="style", **IN_FRONT[dark],
     )  # fmt: skip
-    tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"held-out {MEASURES[measure]}", "@y{0.0000}")]
+    tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {MEASURES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     plot.sources |= {"trail": trail, "live": live}
 

@@ -6,7 +6,7 @@ browser draws 10,000 marks in a third of a second, too late for a hand that drag
 kept to the parts they grew from. Ranks: scores against rank, a line a level, and the line t up to which tuples are
 kept. Gains: by what a tuple would lower held-out log loss, beside its mutual information: what lies high on the left
 tells only together.
-Shares: held-out log loss, parameters and seconds against the share that is kept, a line an order.
+Shares: test log loss, parameters and seconds against the share that is kept, a line an order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ LINED = 24  # tuples of a level whose lines to their parts are drawn
 MANY = 150  # tuples, of more than which marks are small
 MISSED = 3  # tuples that are named in the picture of gains
 SHARES: Mapping[str, str] = {
-    "log_loss": "held-out log loss", "parameters": "parameters (log)", "train_seconds": "seconds per fit (log)",
+    "log_loss": "test log loss", "parameters": "parameters (log)", "train_seconds": "seconds per fit (log)",
 }  # fmt: skip
 
 

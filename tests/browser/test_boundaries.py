@@ -225,7 +225,7 @@ def test_axes_of_words_are_drawn_as_words(explorer: Explorer):
 @pytest.mark.slow(reason="links are tested for each page without a browser")
 def test_the_link_of_a_map_opens_it(new_explorer: Callable[..., Explorer]):
     explorer = new_explorer().open("?page=boundaries&tab=any&data=mixed-types&rows=300&peer=svm-rbf&others=near")
-    explorer.wait_says("of held-out rows right")
+    explorer.wait_says("of test rows right")
     explorer.choose("x", "region")
     explorer.wait(lambda: explorer.asked().get("axes") is not None, "the axes in the link")
     again = new_explorer().open(explorer.query())

@@ -38,7 +38,7 @@ FIRST_PAINT = """
 @pytest.mark.slow(reason="the same race, its sentence and its trace are tested without a browser")
 def test_alphas_that_are_found_are_seen_to_move_and_named(explorer: Explorer):
     explorer.open("?data=balance-scale&q=all-orders&measure=alpha")
-    found = "Alpha chosen by held-out folds, one for each order: lr .*; hlr .*; halr "
+    found = "Alpha chosen by validation folds, one for each order: lr .*; hlr .*; halr "
     explorer.wait_says(f"h(a)?lr [.0-9]+ \\(lowest\\).* {found}")  # at its end; while it runs nobody is the lowest
     assert {"lr", "hlr order 1", "hlr order 2", "halr order 1", "halr order 2"} == set(explorer.racers())
     frame = explorer.csv()

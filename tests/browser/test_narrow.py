@@ -16,7 +16,7 @@ FOLDER = os.environ.get("ALRVIZ_SHOTS", "")
 # Pages and what each says once it can be used; whether it has a button Run.
 PAGES = {
     "convergence": ("?data=led&rows=300", "per iteration, all racers", True),
-    "dlr": ("?page=boundaries", "held-out rows right", True),
+    "dlr": ("?page=boundaries", "test rows right", True),
     "any": ("?page=boundaries&tab=any&data=balance-scale", "Points: outline", True),
     "path": ("?page=path", "Press Run", True),
     "order": ("?page=order&data=monks-1", "Press Run", True),

@@ -67,7 +67,7 @@ def run_to_its_sentence_and_numbers(explorer: Explorer) -> None:
     explorer.run.click()
     explorer.wait_says(DONE)
     explorer.wait_says(
-        "^n\\s=\\s2 lowers held-out log loss from .* in 5 of 5 folds.* n\\s=\\s3 does not; AutoClassifier takes .*\\.$"
+        "^n\\s=\\s2 lowers test log loss from .* in 5 of 5 folds.* n\\s=\\s3 does not; AutoClassifier takes .*\\.$"
     )
     frame = explorer.csv()
     assert sorted(frame.order.value_counts().items()) == [(0, 5), (1, 5), (2, 5), (3, 5)]

@@ -25,7 +25,7 @@ def test_a_path_runs_to_its_sentence_and_a_fit_follows_the_slider(explorer: Expl
     ready(explorer)
     explorer.run.click()
     explorer.wait_says(DONE)
-    explorer.wait_says("^An intermediate alpha is best: alpha [\\d.]+ has held-out log loss 0\\.\\d+, below ")
+    explorer.wait_says("^An intermediate alpha is best: alpha [\\d.]+ has test log loss 0\\.\\d+, below ")
     slider = explorer.page.get_by_role("slider", name=re.compile("^alpha"))
     slider.focus()
     for _ in range(3):

@@ -69,7 +69,7 @@ def test_a_secret_link_shows_a_race_on_a_phone_never_runs_ahead_and_cannot_touch
     def follows() -> None:
         explorer.wait_says("^ended$")
         explorer.wait(lambda: told.inner_text() == "The race is over.", "the end on the phone")
-        explorer.wait(lambda: sentence.inner_text() == said.inner_text(), "the same sentence, held-out rows scored")
+        explorer.wait(lambda: sentence.inner_text() == said.inner_text(), "the same sentence, test rows scored")
 
     follows()
     last = int(at.inner_text().split()[-1])

@@ -1,4 +1,4 @@
-"""alpha="cv": chosen inside the rows that fit is given, by held-out log loss."""
+"""alpha="cv": chosen inside the rows that fit is given, by test log loss."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ GRID = alpha_path.GRID.values
 
 
 def by_hand(data, recipe, alpha):
-    """The mean held-out log loss of one alpha, every fit from its own start and to its end."""
+    """The mean test log loss of one alpha, every fit from its own start and to its end."""
     losses = []
     for fold in split_folds(data.y, FOLDS, recipe.seed):
         train, test = fold.train, fold.test

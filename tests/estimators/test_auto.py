@@ -233,7 +233,7 @@ def test_fit_says_what_it_takes():
         with pytest.raises(TableError, match=words):
             alrviz.fit(table, target)
     weighted = alrviz.fit(frame, "class", sample_weight=np.ones(len(frame)), order=1)
-    assert "chosen by held-out log loss" in weighted.chosen_
+    assert "chosen by validation log loss" in weighted.chosen_
 
 
 @pytest.mark.filterwarnings("ignore:.*max_iter")
@@ -262,7 +262,7 @@ def test_what_was_chosen_is_always_said_and_kept_in_files(tmp_path):
     for model, words in [
         (AutoClassifier(order=1), "alpha="),
         (AutoClassifier(order=1, alpha=2.0), "order=1 and alpha=2, as given"),
-        (AutoClassifier(alpha=2.0), " was chosen by held-out log loss of 3 folds"),
+        (AutoClassifier(alpha=2.0), " was chosen by validation log loss of 3 folds"),
         (alrviz.LRClassifier(order=1, alpha="cv"), "of 1"),
     ]:
         model.fit(data.X, data.y)

@@ -112,7 +112,7 @@ def test_what_an_order_is_chosen_by_is_told_at_a_terminal_alone(capsys, monkeypa
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     AutoClassifier().fit(X, y)
     told = capsys.readouterr().err.split("\r")
-    assert any("trying order 1, alpha 1e+05: held-out log loss" in line for line in told)
+    assert any("trying order 1, alpha 1e+05: validation log loss" in line for line in told)
     assert not told[-1].strip()  # and it is gone
     monkeypatch.setattr("multiprocessing.parent_process", object)  # a worker beside others, at the same terminal
     AutoClassifier().fit(X, y)

@@ -259,7 +259,7 @@ def test_the_example_where_all_orders_win_finds_alphas_and_says_them():
     sentence = page.race_view.sentence.object
     assert "nats per row: hlr 0.02" in sentence
     assert "(lowest), lr 0.37" in sentence
-    assert "Alpha chosen by held-out folds, one for each order: lr 0.1" in sentence
+    assert "Alpha chosen by validation folds, one for each order: lr 0.1" in sentence
     assert not page.race_view.outdated
     frame = page.race_view.race.frame()
     tried = frame[(frame.kind == "search") & (frame.label == "hlr")]
@@ -516,7 +516,7 @@ def test_a_run_takes_the_price_and_the_rows_that_the_page_has(monkeypatch):
     page.starter.autorun = False
     until(page, lambda: page.pricing.known)
     known = ["encode", "encode", "estimate", "estimate"]
-    assert sorted(calls) == known, "training and held-out rows, once for both; an estimate each"
+    assert sorted(calls) == known, "training and test rows, once for both; an estimate each"
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and ended(page))
     assert [of.estimate for of in page.race_view.race.runs] == [one.estimate for one in page.pricing.found]

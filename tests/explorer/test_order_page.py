@@ -98,7 +98,7 @@ def test_run_gives_the_verdict_and_a_way_to_use_it(page):
     )
     assert all(f">{seconds_text(seconds)}<" in page.layout.cost_table.object for seconds in costs.train_seconds)
     assert "visibility:hidden" in page.layout.time.object, "the bar says it by the fits that are back"
-    assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers held-out log loss")
+    assert page.study_view.sentence.object.startswith("<div class='sentence'>n&nbsp;=&nbsp;2 lowers test log loss")
     assert (page.layout.use.visible, page.layout.use.label) == (True, "Use all orders, n = 2"), (
         "AutoClassifier's is better"
     )

@@ -44,7 +44,7 @@ def test_the_order_is_that_beyond_which_rows_held_out_gain_nothing(family, highe
     listed = ", ".join(f"{loss:.4f} at {order}" for order, loss in enumerate(losses[:-1], 1))
     why = f"at {highest}, {losses[-1]:.4f}, it is not lower by one standard error"
     assert run.notes == run.choices
-    assert run.notes == [f"order={highest - 1} was chosen by held-out log loss of 3 folds: {listed}; {why}"]
+    assert run.notes == [f"order={highest - 1} was chosen by validation log loss of 3 folds: {listed}; {why}"]
     assert [line["order"] for line in run.tried] == [*range(1, highest + 1)]
     np.testing.assert_allclose([line["log_loss"] for line in run.tried], losses, rtol=1e-9)
     assert run.recipe.params["order"] == run.model.space.order == highest - 1

@@ -169,7 +169,7 @@ def test_an_error_while_encoding_leaves_the_shelf_usable(monkeypatch):
 
 
 def test_levels_and_cuts_come_from_training_rows_alone():
-    """A level of held-out rows only is no level, however often it occurs there."""
+    """A level of test rows only is no level, however often it occurs there."""
     import pandas as pd
 
     y = np.array(["a", "b"] * 50)

@@ -64,7 +64,7 @@ def test_both_methods_are_their_naive_selves(family, params, alpha, loss):
     places, owner = naive_parts(objective)
     assert [len(p) for p in places] == [4] * len(places) or params.get("missing")
     order = np.random.default_rng(0).permutation(single.all)[:80]
-    weights, center = single._weights, objective.center.ravel()
+    weights, center = single.weights, objective.center.ravel()
     start = w0.ravel() + 0.1 * np.random.default_rng(1).normal(size=w0.size)
 
     ridge = objective.ridge.ravel() / len(single.all)
@@ -99,14 +99,14 @@ def test_a_row_of_weight_three_is_three_rows_and_one_of_none_is_none():
         single = objective.single()
         kept = np.argsort(single.all, kind="stable")
         assert len(kept) == encoded.weights.sum()
-        assert set(single._weights[single.all]) == {1.0}
+        assert set(single.weights[single.all]) == {1.0}
         w = w0.ravel().copy()
         single.sgd(single.all, w, objective.center.ravel(), objective.ridge.ravel() / len(kept), 0.1, 0.01, np.zeros(2))
         ends.append(objective.value_grad(w.reshape(w0.shape)).objective)
     assert ends[0] == pytest.approx(ends[1], rel=0.02)  # merged rows stand in another order
     encoded.weights[:] = np.random.default_rng(0).uniform(0.1, 2.9, 40)
     single = prepared_objective(encoded, "lr")[0].single()
-    assert single._weights[single.all].sum() == pytest.approx(encoded.weights.sum())
+    assert single.weights[single.all].sum() == pytest.approx(encoded.weights.sum())
 
 
 def test_huge_weights_do_not_make_a_pass_endless():
@@ -114,7 +114,7 @@ def test_huge_weights_do_not_make_a_pass_endless():
     encoded.weights[:] = 1e9
     single = prepared_objective(encoded, "lr")[0].single()
     assert len(single.all) <= 2_000_000
-    assert single._weights[single.all].sum() == pytest.approx(50e9)
+    assert single.weights[single.all].sum() == pytest.approx(50e9)
 
 
 @pytest.mark.parametrize("method", METHODS)

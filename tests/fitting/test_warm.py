@@ -76,7 +76,7 @@ def test_every_kernel_is_made_ready(ready):
 @pytest.mark.parametrize("slots", [joint_module._SLOTS, 0])
 @pytest.mark.parametrize("many", [linear._PLANNED, 0])
 def test_after_warm_no_kernel_is_compiled(many, slots, dtype, ready, monkeypatch):
-    """By places and by hash; for repeats, held-out rows, gaps and predictions of both kinds."""
+    """By places and by hash; for repeats, test rows, gaps and predictions of both kinds."""
     monkeypatch.setattr(joint_module, "_SLOTS", slots)
     monkeypatch.setattr(linear, "_PLANNED", many)
     monkeypatch.setattr(linear, "_FEW", many)

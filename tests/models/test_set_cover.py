@@ -1,6 +1,6 @@
 """Super-tables say what tables of single tuples say, and what the definition says: scores, sums by cell, counts, F.
 
-Rows with missing levels, constant columns, one column and hundreds, weights of zero and of fractions; held-out rows
+Rows with missing levels, constant columns, one column and hundreds, weights of zero and of fractions; test rows
 with levels and cells that training rows lack; covers as planned and covers drawn at random.
 """
 
@@ -66,7 +66,7 @@ def drawn(seed):
 
 @st.composite
 def tables(draw):
-    """Training and held-out rows of the same columns, and an order."""
+    """Training and test rows of the same columns, and an order."""
     levels = np.array(draw(st.lists(st.sampled_from([1, 1, 2, 3, 4, 7]), min_size=1, max_size=6)))
     order = draw(st.integers(1, min(5, len(levels))))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
@@ -92,7 +92,7 @@ def close(found, expected):
 
 
 def check_scores(of, parts, order, rng, ways=(None, "all", "known only")):
-    """Scores of training and held-out rows, and the sums by cell of residuals, against the definition."""
+    """Scores of training and test rows, and the sums by cell of residuals, against the definition."""
     index, blocks, C = of.cover.index, of.cover.blocks, of.rows.n_classes
     levels, T, n_cells = index.space.levels.tolist(), index.space.n_tuples, index.space.n_cells
     phi, bias = rng.normal(size=(len(index.seen), C)), rng.normal(size=C)

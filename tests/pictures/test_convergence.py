@@ -214,7 +214,7 @@ def test_figure_draws_full_and_dashed_in_the_familys_colour_and_says_so():
         "lr",
         "alr",
         "training rows",
-        "held-out rows",
+        "test rows",
     ]
     assert picture.figure.xaxis[0].axis_label == "iterations"
     assert picture["train"][1].data["y"].tolist() == [2.0, 1.1, 0.95]

@@ -29,7 +29,7 @@ def path(columns=2, steps=4, names=()):
     at = np.arange(steps)
     names = names or tuple(f"c{d}" for d in range(columns))
     ratios = np.exp(-np.outer(at, np.arange(1, columns + 1)) / 10)
-    losses = {"training": 0.7 - 0.1 * at, "held-out": 0.75 - 0.1 * at}
+    losses = {"training": 0.7 - 0.1 * at, "test": 0.75 - 0.1 * at}
     return BandwidthPath(at, names, ratios, losses, at > 1)
 
 
@@ -133,7 +133,7 @@ def test_a_path_draws_a_line_a_column_and_a_dot_where_bandwidths_moved():
     np.testing.assert_array_equal(what["ratios"]["ys"][1], path().ratios[:, 1])
     assert what["moved"]["x"].tolist() == [2.0, 2.0, 3.0, 3.0]
     assert sorted(what["names"]["words"]) == ["c0", "c1"]
-    assert losses["losses"]["what"] == ["training", "held-out"]
+    assert losses["losses"]["what"] == ["training", "test"]
     assert what.axes["y_axis_type"] == "log"
     assert what.y[0] < path().ratios.min()
     assert what.y[1] > 1

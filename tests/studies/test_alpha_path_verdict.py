@@ -81,17 +81,17 @@ class Told:
     [
         (
             (0.5, 0.4, 0.6),
-            "An intermediate alpha is best: alpha 1 has held-out log loss 0.400, below 0.500 at alpha 100 (AnJE itself "
+            "An intermediate alpha is best: alpha 1 has test log loss 0.400, below 0.500 at alpha 100 (AnJE itself "
             "0.700) and 0.600 at alpha 0.01 (unregularised 1.500).",
         ),
         (
             (0.4, 0.5, 0.6),
-            "The best lies at the generative end: held-out log loss 0.400 at alpha 100 (AnJE itself 0.700), against "
+            "The best lies at the generative end: test log loss 0.400 at alpha 100 (AnJE itself 0.700), against "
             "0.600 at alpha 0.01 (unregularised 1.500).",
         ),
         (
             (0.6, 0.4, 0.41),
-            "The best is as good as the weakest-penalty end: alpha 1 has held-out log loss 0.400, within two standard "
+            "The best is as good as the weakest-penalty end: alpha 1 has test log loss 0.400, within two standard "
             "errors of 0.410 at alpha 0.01 (unregularised 1.500); 0.600 at alpha 100 (AnJE itself 0.700) is worse.",
         ),
     ],
@@ -104,7 +104,7 @@ def test_the_sentences(losses, said):
 def test_alpha_hardly_matters_only_where_that_is_sure(losses):
     sure, unsure = (sentence(Told(losses, error=error)) for error in (0.002, 0.02))
     assert sure.startswith("alpha hardly matters")
-    assert "cannot be told from 53 held-out rows" in unsure
+    assert "cannot be told from 53 test rows" in unsure
     assert "± 0.040" in unsure
     assert ("alpha 1 " in unsure) == (losses[1] == 0.4)
 
@@ -112,7 +112,7 @@ def test_alpha_hardly_matters_only_where_that_is_sure(losses):
 def test_a_dip_of_rmse_is_said_where_log_loss_has_none():
     told = Told((0.4, 0.5, 0.6), rmse=(0.21, 0.19, 0.25))
     assert sentence(told).endswith(" RMSE dips between all the same: 0.190 at alpha 1, 0.210 and 0.250 at the ends.")
-    assert sentence(told, "rmse").startswith("An intermediate alpha is best: alpha 1 has held-out RMSE 0.190")
+    assert sentence(told, "rmse").startswith("An intermediate alpha is best: alpha 1 has test RMSE 0.190")
     assert "dips" not in sentence(Told((0.5, 0.4, 0.6), rmse=(0.21, 0.19, 0.25)))
 
 

@@ -100,13 +100,13 @@ def test_the_rule_by_hand(planted):
 def test_the_sentence_says_gain_folds_and_cost(planted):
     study = planted({0: np.full(5, 0.69), 1: np.full(5, 0.40) + 0.01 * np.arange(5), 2: np.full(5, 0.60)})
     assert study.verdict().sentence == (
-        "n = 1 lowers held-out log loss from 0.690 to 0.420, by 0.270 ± 0.011, in 5 of 5 folds, for 10 times the "
+        "n = 1 lowers test log loss from 0.690 to 0.420, by 0.270 ± 0.011, in 5 of 5 folds, for 10 times the "
         "parameters; n = 2 does not"
     )
     flat = planted({0: np.full(5, 0.5), 1: np.full(5, 0.5) + 0.01 * np.arange(5), 2: np.full(5, 0.6)})
     assert flat.verdict().order == 0
     sentence = flat.verdict().sentence
-    assert sentence.startswith("the class prior (order 0) has the held-out log loss 0.500 ± 0.000; n = 1")
+    assert sentence.startswith("the class prior (order 0) has the test log loss 0.500 ± 0.000; n = 1")
     assert sentence.endswith("; n = 1 and n = 2 are not lower")
 
 
@@ -116,7 +116,7 @@ def test_the_sentence_names_the_best_where_the_order_below_is_lower_in_the_mean(
     study = planted({0: np.full(5, 0.69), 1: sure, 2: unsure, 3: best}, orders=(0, 1, 2, 3))
     assert (study.verdict().order, study.verdict().best) == (2, 3)
     assert study.verdict().sentence == (
-        f"n = 2 has the held-out log loss 0.345 ± 0.{1000 * study.summary().se[2]:03.0f}, within a standard error of "
+        f"n = 2 has the test log loss 0.345 ± 0.{1000 * study.summary().se[2]:03.0f}, within a standard error of "
         "the lowest, 0.320 at n = 3"
     )
 
@@ -172,7 +172,7 @@ def test_what_has_no_order():
 def test_the_example_of_the_docs_runs(capsys):
     (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/studies.md").read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(source, "studies.md", "exec"), {"__name__": "__main__"})
-    assert capsys.readouterr().out.startswith("n = 2 lowers held-out log loss from 0.6")
+    assert capsys.readouterr().out.startswith("n = 2 lowers test log loss from 0.6")
 
 
 def test_a_gain_that_is_not_sure_or_not_worth_its_parameters_is_not_clear(planted):
@@ -180,7 +180,7 @@ def test_a_gain_that_is_not_sure_or_not_worth_its_parameters_is_not_clear(plante
     two = one - np.array([0.0052, 0.0042, 0.0032, -0.0008, -0.0013])
     told = planted({0: np.full(5, 0.5), 1: one, 2: two}).verdict()
     assert (told.order, told.clear) == (2, False)
-    assert told.sentence.startswith("n = 2 lowers held-out log loss from 0.193 to 0.191, by 0.0021 ± ")
+    assert told.sentence.startswith("n = 2 lowers test log loss from 0.193 to 0.191, by 0.0021 ± ")
     assert told.sentence.endswith("in 3 of 5 folds, for 10 times the parameters: not a clear gain, n = 1 will do")
     small = planted({0: np.full(5, 0.5), 1: one, 2: one - 0.001}).verdict()
     assert (small.order, small.clear) == (2, False), "sure, but a hundredth of the loss for ten times the parameters"

@@ -88,7 +88,7 @@ def test_a_path_is_the_traces(run):
     np.testing.assert_allclose(path.ratios[-1], run.model.bandwidths / run.model.features.silverman)
     np.testing.assert_array_equal(path.outer, trace["kind"] == "outer")
     assert path.columns == ("temperature", "pressure")
-    assert set(path.losses) == {"training", "held-out"}
+    assert set(path.losses) == {"training", "test"}
     assert len(bandwidth_path(run, upto=2).iterations) == 3
 
 

@@ -1,4 +1,4 @@
-"""A classifier beside a run: the same training rows, judged on the same held-out rows; the truth where it is known."""
+"""A classifier beside a run: the same training rows, judged on the same test rows; the truth where it is known."""
 
 import numpy as np
 import pytest

@@ -127,11 +127,11 @@ def test_different_objectives_with_a_tie_and_with_a_difference():
     ]
     told = verdict(racers)
     assert told.code == "different"
-    assert "compare held out. Held-out log loss, nats per row: alr 0.4000, lr 0.4100 (a tie" in told.sentence
+    assert "compare test losses. Test log loss, nats per row: alr 0.4000, lr 0.4100 (a tie" in told.sentence
     racers[0] = lane("lr", falling(10, 20), objective=1, heldout_loss=0.5, heldout=far)
     assert "(difference 0.1000, standard error 0.0000)" in verdict(racers).sentence
     bare = [lane("lr", falling(10, 20), objective=1), lane("alr", falling(10, 20), objective=2)]
-    assert verdict(bare).sentence.endswith("No rows are held out to compare them on.")
+    assert verdict(bare).sentence.endswith("There are no test rows to compare them on.")
 
 
 def test_perfect_fit_says_that_there_is_no_best_model():
@@ -144,7 +144,7 @@ def test_perfect_fit_says_that_there_is_no_best_model():
     assert told.code == "perfect"
     assert told.sentence == (
         "Both fit the training rows perfectly: no finite optimum exists, the weights grow without end, and the race "
-        "only tells how fast. Held-out log loss, nats per row: alr 0.2000, lr 0.3000. Try alpha 0.1."
+        "only tells how fast. Test log loss, nats per row: alr 0.2000, lr 0.3000. Try alpha 0.1."
     )
     assert verdict([*racers, lane("diagonal", values)]).sentence.startswith("All 3 fit")
 
@@ -156,9 +156,9 @@ def test_a_hinge_is_compared_by_the_rows_it_gets_wrong():
         return made
 
     told = verdict([racer("lr", 0.25, "nll"), racer("alr", 0.125, "hinge")])
-    assert told.sentence.endswith("Held-out 0-1 loss (the hinge has no log loss): alr 0.1250, lr 0.2500.")
+    assert told.sentence.endswith("Test 0-1 loss (the hinge has no log loss): alr 0.1250, lr 0.2500.")
     bare = verdict([lane(name, falling(10, 20), objective=name, loss="hinge") for name in ("lr", "alr")])
-    assert bare.sentence.endswith("No rows are held out to compare them on.")
+    assert bare.sentence.endswith("There are no test rows to compare them on.")
 
 
 def test_the_weights_of_a_hinge_that_fits_perfectly_need_not_grow_for_ever():
@@ -223,27 +223,27 @@ def test_a_held_out_loss_that_rises_again_is_not_kept_silent():
     told = verdict(pair)
     assert told.sentence.startswith("No difference in speed. Within 1 % of the best NLL:")
     assert told.sentence.endswith(
-        ". Overfitting: the held-out loss of both rises after iteration 20 (lr 0.900 to 1.710, alr 1.100 to 1.910)."
+        ". Overfitting: the test loss of both rises after iteration 20 (lr 0.900 to 1.710, alr 1.100 to 1.910)."
     )
     falls = lane("alr", falling(40, 100), heldout_loss=1 / (1.0 + steps))
     one = verdict([pair[0], falls])
-    assert one.sentence.endswith(". Overfitting: the held-out loss of lr rises after iteration 20 (0.900 to 1.710).")
-    assert "held out" not in verdict([falls]).sentence
+    assert one.sentence.endswith(". Overfitting: the test loss of lr rises after iteration 20 (0.900 to 1.710).")
+    assert "Overfitting" not in verdict([falls]).sentence
     hardly = lane("lr", falling(40, 100), heldout_loss=np.where(steps == 50, 0.99, 1.0))  # within 2 %
-    assert "held out" not in verdict([hardly, falls]).sentence
+    assert "Overfitting" not in verdict([hardly, falls]).sentence
     alone = verdict([pair[0]])
     assert alone.sentence.startswith("lr converged after 101 iterations")
-    assert alone.sentence.endswith(". Overfitting: the held-out loss of lr rises after iteration 20 (0.900 to 1.710).")
+    assert alone.sentence.endswith(". Overfitting: the test loss of lr rises after iteration 20 (0.900 to 1.710).")
     late = lane("gd", falling(40, 100), heldout_loss=rising[::-1])
     many = verdict([*pair, falls, late])
-    assert many.sentence.endswith(" Overfitting: the held-out loss of 3 of 4 rises, that of lr after iteration 20.")
+    assert many.sentence.endswith(" Overfitting: the test loss of 3 of 4 rises, that of lr after iteration 20.")
     limit = verdict([lane("lr", np.full(102, 0.4), "step limit", heldout_loss=rising)])
     assert "Step limit" in limit.sentence
-    assert "Overfitting: the held-out loss of lr rises" in limit.sentence
+    assert "Overfitting: the test loss of lr rises" in limit.sentence
 
 
 def faster(ends, heldout=(None, None)):
-    """The verdict of a race that alr wins, with these held-out losses at the end."""
+    """The verdict of a race that alr wins, with these test losses at the end."""
     speeds = falling(40, 100), falling(10, 25)
     return verdict(
         [
@@ -257,7 +257,7 @@ def test_a_faster_racer_that_ends_worse_on_held_out_rows_is_told_so_at_once():
     told = faster((1.374, 1.498))
     first = told.sentence.split(". ")[0]
     assert (told.code, told.winner) == ("faster", "alr")
-    assert all(part in first for part in ("times faster", "worse on held-out rows", "1.498", "1.374 of lr"))
+    assert all(part in first for part in ("times faster", "worse on test rows", "1.498", "1.374 of lr"))
     for ends in ((1.498, 1.374), (0.5, 0.5), (0.5, 0.501), (np.nan, np.nan)):
         assert "worse" not in faster(ends).sentence
     lr = np.random.default_rng(0).exponential(1.3, 400)
@@ -272,14 +272,14 @@ def test_a_racer_without_held_out_loss_hides_no_better_one():
     ends = {"hinge": (falling(50, 110), np.nan), "lr": (falling(40, 100), 1.374), "alr": (falling(10, 25), 1.498)}
     told = verdict([lane(name, values, heldout_loss=np.full(len(values), end)) for name, (values, end) in ends.items()])
     assert (told.code, told.winner) == ("faster", "alr")
-    assert all(part in told.sentence for part in ("worse on held-out rows", "1.498", "1.374 of lr"))
+    assert all(part in told.sentence for part in ("worse on test rows", "1.498", "1.374 of lr"))
 
 
 def test_what_is_only_counted_is_compared_held_out_with_what_is_fitted():
     counted = lane("nb", [0.5], heldout_loss=[0.6])
     told = verdict([counted, lane("lr", falling(10, 20), heldout_loss=np.linspace(0.8, 0.5, 22))])
     assert told.sentence.startswith("lr converged after 21 iterations")
-    assert told.sentence.endswith(" Held-out log loss, nats per row: lr 0.5000, nb 0.6000.")
+    assert told.sentence.endswith(" Test log loss, nats per row: lr 0.5000, nb 0.6000.")
 
 
 def numbers_in(told):
@@ -302,7 +302,7 @@ def test_a_sentence_about_many_racers_is_short_and_names_the_winner_first():
     others = verdict(
         [lane(name, falling(10, 20), objective=k, heldout_loss=0.4 + k / 10) for k, name in enumerate(names)]
     )
-    assert others.sentence.endswith("Held-out log loss, nats per row: lr 0.4000 (lowest), sgd 0.9000 (highest).")
+    assert others.sentence.endswith("Test log loss, nats per row: lr 0.4000 (lowest), sgd 0.9000 (highest).")
     assert all(len(numbers_in(of)) <= 3 for of in (told, same, crossed, stopped, others))
 
 
@@ -393,13 +393,13 @@ def test_while_it_goes_on_it_says_who_leads_and_by_how_much():
 
 def test_while_it_goes_on_different_objectives_are_compared_held_out():
     lanes = [lane("lr", [0.9, 0.7], None, objective=1), lane("alr", [0.9, 0.5], None, objective=2)]
-    assert verdict(lanes).sentence.endswith("the objectives differ, and no rows are held out to compare them on.")
+    assert verdict(lanes).sentence.endswith("the objectives differ, and there are no test rows to compare them on.")
     lanes = [
         lane("lr", [0.9, 0.7], None, objective=1, heldout_loss=[0.9, 0.6]),
         lane("alr", [0.9, 0.5], None, objective=2, heldout_loss=[0.9, 0.8]),
     ]
     assert verdict(lanes).sentence == (
-        "At iteration 1: different objectives; held-out log loss lr 0.6000, alr 0.8000 nats per row."
+        "At iteration 1: different objectives; test log loss lr 0.6000, alr 0.8000 nats per row."
     )
 
 

@@ -14,7 +14,7 @@ from alrviz.studies.protocols.evaluate import evaluation_of
 def found():
     data = alrviz.load_demo("tic-tac-toe")
     model = alrviz.NaiveBayesClassifier().fit(data.X[::2], data.y[::2])
-    return alrviz.evaluate(model, data.X[1::2], data.y[1::2], what="held-out rows")
+    return alrviz.evaluate(model, data.X[1::2], data.y[1::2], what="test rows")
 
 
 def read(text):
@@ -23,7 +23,7 @@ def read(text):
 
 def test_it_says_how_good_the_model_is(found):
     view = alrviz.EvaluationView(found)
-    assert "of the 479 held-out rows are predicted wrongly" in view.sentence.object
+    assert "of the 479 test rows are predicted wrongly" in view.sentence.object
     assert view.label == "negative"
     assert "average precision, of negative" in view._numbers_html(), "two classes have two of it"
     assert not view.slider.visible, "nothing to drag where the most probable class is predicted"
@@ -105,7 +105,7 @@ def test_pictures_and_their_numbers(found):
     view._failures.open = view._numbers.open = True
     assert view.worst.object.count("<tr>") == 13
     assert "class shares alone" in view._numbers.table.object
-    assert view.origin("ROC").title == "ROC on 479 held-out rows"
+    assert view.origin("ROC").title == "ROC on 479 test rows"
     assert len(view.png()) > 5_000
 
 

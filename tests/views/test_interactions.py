@@ -144,10 +144,10 @@ def test_what_was_taken_apart_before_is_shown_without_a_study(study):
     view._numbers.open = True
     for name in view._pictures:
         assert view._pictures[name].picture is not None
-    assert "held-out" not in view._numbers.table.object + "".join(view.ranked.picture["bars"]["tip"])
+    assert "test" not in view._numbers.table.object + "".join(view.ranked.picture["bars"]["tip"])
     assert "these rows' loss" in view.ranked.picture["bars"]["tip"][0]
     view.watch(study)
-    assert "held-out loss without" in view._numbers.table.object
+    assert "test loss without" in view._numbers.table.object
     assert view.found is study.interactions
     assert "3 refits" in view.key.object
     view.show_model(found, {"model": "mine.zip"})

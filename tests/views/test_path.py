@@ -63,7 +63,7 @@ def test_it_fills_and_ends_with_the_sentence(monkeypatch):
     assert [one.racer for one in view.readings] == [0, 1]
     view.measure = "rmse"
     np.testing.assert_array_equal(view.losses.plot["heldout"][1].data["y"], lines.rmse)
-    assert "held-out RMSE" in view.sentence.object
+    assert "test RMSE" in view.sentence.object
 
 
 def test_after_stop_nothing_comes_and_go_on_keeps_what_is_finished(monkeypatch):

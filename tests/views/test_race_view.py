@@ -201,7 +201,7 @@ def test_scrubbing_a_race_that_runs_pauses_it():
 
 
 def scored_by(scores, monkeypatch):
-    """A view at the end of its race, between two slow looks, whose held-out rows have just been scored by `scores`."""
+    """A view at the end of its race, between two slow looks, whose test rows have just been scored by `scores`."""
     monkeypatch.setattr("alrviz.views.core.trace_reader.heldout_losses", scores)
     race = finished(30, Recipe("alr", order=1, alpha=0), Recipe("alr", alpha=0))
     view = view_of(race)
@@ -221,7 +221,7 @@ def test_an_error_while_rows_are_scored_is_logged_and_the_race_still_shown(monke
     view = scored_by(lambda run: 1 / 0, monkeypatch)
     assert not view.pump()
     assert "ZeroDivisionError" in caplog.text
-    assert "Held-out log loss" in view.sentence.object
+    assert "Test log loss" in view.sentence.object
 
 
 def test_what_is_counted_along_has_a_name_for_screen_readers():

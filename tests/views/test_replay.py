@@ -55,7 +55,7 @@ def test_alphas_that_are_found_are_lines_of_a_measure_of_their_own():
     assert data["counted"] == "step"
     told = dict(map(tuple, data["sentences"]))
     assert told[2].endswith("Looking for alpha: hlr (2 trials).")
-    assert "Alpha chosen by held-out folds, one for each order: hlr 0.5, 40." in told[5]
+    assert "Alpha chosen by validation folds, one for each order: hlr 0.5, 40." in told[5]
     assert not any("penalty" in measure["label"] for measure in data_of(replay(finished(3)))["measures"])
 
 

@@ -465,7 +465,7 @@ def test_the_classifier_that_chooses_says_why(tmp_path, monkeypatch):
     alrviz.save_report(data, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "Why this one:" in text
-    assert "were chosen by held-out log loss" in text.split("<section id='again'>")[1], "in the program's words, last"
+    assert "were chosen by validation log loss" in text.split("<section id='again'>")[1], "in the program's words, last"
     model = re.search("<section id='model'>(.*?)</section>", text)[1]
     one = r"(?:<td[^>]*>)([^<]+)</td>"
     lines = re.findall(rf"<td>(single columns|pairs too \(taken\)|triples too)</td>{one}{one}", model)
@@ -514,7 +514,7 @@ def test_what_chance_gives_is_not_said_to_be_found():
     data = alrviz.read_table(frame, target="class")
     page = report_html(report_facts(data, alrviz.LRClassifier(order=2, alpha=20.0)))
     _, text = read(page)
-    assert "no single one of the pairs lowers held-out log loss by more than chance gives" in text
+    assert "no single one of the pairs lowers test log loss by more than chance gives" in text
     assert "Effect of a &amp; b" not in page
     assert "It never predicts rare (" in text, "a class that is always less probable"
     assert "Test rows are drawn at random, of all dates of 'day'" in text

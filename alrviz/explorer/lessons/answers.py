@@ -7,7 +7,7 @@ What ran is seen as tables. Of a race or a fit they are
     steps    name, iteration and the numbers of that step: a line for each iteration of each racer
     columns  of a fit of densities: column, and bandwidth, as a multiple of Silverman's
 
-and of a study its summary, with `reliability` (held-out rows in groups by predicted probability) and `importance`
+and of a study its summary, with `reliability` (test rows in groups by predicted probability) and `importance`
 (a line for each tuple, by name) where it has them. A measure says which column it is of, and a line is told by values
 of other columns, "order=2" or "name=lr, iteration=10". A column that a summary lacks is looked for in the others.
 """
@@ -280,7 +280,7 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "overconfidence": Measure(
         "line", _NUMBERS, 1, 1, True, lambda found, of, _: _overconfidence(found, of[0]),
-        "of Which order?: mean probability of the predicted class minus the share that is right, over held-out rows",
+        "of Which order?: mean probability of the predicted class minus the share that is right, over test rows",
     ),
     "less": Measure(
         "column, line, line", ("choice",), 3, 3, False,

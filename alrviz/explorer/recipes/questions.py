@@ -109,7 +109,7 @@ QUESTIONS: Mapping[str, Question] = {
     "counted": Question(
         "Naive Bayes or logistic regression?",
         "The same sums of one number per column and class: counted once, or fitted. Fitting lowers the loss of the "
-        "training rows; whether held-out rows gain, and from how many rows on, is the question.",
+        "training rows; whether test rows gain, and from how many rows on, is the question.",
         lambda order: (("anje", {"order": 1}), ("lr", {"order": 1})),
         orders=False,
     ),
@@ -139,7 +139,7 @@ QUESTIONS: Mapping[str, Question] = {
     ),
     "orders": Question(
         "Orders 1, 2, 3?",
-        "Higher orders are other models: training loss always falls, held-out loss need not.",
+        "Higher orders are other models: training loss always falls, test loss need not.",
         lambda order: tuple(("alr", {"order": n}) for n in (1, 2, 3)),
         orders=False,
     ),
@@ -174,7 +174,7 @@ QUESTIONS: Mapping[str, Question] = {
     "tables": Question(
         "When to stop fitting ELR?",
         "ELR trains the tables of naive Bayes, and of a tree, discriminatively. The log loss of training rows falls at "
-        "every step; that of held-out rows (dashed) rises again, early on small tables. Cross-validation can choose "
+        "every step; that of test rows (dashed) rises again, early on small tables. Cross-validation can choose "
         "the iteration to stop at.",
         lambda order: tuple(
             ("elr", {"structure": structure, "cross_tuning": tuned})
@@ -236,7 +236,7 @@ EXAMPLES = (
     Example("no finite optimum", "Tic-tac-toe is completely separable: the weights grow without end", "tic-tac-toe", 2),
     Example(
         "all orders",
-        "Balance scale: single columns beside pairs, each with its own penalty, lower held-out log loss to a tenth",
+        "Balance scale: single columns beside pairs, each with its own penalty, lower test log loss to a tenth",
         "balance-scale",
         2,
         "all-orders",

@@ -202,7 +202,7 @@ class State:
     refits: str = link("", 'Slug of how many refits its bands are of, "" for its page\'s own.', of=STUDY)
     sizes: str = link("", 'Slug of its training sizes in % ("25-50-100"), "" for its page\'s own.', of=STUDY)
     theta: str = link("", 'Slug of where learners row by row take log theta from, "" for its page\'s own.', of=STUDY)
-    measure: str = link("", 'What held-out rows are judged by ("rmse"), "" for the page\'s own.', _measure, of=PAGE)
+    measure: str = link("", 'What test rows are judged by ("rmse"), "" for the page\'s own.', _measure, of=PAGE)
     view: tuple[tuple[str, str], ...] = link(
         (), 'What is shown of a picture, by parameters of its view: (("axis", "size"),).', _read_view,
         lambda view: "~".join(map(".".join, view)), of=PAGE,

@@ -126,6 +126,6 @@ for run in race.runs:
     last = run.trace[-1]
     held_out = last.extra.get("heldout_log_loss", float("nan"))
     print(f"{{run.recipe.name}}: {{run.outcome.code}} after {{last.index}} iterations, "
-          f"NLL {{last.nll / run.trace.rows:.6f}} per row, held out {{held_out:.6f}}")
+          f"NLL {{last.nll / run.trace.rows:.6f}} per row, test {{held_out:.6f}}")
 print(race.frame())
 """

@@ -244,7 +244,7 @@ class Fitted(CellFamily):
         if params["alpha"] == AUTO and (params["objective"] == "hinge" or params["bounds"] is not None):
             given = "objective='hinge'" if params["objective"] == "hinge" else f"bounds={params['bounds']!r}"
             raise RecipeError(
-                f"alpha='auto' descends on held-out log loss, which {given} does not go with; expected a number for "
+                f"alpha='auto' descends on validation log loss, which {given} does not go with; expected a number for "
                 "alpha, or objective='nll' without bounds"
             )
         if params["alpha"] == AUTO and params["scale"] == "diagonal" and params["penalty"] == "phi":

@@ -76,10 +76,10 @@ ALPHA = Param(
     help="Strength of the penalty alpha ||. - center||^2; 0 for none: then often no finite optimum exists "
     "(separation).",
     meanings={
-        "cv": "chosen by held-out log loss of three folds of the training rows (of one where they are over 20,000); "
+        "cv": "chosen by validation log loss of three folds of the training rows (of one where they are over 20,000); "
         "`alpha_` says which, `alphas_` what was tried",
-        "auto": "found as part of the fit, by descent on the held-out log loss of three folds of the encoded training "
-        "rows (of one where they are over 20,000), one alpha for each order where there are several",
+        "auto": "found as part of the fit, by descent on the validation log loss of three folds of the encoded "
+        "training rows (of one where they are over 20,000), one alpha for each order where there are several",
     },
 )  # fmt: skip
 PENALTY = Param(
@@ -193,7 +193,7 @@ ENCODING: Mapping[str, Param] = {
             "smooth": "many levels, and in LR, ALR, HLR and HALR a penalty on differences of neighbours' weights, also "
             "along ordinal columns",
             "mdl-smooth": "MDL's cuts, and such levels of columns in which it finds none",
-            "auto": '"smooth", or "mdl-smooth" where that loses less on rows held out',
+            "auto": '"smooth", or "mdl-smooth" where that loses less on validation rows',
             None: "every distinct value is a level",
         },
     ),
@@ -202,6 +202,6 @@ ENCODING: Mapping[str, Param] = {
         has_effect=lambda recipe: _is_cut(recipe) and recipe.discretize in ("quantile", "uniform"),
         help='Levels of "quantile" and "uniform".',
     ),
-    "holdout": Param(0.3, low=0.0, high=0.95, label="Held-out fraction", term="held-out", key="h", step=0.05),
+    "holdout": Param(0.3, low=0.0, high=0.95, label="Test fraction", term="test rows", key="h", step=0.05),
     "seed": Param(0, low=0, high=2**32 - 1, integer=True),  # a link has one for all its recipes
 }  # fmt: skip

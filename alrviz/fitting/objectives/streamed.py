@@ -164,13 +164,15 @@ class StreamObjective(CellWeights, Objective):
         return self.sampled.lacking(point, point.diagonal)
 
     def gather(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> Gathered:
-        """Make a pass over all rows at w, and at lengths along a direction: losses, and sums of residuals."""
+        """Make a pass over all rows at w (S + 1, C), and at lengths along a direction of its shape: losses and sums of
+        residuals.
+        """
         table, bias = self._expanded(w, self._table)
         way = None if along is None else Way(*self._expanded(along[0], self._way), along[1])
         return self.passes.loss_and_gradient(table, bias, self.stop, way=way, bends=self.bends, at=self._at)
 
     def point_of(self, w: Floats, found: Gathered) -> Point:
-        """Return the point at w of what a pass there gathered."""
+        """Return the point at w (S + 1, C) of what a pass there gathered."""
         point = self._penalised(w, self.scores(w), found.sums, self._slopes(found.gradient, found.over))
         bent = None if found.bent is None else self._slopes(*found.bent) * self.scale
         return StreamPoint(**vars(point), diagonal=bent)

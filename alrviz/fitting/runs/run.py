@@ -271,7 +271,7 @@ class Run(RunAttributes, Job[Step]):
             self.recipe, self._tuned = self.recipe.replace(**chosen), True
             listed = ", ".join(f"{name}={in_digits(value)}" for name, value in chosen.items())
             tried = sum(step.kind == "search" for step in self.trace.since(0))
-            self._settled = [*self._settled, f"{listed} was chosen by held-out log loss of folds, in {tried} trials"]
+            self._settled = [*self._settled, f"{listed} was chosen by validation log loss of folds, in {tried} trials"]
 
     def replay(self, index: int) -> "Run":
         """Return a new run of the same recipe, fitted up to step `index`: bit for bit where this one was."""

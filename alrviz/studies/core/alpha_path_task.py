@@ -32,7 +32,7 @@ class AlphaPoint:
 
     Attributes:
         row: what it says of itself.
-        costs: (3, n) what each held-out row costs: log loss, whether it is wrong, squared distance. In single
+        costs: (3, n) what each test row costs: log loss, whether it is wrong, squared distance. In single
             precision: a path keeps all of them.
     """
 
@@ -88,7 +88,7 @@ def path(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
 def errors_above(rows: Sequence[Row], costs: Sequence[NDArray[np.float32]]) -> list[Row]:
     """Return for each fit the standard errors of how far it is above the best of the path, measure by measure.
 
-    Rows are paired: of the mean difference d of what each held-out row costs, sd(d) / sqrt(n). RMSE is a root, so its
+    Rows are paired: of the mean difference d of what each test row costs, sd(d) / sqrt(n). RMSE is a root, so its
     difference is that of the mean squares over the sum of the two roots, and so is its error.
     """
     found: list[Row] = [{} for _ in rows]

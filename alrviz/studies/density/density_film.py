@@ -112,7 +112,7 @@ def bandwidth_path(run: Any, upto: int | None = None) -> BandwidthPath:
     places = feature_columns(run.encoded, features)[: len(features.numeric)]
     h = np.array([[step.extra.get(f"h_{j}", np.nan) for j in places] for step in steps]).reshape(len(steps), -1)
     losses = {"training": np.array([step.nll / rows for step in steps])}
-    for part, key in (("validation", "validation_log_loss"), ("held-out", "heldout_log_loss")):
+    for part, key in (("validation", "validation_log_loss"), ("test", "heldout_log_loss")):
         values = np.array([step.extra.get(key, np.nan) for step in steps], dtype=np.float64)
         if np.isfinite(values).any():
             losses[part] = values

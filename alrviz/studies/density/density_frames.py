@@ -87,7 +87,7 @@ class BandwidthPath:
         iterations: (T,) step indices, ascending.
         columns: the names of the D numeric columns.
         ratios: (T, D) h over Silverman's h.
-        losses: NLL per row in nats by part ("training", "validation", "held-out"), each (T,), NaN where there is none.
+        losses: NLL per row in nats by part ("training", "validation", "test"), each (T,), NaN where there is none.
         outer: (T,) which steps moved bandwidths; the others moved weights alone.
     """
 

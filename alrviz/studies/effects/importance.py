@@ -4,7 +4,7 @@ share_S       Cov(f_S, F) / Var(F) over the rows, F the score less its intercept
 to 1, and one is below 0 where a tuple takes back what others say
 structural_S  Var(f_S) / Var(F): the same if effects were uncorrelated
 nats_S        1/2 mean over the rows of Var over k ~ p(.|x) of f_S[x, k]: about what leaving f_S out costs
-loss_S        by how much the log loss of held-out rows rises without f_S, with its standard error
+loss_S        by how much the log loss of test rows rises without f_S, with its standard error
 
 Muting a tuple leaves out its pure effect alone: without a pair the main effects of its columns stay.
 """
@@ -65,7 +65,7 @@ class Importance:
         return self._table.copy()
 
     def _loss_rises(self, stop: StopToken) -> Floats:
-        """(T, 2) sums over held-out rows of the rise of -log p(y) without each tuple, and of its square."""
+        """(T, 2) sums over test rows of the rise of -log p(y) without each tuple, and of its square."""
         pure, held = self._pure, self._heldout
         parts = np.zeros((pure.parts(held.n_rows), pure.n_tuples, 2))
 
@@ -78,7 +78,7 @@ class Importance:
         return sums
 
     def mute(self, tuples: Sequence[int]) -> pd.DataFrame:
-        """Return the measures of the held-out rows with all tuples, "all", and without these, "muted"."""
+        """Return the measures of the test rows with all tuples, "all", and without these, "muted"."""
         held, lines = self._heldout, {}
         for name, log_p in zip(("all", "muted"), self._with_and_without(tuples), strict=True):
             measured = measures(log_p, held.y, held.weights)
@@ -86,7 +86,7 @@ class Importance:
         return pd.DataFrame.from_dict(lines, orient="index")
 
     def cost_without(self, tuples: Sequence[int]) -> tuple[float, float]:
-        """Return by how much held-out log loss rises without all of these, and its standard error."""
+        """Return by how much test log loss rises without all of these, and its standard error."""
         with_all, without = (row_losses(log_p, self._heldout.y) for log_p in self._with_and_without(tuples))
         rise, weights = without - with_all, self._heldout.weights
         mean, error = _mean_and_error(weights @ rise, weights @ rise**2, float(weights.sum()))
@@ -97,7 +97,7 @@ class Importance:
         return self._pure.scores(self._heldout.codes, None, self._n_jobs)
 
     def _with_and_without(self, tuples: Sequence[int]) -> tuple[Floats, Floats]:
-        """(N, C) log probabilities of the held-out rows by all tuples, and without these."""
+        """(N, C) log probabilities of the test rows by all tuples, and without these."""
         muted = self._pure.scores(self._heldout.codes, tuples, self._n_jobs) if len(tuples) else 0.0
         return log_softmax(self._scores), log_softmax(self._scores - muted)
 

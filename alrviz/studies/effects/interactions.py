@@ -39,7 +39,7 @@ from alrviz.studies.statistics.measures import row_losses
 
 # Families whose score is a sum over cells.
 VALID = "lr, alr, salr, hsalr, hlr, halr, anje (naive Bayes, WANBIA-C and AutoClassifier are among them), dlr"
-MOST_ROWS = 200_000  # of a table that is read in batches, training rows and held-out rows each
+MOST_ROWS = 200_000  # of a table that is read in batches, training rows and test rows each
 LOOKED = 3_000  # tuples of the next order that are looked at without being asked for, at most
 
 
@@ -59,7 +59,7 @@ def interactions(
         model_or_run: a fitted classifier whose score is a sum over cells, or a `Run` of one.
         dataset: the rows under which effects are pure and importance is measured: those that were learned from. None
             for a run: its training rows, of a table that is read in batches some of them.
-        heldout: rows that losses without a tuple are measured on; None: those that the run held out, else `dataset`.
+        heldout: rows that losses without a tuple are measured on; None: the run's test rows, else `dataset`.
         n_jobs: threads; None for all.
         stop: ends it from another thread.
 
@@ -101,12 +101,12 @@ def interactions(
 
 
 def _of_batches(coded: CodedTable) -> tuple[Encoded, Encoded | None, str]:
-    """Some training rows of a table that is read in batches, some of those held out, and words about them."""
+    """Some training rows of a table that is read in batches, some of its test rows, and words about them."""
     parts = [(part, coded.cache.n_rows(part)) for part in ("train", "test")]
     some = [coded.some_rows(part, MOST_ROWS) if rows else None for part, rows in parts]
     told = [
         f"{MOST_ROWS:,} of {rows:,} {words} rows"
-        for (_, rows), words in zip(parts, ("training", "held-out"), strict=True)
+        for (_, rows), words in zip(parts, ("training", "test"), strict=True)
         if rows > MOST_ROWS
     ]
     assert some[0] is not None
@@ -176,8 +176,8 @@ class Interactions:
 
     @property
     def judged_on(self) -> str:
-        """Whose losses are measured: "held-out", or "these rows'"."""
-        return "held-out" if self.has_heldout else "these rows'"
+        """Whose losses are measured: "test", or "these rows'"."""
+        return "test" if self.has_heldout else "these rows'"
 
     @property
     def nbytes(self) -> int:
@@ -288,7 +288,7 @@ class Interactions:
         """Return a line per tuple, indexed by its name, the highest "nats" first.
 
         columns: "order" (its number of columns), "share", "structural", "nats", "loss" and "loss_error" (by how much
-        the log loss of the held-out rows rises without it, and the standard error), and "cells".
+        the log loss of the test rows rises without it, and the standard error), and "cells".
         """
         return self._importance.table(stop)
 
@@ -300,7 +300,7 @@ class Interactions:
         return table
 
     def mute(self, *tuples: Any) -> pd.DataFrame:
-        """Return the measures of the held-out rows with all tuples ("all") and with these left out ("muted").
+        """Return the measures of the test rows with all tuples ("all") and with these left out ("muted").
 
         What is left out is the pure effect alone: muting a pair leaves the main effects of its columns. Columns are
         those of `measures`: log_loss, error, rmse, brier, ece, balanced_error, average_precision_loss.
@@ -308,7 +308,7 @@ class Interactions:
         return self._importance.mute(self._numbers(tuples))
 
     def cost_without(self, *tuples: Any) -> tuple[float, float]:
-        """Return by how much the log loss of the held-out rows rises where all these are left out, and its standard
+        """Return by how much the log loss of the test rows rises where all these are left out, and its standard
         error: what "loss" and "loss_error" of `importance` are of one.
         """
         return self._importance.cost_without(self._numbers(tuples))
@@ -320,7 +320,7 @@ class Interactions:
         """Return the curve of keeping the best k tuples alone, ranked by a column of `importance`.
 
         A line per k, from 0 (the intercept) to all, up to 200: "kept", "added" (the tuple that came last), "order",
-        "log_loss" and "error" of the held-out rows.
+        "log_loss" and "error" of the test rows.
         """
         return self._importance.keep_best(by, stop)
 

@@ -51,9 +51,9 @@ def alpha_path(
         run_options: n_jobs, max_memory, scheduler, keep, owner (see `alrviz.studies.core.study_options.StudyOptions`).
 
     A row is one alpha of one recipe: racer, label, name, order, repeat, alpha, outcome, sentence, log_loss, error,
-    rmse, brier, ece of the rows held out, train_log_loss, train_error, train_rmse, objective, n_iter, train_seconds,
+    rmse, brier, ece of the test rows, train_log_loss, train_error, train_rmse, objective, n_iter, train_seconds,
     log_loss_above_se, error_above_se, rmse_above_se (standard errors of how far the fit is above the best of its path,
-    held-out row by row), and away_0, away_5 .. away_100: quantiles of the weights minus the center's, intercepts
+    test row by row), and away_0, away_5 .. away_100: quantiles of the weights minus the center's, intercepts
     left out. References
     have one row each, as in `bias_variance`. train_seconds are the solver's, without encoding, which a path does once
     (those of references hold it). `summary()` has means over the repeats, a line for each recipe and alpha.

@@ -1,9 +1,9 @@
-"""What a path says: where along alpha the lowest held-out loss lies, in one sentence of a fixed list.
+"""What a path says: where along alpha the lowest test loss lies, in one sentence of a fixed list.
 
 An end counts as worse than the best where it is more than two standard errors of the paired difference above it. So
 an intermediate alpha is best (both ends are worse), or the generative end (only the other is), or that of the
 weakest penalty. Where no end is worse, alpha hardly matters if even two standard errors more would leave both ends
-within 5 % of the best; else the held-out rows are too few to tell. RMSE may dip between where log loss does not: that
+within 5 % of the best; else the test rows are too few to tell. RMSE may dip between where log loss does not: that
 is said beside it. ([WANBIA-C] V)
 """
 
@@ -36,7 +36,7 @@ class AlphaPathVerdict:
 
     Attributes:
         racer: of the study's recipes.
-        alpha, value: the best held-out value of the measure, and where it is.
+        alpha, value: the best test value of the measure, and where it is.
         first, last: the values at the strongest penalty and at the weakest.
         place: "between", "generative", "free", "flat" (both ends are surely about as good) or "unclear" (neither is
             surely worse, nor surely as good).
@@ -103,7 +103,7 @@ def _readings(study: "Study", lines: "pd.DataFrame", measure: str) -> list[Alpha
 
 
 def best_of(found: Sequence[AlphaPathVerdict]) -> AlphaPathVerdict | None:
-    """Return the reading of the lowest held-out value; None where there is none."""
+    """Return the reading of the lowest test value; None where there is none."""
     return min(found, key=lambda one: one.value, default=None)
 
 
@@ -137,7 +137,7 @@ def heldout_rows(study: "Study") -> int:
 
 
 def _sentence(of: AlphaPathVerdict, words: str, paths: str, ends: tuple[str, str], rows: int) -> str:
-    lowest = f"alpha {alpha_text(of.alpha)} has held-out {words} {loss_text(of.value)}"
+    lowest = f"alpha {alpha_text(of.alpha)} has test {words} {loss_text(of.value)}"
     first, last = ends
     if of.place == BETWEEN:
         on = paths.replace(" of", ", in the best of", 1)
@@ -145,17 +145,17 @@ def _sentence(of: AlphaPathVerdict, words: str, paths: str, ends: tuple[str, str
     if of.place == UNCLEAR:
         between = "" if of.value in (of.first, of.last) else f"{lowest}, "
         return (
-            f"Which alpha is best cannot be told{paths} from {rows:,} held-out rows: {between}"
-            f"{'' if between else f'held-out {words} '}{first} and {last}, differences that are uncertain by "
+            f"Which alpha is best cannot be told{paths} from {rows:,} test rows: {between}"
+            f"{'' if between else f'test {words} '}{first} and {last}, differences that are uncertain by "
             f"± {loss_text(of.error)}"
         )
     if of.place == FLAT and of.value in (of.first, of.last):
-        return f"alpha hardly matters{paths}: held-out {words} {first} and {last}, within two standard errors"
+        return f"alpha hardly matters{paths}: test {words} {first} and {last}, within two standard errors"
     if of.place == FLAT:
         return f"alpha hardly matters{paths}: {lowest}, {first} and {last} within two standard errors of it"
     where, here, there = ("generative", first, last) if of.place == GENERATIVE else ("weakest-penalty", last, first)
     if of.value == (of.first if of.place == GENERATIVE else of.last):
-        return f"The best{paths} lies at the {where} end: held-out {words} {here}, against {there}"
+        return f"The best{paths} lies at the {where} end: test {words} {here}, against {there}"
     near = f"within two standard errors of {here}; {there} is worse"
     return f"The best{paths} is as good as the {where} end: {lowest}, {near}"
 

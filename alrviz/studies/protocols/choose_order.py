@@ -1,4 +1,4 @@
-"""Which order? Repeated cross-validation of held-out log loss for orders 0, 1, 2, 3, and the verdict in a sentence.
+"""Which order? Repeated cross-validation of test log loss for orders 0, 1, 2, 3, and the verdict in a sentence.
 
 The verdict is the smallest order whose mean over the folds is within one standard error of the lowest: d_j is its log
 loss less the best order's on fold j, and its mean may be up to the Nadeau-Bengio corrected error of that mean. Order 0
@@ -114,7 +114,7 @@ class OrderStudy(Study):
         return both.assign(gap=best.loc[both.index] - both.log_loss).reset_index()
 
     def reliability(self) -> "pd.DataFrame":
-        """Return the bins of `measures.reliability` by order, each over the held-out rows of all folds so far."""
+        """Return the bins of `measures.reliability` by order, each over the test rows of all folds so far."""
         import pandas as pd
 
         tables: dict[int, list[dict[str, list[float]]]] = {}
@@ -390,7 +390,7 @@ def _sentence(lines: "pd.DataFrame", order: int, best: int, clear: bool) -> str:
     if place and here.gain > 0:
         before = lines.loc[lines.index[place - 1]]
         what = (
-            f"n = {order} lowers held-out log loss from {loss_text(before.log_loss)} to "
+            f"n = {order} lowers test log loss from {loss_text(before.log_loss)} to "
             f"{loss_text(here.log_loss)}, by {loss_text(here.gain)} ± {loss_text(here.gain_se)}, in {int(here.wins)} "
             f"of {int(here.folds)} folds"
         )
@@ -401,7 +401,7 @@ def _sentence(lines: "pd.DataFrame", order: int, best: int, clear: bool) -> str:
         what += "" if clear else f": not a clear gain, {_name(lines.index[place - 1])} will do"
         return what + (f"; {_orders(above, 'does', 'do')} not{_more(best > order)}" if above else "")
     has = f"n = {order} has" if order else "the class prior (order 0) has"
-    what = f"{has} the held-out log loss {loss_text(here.log_loss)} ± {loss_text(here.se)}"
+    what = f"{has} the test log loss {loss_text(here.log_loss)} ± {loss_text(here.se)}"
     if place:  # the order below is lower in the mean, but not as sure
         return f"{what}, within a standard error of the lowest, {loss_text(lines.loc[best].log_loss)} at n = {best}"
     return what + (f"; {_orders(above, 'is', 'are')} not lower{_more(best > order)}" if above else "")

@@ -1,6 +1,6 @@
 """How many tuples? Cross-validation of selective models over the share of tuples kept and the order. [sALR] figures 3-7
 
-The verdict is the model of fewest parameters whose mean held-out log loss is within one standard error of the lowest:
+The verdict is the model of fewest parameters whose mean test log loss is within one standard error of the lowest:
 d_j is its log loss less the best model's on fold j, and its mean may be up to the Nadeau-Bengio corrected error of that
 mean. Tuples are scored and chosen, and columns cut, inside the training rows of each fold. keep = 1 is alr.
 """
@@ -150,7 +150,7 @@ def _verdict(study: Study) -> TupleVerdict:
     racer = simplest_within_error(losses[list(by.index)], rows.test_rows, rows.train_rows)
     here, lowest, recipe = by.loc[racer], by.loc[best], study.recipes[racer]
     sentence = (
-        f"n = {here.order:.0f} with {_share(here)} has the held-out log loss {loss_text(here.log_loss)} ± "
+        f"n = {here.order:.0f} with {_share(here)} has the test log loss {loss_text(here.log_loss)} ± "
         f"{loss_text(here.se)}"
     )
     if racer == best:

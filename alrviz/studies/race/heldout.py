@@ -1,4 +1,4 @@
-"""The log loss of every held-out row at a run's latest step: what paired comparisons are made of."""
+"""The log loss of every test row at a run's latest step: what paired comparisons are made of."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def heldout_losses(run: "Run | Any") -> NDArray[np.float64] | None:
-    """Return -log p(y | x) of every held-out row (rows,), in nats; None where there is no model or no such row."""
+    """Return -log p(y | x) of every test row (rows,), in nats; None where there is no model or no such row."""
     from alrviz.models.linear import log_softmax  # numba with it: a page that is opened need not wait for that
 
     model, holdout = run.model, run.holdout

@@ -35,7 +35,7 @@ class RacerSummary:
     sentence. objective: equal for racers that minimise the same function. alpha: strength of the penalty. trials,
     found: of alpha="auto", how many trials there were, and the penalty of each order at the last step; order: what was
     chosen of order="auto". loss: the other part of the objective, "nll" or another. bounded: whether the weights keep
-    between bounds. heldout: the log loss of each held-out row (nats) at the last step; None where they are not kept.
+    between bounds. heldout: the log loss of each test row (nats) at the last step; None where they are not kept.
     """
 
     name: str
@@ -166,7 +166,7 @@ def by_objective(lanes: Sequence[RacerSummary]) -> dict[Hashable, list[RacerSumm
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference of mean held-out loss (a minus b), its paired standard error, and whether that makes a tie."""
+    """A difference of mean test loss (a minus b), its paired standard error, and whether that makes a tie."""
 
     mean: float
     error: float

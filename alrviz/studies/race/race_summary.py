@@ -53,7 +53,7 @@ def alpha_words(lanes: Sequence[RacerSummary]) -> str:
     looking = [f"{lane.name} ({lane.trials} trial{'s' if lane.trials > 1 else ''})" for lane in lanes
                if lane.trials and not lane.found]  # fmt: skip
     each = ", one for each order" if any(len(lane.found) > 1 for lane in lanes) else ""
-    told = f" Alpha chosen by held-out folds{each}: {'; '.join(found)}." if found else ""
+    told = f" Alpha chosen by validation folds{each}: {'; '.join(found)}." if found else ""
     return told + (f" Looking for alpha: {', '.join(looking)}." if looking else "")
 
 
@@ -82,6 +82,6 @@ def _heldout(lanes: Sequence[RacerSummary]) -> str:
     what, unit = ("0-1 loss", "") if hinged else ("log loss", " nats per row")
     losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane.name) for lane in lanes]
     if any(loss != loss for loss, _ in losses):
-        return "the objectives differ, and no rows are held out to compare them on."
+        return "the objectives differ, and there are no test rows to compare them on."
     (low, first), (high, second), *_ = sorted(losses)
-    return f"different objectives; held-out {what} {first} {low:.4f}, {second} {high:.4f}{unit}."
+    return f"different objectives; test {what} {first} {low:.4f}, {second} {high:.4f}{unit}."

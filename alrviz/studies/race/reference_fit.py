@@ -1,4 +1,4 @@
-"""A classifier put beside a run: fitted on the same training rows, judged on the same held-out rows.
+"""A classifier put beside a run: fitted on the same training rows, judged on the same test rows.
 
 It is one of `estimators.peers`, a peer or a rival, or the truth of a demo set whose generator is known. Fits here
 cannot be stopped inside: a table of more than MOST rows is thinned for them, class by class and by a seed.
@@ -49,14 +49,14 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class ReferenceFit:
-    """A fitted peer and what the held-out rows say of it.
+    """A fitted peer and what the test rows say of it.
 
     Attributes:
         name: its key.
         model: the classifier.
         rows: training rows it was fitted on; 0 for the truth.
-        error: share of held-out rows it gets wrong, NaN without any.
-        log_loss: per held-out row in nats, NaN without probabilities or rows.
+        error: share of test rows it gets wrong, NaN without any.
+        log_loss: per test row in nats, NaN without probabilities or rows.
         heldout_rows: how many rows these are means of.
     """
 

@@ -5,7 +5,7 @@
 | "waiting", "racing" | nothing has been drawn yet; some racer has not ended (race_summary.py: who leads) |
 | "diverged" | some racer's objective stopped being a number, or its fit failed |
 | "stopped" | some racer was stopped, by whom is the caller's to say |
-| "different" | the racers minimise different functions: only a held-out loss compares them |
+| "different" | the racers minimise different functions: only a test loss compares them |
 | "perfect" | no penalty, and the training rows can be fitted perfectly: F has no minimum above 0 |
 | "step limit" | no racer near the lowest objective has converged |
 | "none" | at both milestones every pair of racers is within a factor 1.25 |
@@ -14,9 +14,9 @@
 
 An iteration ratio of a and b at a milestone is max(b, 1) / max(a, 1); passes are compared likewise, and seconds from a
 millisecond on: what is below is no racer's merit. A racer that never met the milestone counts as "at least" its last
-iteration. Differences of held-out log loss below two paired standard errors are called a tie. A sentence that calls a
-racer faster says in the same breath where it ends worse on held-out rows than another. Where racers are told apart by
-speed, a last sentence says whose held-out log loss ends more than 2 % above its lowest, and since when.
+iteration. Differences of test log loss below two paired standard errors are called a tie. A sentence that calls a
+racer faster says in the same breath where it ends worse on test rows than another. Where racers are told apart by
+speed, a last sentence says whose test log loss ends more than 2 % above its lowest, and since when.
 
 What racers have found for alpha="auto" is a further sentence.
 
@@ -44,7 +44,7 @@ from alrviz.studies.race.race_summary import APART, NEAR, alpha_words, level_wor
 
 NO_DIFFERENCE = APART
 _LEAST = {"iterations": 1.0, "passes": 1.0, "seconds": 1e-3}  # what less is not told apart from
-RISEN = 1.02  # times its lowest: held-out log loss has got worse, not just moved
+RISEN = 1.02  # times its lowest: test log loss has got worse, not just moved
 FEW = 2  # racers whose numbers have room in a sentence; those of more are in the table under the picture
 NOTHING_TO_FIT = ("anje", "nb")
 
@@ -69,7 +69,7 @@ def objective_key(recipe: Recipe) -> Hashable:
 
 
 def verdict(lanes: Sequence[RacerSummary], *, by: str = "you", unit: str = "iterations") -> RaceVerdict:
-    """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are only compared with held out.
+    """The sentence for a race; racers with nothing to fit (AnJE, naive Bayes) are only compared on test rows.
 
     `by` is who stopped it, should it have been stopped: "you", "the server", "its owner". `unit`: what "faster" is
     counted in, a key of `UNITS`; the picture's axis, or sentence and picture could name two winners.
@@ -97,7 +97,7 @@ def _told(lanes: Sequence[RacerSummary], by: str, unit: str) -> RaceVerdict:
     if len(by_objective(lanes)) > 1:
         return RaceVerdict(
             "different",
-            f"Different objectives: the curves have no common minimum, so compare held out. {heldout_words(lanes)}",
+            f"Different objectives: the curves have no common minimum, so compare test losses. {heldout_words(lanes)}",
         )
     if falls_to_zero(lanes):
         return _perfect(lanes)
@@ -132,7 +132,7 @@ def _so_far(lanes: Sequence[RacerSummary]) -> str:
     if len(lanes) < 2:
         return f"; {level_words(lanes, lanes[0])} so far"
     if len(by_objective(lanes)) > 1:
-        return "; the objectives differ, so compare held out"
+        return "; the objectives differ, so compare test losses"
     order = sorted(lanes, key=lambda lane: lane.last)
     low, high = order[0], order[-1]
     if high.last - low.last < NEAR * abs(high.last):
@@ -264,7 +264,7 @@ def _faster(lanes: Sequence[RacerSummary], marks: Milestones, rank: _Ranking) ->
 
 
 def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -> str:
-    """Where the fastest racer ends worse on held-out rows than another, as the end of its sentence; else "".
+    """Where the fastest racer ends worse on test rows than another, as the end of its sentence; else "".
 
     A difference counts from two paired standard errors on; where the losses of single rows are unknown, from 2 % on.
     """
@@ -276,9 +276,9 @@ def _winner_heldout_words(lanes: Sequence[RacerSummary], winner: RacerSummary) -
     losses = f"log loss {own:.3f} against {other:.3f} of {lowest.name}"
     gap = _paired_heldout(winner, lowest)
     if gap is not None and gap.tie:
-        return f"; on held-out rows they end in a tie ({losses}, standard error {gap.error:.3f})"
+        return f"; on test rows they end in a tie ({losses}, standard error {gap.error:.3f})"
     worse = own > RISEN * other if gap is None else True
-    return f", but ends worse on held-out rows ({losses})" if worse else ""
+    return f", but ends worse on test rows ({losses})" if worse else ""
 
 
 def _iterations(lane: RacerSummary) -> str:
@@ -295,7 +295,7 @@ def _list(words: Iterable[str]) -> str:
 
 
 def heldout_words(lanes: Sequence[RacerSummary]) -> str:
-    """Held-out log loss of every racer at its last step (of many the lowest and the highest), and whether the best and
+    """Test log loss of every racer at its last step (of many the lowest and the highest), and whether the best and
     the worst are a tie.
 
     0-1 loss where a racer's loss gives no probabilities.
@@ -303,18 +303,18 @@ def heldout_words(lanes: Sequence[RacerSummary]) -> str:
     hinged = any(lane.loss == "hinge" for lane in lanes)
     losses = [(lane.last_of("heldout_error" if hinged else "heldout_log_loss"), lane) for lane in lanes]
     if any(loss != loss for loss, _ in losses):
-        return "No rows are held out to compare them on."
+        return "There are no test rows to compare them on."
     losses.sort(key=lambda pair: pair[0])
     ends = losses if len(lanes) <= FEW else [losses[0], losses[-1]]
     marks = ("", "") if len(lanes) <= FEW else (" (lowest)", " (highest)")
     words = ", ".join(f"{lane.name} {loss:.4f}{mark}" for (loss, lane), mark in zip(ends, marks, strict=False))
     if hinged:
-        return f"Held-out 0-1 loss (the hinge has no log loss): {words}."
-    return f"Held-out log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
+        return f"Test 0-1 loss (the hinge has no log loss): {words}."
+    return f"Test log loss, nats per row: {words}{_tie(losses[0][1], losses[-1][1])}."
 
 
 def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
-    """Whose held-out log loss has risen again while the race went on, as a further sentence; "" for nobody's."""
+    """Whose test log loss has risen again while the race went on, as a further sentence; "" for nobody's."""
     risen = []
     for lane in lanes:
         losses = lane.of("heldout_log_loss") if "heldout_log_loss" in lane.frame else np.array([])
@@ -326,16 +326,16 @@ def worse_heldout_words(lanes: Sequence[RacerSummary]) -> str:
     if len(lanes) > FEW:
         first = min(risen, key=lambda one: one[1])
         who = f"all {len(lanes)}" if len(risen) == len(lanes) else f"{len(risen)} of {len(lanes)}"
-        return f" Overfitting: the held-out loss of {who} rises, that of {first[0]} after iteration {first[1]}."
+        return f" Overfitting: the test loss of {who} rises, that of {first[0]} after iteration {first[1]}."
     who = "both" if len(risen) == FEW else risen[0][0]
     steps = " and ".join(dict.fromkeys(str(step) for _, step, _, _ in risen))
     called = [f"{name} " if len(risen) == FEW else "" for name, *_ in risen]
     ends = ", ".join(f"{name}{low:.3f} to {last:.3f}" for name, (_, _, low, last) in zip(called, risen, strict=True))
-    return f" Overfitting: the held-out loss of {who} rises after iteration {steps} ({ends})."
+    return f" Overfitting: the test loss of {who} rises after iteration {steps} ({ends})."
 
 
 def _paired_heldout(a: RacerSummary, b: RacerSummary) -> Difference | None:
-    """The difference of held-out log loss, a minus b; None where the losses of single rows are not known."""
+    """The difference of test log loss, a minus b; None where the losses of single rows are not known."""
     if a is b or a.heldout is None or b.heldout is None or len(a.heldout) != len(b.heldout):
         return None
     return paired(a.heldout, b.heldout)

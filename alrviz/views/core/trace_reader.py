@@ -382,7 +382,7 @@ _log = logging.getLogger(__name__)
 
 
 def score_heldout(watched: RaceReader) -> LatestJob:
-    """Begin to score the held-out rows of a race that has ended one by one: only they can tell a tie from a lead.
+    """Begin to score the test rows of a race that has ended one by one: only they can tell a tie from a lead.
 
     What says a tie has to be said anew once that is done.
     """
@@ -393,8 +393,8 @@ def score_heldout(watched: RaceReader) -> LatestJob:
             racer.heldout = heldout_losses(racer.run)
 
     def failed(error: Exception) -> None:  # the race is shown all the same; only its sentence cannot tell a tie
-        _log.error("the held-out rows could not be scored", exc_info=error)
+        _log.error("the test rows could not be scored", exc_info=error)
 
-    task = LatestJob("held-out rows")
+    task = LatestJob("test rows")
     task.run(work, lambda _: None, failed)
     return task

@@ -17,7 +17,7 @@ ROWS_SHOWN = 40
 _ENDS = ("objective", "heldout_log_loss")
 _HINTS = {
     "NLL": "Negative log-likelihood per training row, in nats, at the iteration shown",
-    "held-out": "Mean log loss per held-out row, in nats, at the iteration shown",
+    "test": "Mean log loss per test row, in nats, at the iteration shown",
 }
 
 
@@ -46,7 +46,7 @@ def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = Fals
     """Loss of every racer at the head, and when it came near the best objective, in the unit of the axis."""
     held = any("heldout_log_loss" in racer.columns for racer in watched.racers)
     marks = _marks(watched)
-    heads = [(name, _HINTS[name]) for name in (["NLL", "held-out"] if held else ["NLL"])]
+    heads = [(name, _HINTS[name]) for name in (["NLL", "test"] if held else ["NLL"])]
     if marks:
         heads += _mark_heads(marks, unit)
     rows = []
@@ -160,7 +160,7 @@ def ends_html(watched: RaceReader, dark: bool = False) -> str:
     """How every racer stands at its last iteration seen, and when it came near the best: what a verdict is about."""
     marks = _marks(watched)
     held = any("heldout_log_loss" in racer.columns for racer in watched.racers)
-    heads = ["racer", "iterations", "F per row", *(["held-out"] if held else [])]
+    heads = ["racer", "iterations", "F per row", *(["test"] if held else [])]
     heads += [safe(title) for title, _ in _mark_heads(marks, "iterations")] if marks else []
     rows = []
     for racer, name in zip(watched.racers, _names_html(watched, dark), strict=True):
@@ -187,7 +187,7 @@ def numbers_html(watched: RaceReader, dark: bool = False) -> str:
         heads.append(f"{name}: NLL")
         columns.append([number(value / rows, 6) for value in racer.columns["nll"]])
         if "heldout_log_loss" in racer.columns:
-            heads.append("held-out")
+            heads.append("test")
             columns.append([number(value, 6) for value in racer.columns["heldout_log_loss"]])
     length = max((len(column) for column in columns), default=0)
     places = sorted({round(k) for k in np.linspace(0, length - 1, ROWS_SHOWN).tolist()}) if length else []

@@ -207,7 +207,7 @@ def _bandwidth_film(race: Race, watched: RaceReader) -> Film:
     x = [path.iterations[places].astype(float)]
     columns, losses = _column_lines(path, x), _loss_line(watched, path, x)
     nothing: list[Any] = [None] * len(columns)
-    training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "held-out"))
+    training, validation, heldout = path.losses["training"], *map(path.losses.get, ("validation", "test"))
     ratios = [path.ratios[places, d] for d in range(len(columns))]
     nll = View(
         label="NLL per row (nats)", short="training", log=False,

@@ -49,7 +49,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
         if several
         else ""
     )
-    judged = "held-out" if effects.has_heldout else "the training"
+    judged = "test" if effects.has_heldout else "the training"
     below = " A share below 0 corrects what other columns say." if (table.share.head(LISTED) < 0).any() else ""
     heads = {False: "columns", True: "columns and their combinations"}[several]
     return (

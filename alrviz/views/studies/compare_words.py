@@ -202,7 +202,7 @@ def numbers_html(lines: pd.DataFrame, total: int) -> str:
         fits = [f"{line['fits']:,}"] if total > 1 else []
         body.append([safe(line["data"], 60), safe(line["name"], 60), *fits, *cells])
     told = (
-        "<p class='quiet'>Means over the fits that did not fail; losses of held-out rows, log loss in nats. Bias and "
+        "<p class='quiet'>Means over the fits that did not fail; losses of test rows, log loss in nats. Bias and "
         "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
     )
     return html_table(["data", "recipe", *(["fits"] if total > 1 else []), *WORDS.values()], body) + told

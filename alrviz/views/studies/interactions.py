@@ -30,7 +30,7 @@ from alrviz.views.core.panes import Updating, choice, html, say
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
 from alrviz.views.race.words import number
-from alrviz.views.studies.row import RowPart, RowSettings, only_hover, pair, row_csv, side
+from alrviz.views.studies.row import RowPart, RowSettings, only_hover, pair, row_csv
 from alrviz.views.studies.study_view import StudyView
 
 HEIGHTS = ("430px", "320px")
@@ -119,10 +119,10 @@ class InteractionsView(StudyView, RowSettings):
         self.body = pn.Column(
             pn.FlexBox(labelled, pn.Column(self.key, styles={"flex": "1 1 300px"}, margin=(0, 0, 0, 12)),
                        align_items="center", gap="4px 0", margin=(4, 0, 4, 0)),
-            pair(side([], self.ranked, high, 430), side([], self.matrix, high, 430)),
+            pair(self.ranked, self.matrix, high, 430),
             pn.FlexBox(self.tuples, self.class_of, self.class_against, shown, align_items="center", gap="10px 0",
                        margin=(4, 0, 4, 0)),
-            pair(side([], self.cells, low, 320), side([], self.curve, low, 320)),
+            pair(self.cells, self.curve, low, 320),
             self.mutes, self.muting, self.one_row.body,
             sizing_mode="stretch_width", margin=(0, 0, 6, 0),
         )  # fmt: skip
@@ -319,7 +319,7 @@ class InteractionsView(StudyView, RowSettings):
     def _mute(self, found: Interactions, mutes: list[str]) -> None:
         self.losses = found.mute(*mutes)
         before, after = self.losses.loc["all"], self.losses.loc["muted"]
-        where = "Held-out rows" if found.has_heldout else "These rows"
+        where = "Test rows" if found.has_heldout else "These rows"
         parts = [
             f"{words} {after[name]:.4f}" + (f" ({after[name] - before[name]:+.4f})" if mutes else "")
             for name, words in (

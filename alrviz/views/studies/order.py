@@ -1,4 +1,4 @@
-"""OrderStudyView: which order? Held-out log loss and cost against n, a reliability curve, and the verdict.
+"""OrderStudyView: which order? Test log loss and cost against n, a reliability curve, and the verdict.
 
 It shows a study of `alrviz.choose_order`, and fills while that computes.
 """
@@ -40,7 +40,7 @@ class OrderStudyView(StudyView):
     >>> data, recipe = alrviz.load_demo("monks-1"), alrviz.Recipe("lr", alpha=0.1)
     >>> study = alrviz.choose_order(data, recipe, orders=(0, 1, 2), repeats=1, n_jobs=1)
     >>> view = alrviz.OrderStudyView(study.run())
-    >>> "n&nbsp;=&nbsp;2 lowers held-out log loss" in view.sentence.object
+    >>> "n&nbsp;=&nbsp;2 lowers test log loss" in view.sentence.object
     True
     """
 
@@ -122,7 +122,7 @@ def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
     total = len({task.split for task in study.tasks})
     if study.phase == "waiting":
-        of = f"{total} held-out parts of {study.dataset.n_rows:,} rows"
+        of = f"{total} test folds of {study.dataset.n_rows:,} rows"
         return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {of}.</span>"
     there = int(lines.folds.iloc[0]) if len(lines) else 0
     said = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
@@ -155,7 +155,7 @@ def numbers_html(lines: pd.DataFrame) -> str:
         ]
         body.append(cells)
     told = (
-        "<p class='quiet'>Held-out log loss in nats per row; ± one standard error by Nadeau and Bengio, since folds "
+        "<p class='quiet'>Test log loss in nats per row; ± one standard error by Nadeau and Bengio, since folds "
         "share training rows. The CSV has every fit.</p>"
     )
     return html_table([_COLUMNS[name] for name in shown], body) + told

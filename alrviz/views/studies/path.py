@@ -49,8 +49,8 @@ SIDE = 352  # px of the weights and of what the fit says
 _THUMB = 6  # px beside the rail of a slider
 AT_ONCE = 0.03  # seconds that a fit is waited for: most of small tables take no longer, and the picture follows at once
 _LEGEND = (
-    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> held-out rows "
-    "&nbsp;<b aria-hidden='true'>○</b> lowest held-out</span>"
+    "<span class='quiet'><b aria-hidden='true'>—</b> training &nbsp;<b aria-hidden='true'>- -</b> test rows "
+    "&nbsp;<b aria-hidden='true'>○</b> lowest test</span>"
 )
 
 
@@ -69,7 +69,7 @@ class PathView(StudyView):
     ['generative']
     """
 
-    measure = param.Selector(default="log_loss", objects=list(MEASURES), doc="What a held-out row costs.")
+    measure = param.Selector(default="log_loss", objects=list(MEASURES), doc="What a test row costs.")
     alpha = param.Number(default=None, allow_None=True, doc="The alpha that is looked at; None for the middle.")
     path = param.Integer(default=0, bounds=(0, None), doc="The path whose weights are shown and whose fit follows.")
 

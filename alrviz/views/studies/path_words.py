@@ -47,7 +47,7 @@ def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, a
     for name, words in WORDS.items():
         values = [number(float("nan") if row is None else float(row[key])) for key in (f"train_{name}", name)]
         cells.append([words, *values])
-    return title + html_table(("per row", "training", "held-out"), cells)
+    return title + html_table(("per row", "training", "test"), cells)
 
 
 def _about(row: dict[str, Any] | None, follower: PathFollower) -> str:
@@ -84,7 +84,7 @@ def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
         values = [number(float(line.get(key, float("nan")))) for key in _COLUMNS]
         body.append([safe(name), alpha, *values])
     told = (
-        "<p class='quiet'>Held-out first, then training rows, each per row; then quantiles of w - center. "
+        "<p class='quiet'>Test first, then training rows, each per row; then quantiles of w - center. "
         " The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"
     )
     return html_table(("model", "alpha", *_COLUMNS.values()), body) + told

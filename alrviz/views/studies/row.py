@@ -38,15 +38,13 @@ def only_hover(plot: Plot, press: Callable[[Any], None]) -> None:
     plot.figure.on_event(Tap, press)
 
 
-def pair(*sides: Any) -> pn.Row:
+def pair(first: LiveFigure, second: LiveFigure, height: str, px: int) -> pn.Row:
     """Return two pictures beside each other, below each other where there is no room."""
+    sides = [
+        pn.Column(as_high(figure.pane, height, px), sizing_mode="stretch_width", margin=(0, 12, 0, 0))
+        for figure in (first, second)
+    ]
     return pn.Row(*sides, sizing_mode="stretch_width", margin=(0, 0, 10, 0), css_classes=["alrviz-pictures"])
-
-
-def side(above: list[Any], figure: LiveFigure, height: str, px: int) -> pn.Column:
-    """Return a picture, and what stands above it."""
-    line = [pn.FlexBox(*above, align_items="center", gap="10px 0", margin=(0, 0, 4, 0))] if above else []
-    return pn.Column(*line, as_high(figure.pane, height, px), sizing_mode="stretch_width", margin=(0, 12, 0, 0))
 
 
 class RowSettings(param.Parameterized):
@@ -97,7 +95,7 @@ class RowPart:
         line = (self.rows, self.worst, self.tried, self.level, self.undo)
         self.body = pn.Column(
             pn.FlexBox(*line, align_items="center", gap="10px 0", margin=(10, 0, 4, 0)), self.told,
-            pair(side([], self.sum, height, 320), side([], self.levels, height, 320)),
+            pair(self.sum, self.levels, height, 320),
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -213,7 +211,7 @@ class RowView(NotebookViewer, RowSettings):
         saves = [csv_button("alrviz-row.csv", self.csv, "what each tuple adds to this row")]
         for what, figure in self.part.figures.items():
             saves += figure.buttons(what, partial(self._origin, what), named=True)
-        self._numbers = Numbers(saves, self._numbers_html)
+        self._numbers = Numbers(saves, lambda: row_html(self.explanation))
         self.layout = ViewLayout(
             pn.FlexBox(*self._pair, align_items="center", gap="10px 0"), self.part.body, self._numbers,
             sizing_mode="stretch_width", margin=0,
@@ -247,9 +245,6 @@ class RowView(NotebookViewer, RowSettings):
         with pn.io.hold():
             self.part.show(found)
             self._numbers.refresh()
-
-    def _numbers_html(self) -> str:
-        return row_html(self.explanation)
 
 
 def row_csv(said: RowExplanation, about: dict[str, Any], recipes: Any = ()) -> str:

@@ -447,7 +447,7 @@ def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame)
     total = len({task.split for task in study.tasks})
     if study.phase == "waiting":
         asked = json.loads(study.spec)
-        of = f"{len(study.recipes)} models, each on {total} held-out parts of {study.dataset.n_rows:,} rows"
+        of = f"{len(study.recipes)} models, each on {total} test folds of {study.dataset.n_rows:,} rows"
         shares = f"{min(asked['keeps']):.0%} to {max(asked['keeps']):.0%} of the tuples kept"
         return f"<span class='quiet'>Press Run: {of}, with {shares}.</span>"
     there = int(lines.folds.iloc[0]) if len(lines) else 0

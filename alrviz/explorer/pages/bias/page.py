@@ -36,7 +36,7 @@ _ROUNDS = "Repeated k-fold cross-validation: how many repeats, each with the row
 ABOUT = r"""
 A model errs because its class is too limited ([[bias]]), and because another sample of training rows would have
 given another model ([[variance]]). The rows are shuffled and cut into folds, again and again; in each round every
-row is [[held-out|held out]] once and predicted by a model that has not seen it. With $R$ rounds a row has $R$
+row is a [[test rows|test row]] once and predicted by a model that has not seen it. With $R$ rounds a row has $R$
 predictions, and their scatter is variance.
 
 *Kohavi and Wolpert*: $p_k$ is the share of a row's predictions that say class $k$. Then

@@ -65,7 +65,7 @@ class PeerFit:
         self._session, self._tasks, self._arrived = session, tasks, arrived
         self._asked: Hashable = None
         self.found: ReferenceFit | None = None
-        self.best = float("nan")  # share of held-out rows that the truth gets wrong, where it is known
+        self.best = float("nan")  # share of test rows that the truth gets wrong, where it is known
         self.waiting = False
         self.problem: Exception | None = None
 

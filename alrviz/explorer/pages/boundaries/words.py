@@ -101,7 +101,7 @@ def judged_html(player: "FitPlayer", outdated: bool) -> str:
     at = at_head(racer, player.place)
     words = [f"NLL {number(at['nll'])} per training row"]
     if np.isfinite(at["heldout"]):
-        words.append(f"held out {number(at['heldout'])}")
+        words.append(f"test {number(at['heldout'])}")
     if np.isfinite(at["error"]):
         words.append(_right_of_rows(at["error"], racer.run.trace.heldout_rows))
     end = racer.run.outcome
@@ -113,7 +113,7 @@ def judged_html(player: "FitPlayer", outdated: bool) -> str:
 
 
 def peer_html(name: str, peer: "PeerFit") -> str:
-    """One line on the classifier that stands beside: what it is and how many held-out rows it gets right."""
+    """One line on the classifier that stands beside: what it is and how many test rows it gets right."""
     from alrviz.estimators.peers import known_peers
 
     known = known_peers().get(name)
@@ -204,7 +204,7 @@ def _drawn_html(moment: "DlrFrame", recipe: "Recipe") -> str:
     widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in moment.scene.columns if r.x is not None]
     loss = loss_words(recipe.params["bandwidth"], live.nll)
     return (
-        f"<p><b>dlr</b> <span class='quiet'>on what is drawn, none held out:</span> {loss} per point, bandwidths "
+        f"<p><b>dlr</b> <span class='quiet'>on what is drawn, without test rows:</span> {loss} per point, bandwidths "
         f"{', '.join(widths)}<span class='quiet'>{'' if live.settled else ' &hellip;'}</span>"
         f"{few_html(live.encoded, 'point')}</p>"
     )
@@ -220,7 +220,7 @@ def _right(error: float, rows: float) -> str:
 
 
 def _right_of_rows(error: float, rows: float) -> str:
-    return f"{_right(error, rows)} of {rows:,.0f} held-out rows right"
+    return f"{_right(error, rows)} of {rows:,.0f} test rows right"
 
 
 def dlr_script(tab: "DlrState") -> str:
@@ -282,6 +282,6 @@ def _peer_code(session: "Session", recipe: "Recipe", peer: str) -> tuple[str, st
         imports += "from alrviz.data.demos import demo_truth\n"
         truth = f", truth=demo_truth({session.table.source.demo[0]!r})"
     body = f"""peer = fit_reference({peer!r}, dataset, holdout={recipe.holdout:g}, seed={recipe.seed}{truth})
-print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of held-out rows right")
+print(f"{{peer.name}}: {{100 * (1 - peer.error):.2f}} % of test rows right")
 model = peer.model"""
     return imports, body

@@ -21,7 +21,7 @@ probabilities, ALRJ moves $\phi = w \cdot \gamma \log \theta$, $\gamma$ being [[
 class has a weight of its own, free of bounds, and the penalty, if any, acts on [[phi]]: same functions, same best
 fit, other paths.
 
-*Solid lines* are training rows, *dashed* ones [[held-out]] rows, both per row in [[nats]]. Grey lines are the
+*Solid lines* are training rows, *dashed* ones [[test rows]], both per row in [[nats]]. Grey lines are the
 [[class prior]] (a model without columns) and [[AnJE]]. The *suboptimality* (gap) is F minus the lowest value any
 racer has reached, on a log scale: a straight line means linear convergence, the same factor gained with every
 iteration. *Milestones* are the first iterations within 1 % and 0.1 % of that value. Where the rows are
@@ -37,7 +37,7 @@ line. Each scale is divided by its median: a common factor makes no difference t
 *The picture alone does not say who is faster.* The orange line balances cells one by one, for the first step. It does
 not see that cells overlap, nor how the Hessian changes on the way. A family that is farther from it may need fewer
 iterations, and a penalty on phi may turn the order around. The race tells."""
-# Measured: L-BFGS from zero, held-out share 0.3, seed 0, the demo sets in their own size.
+# Measured: L-BFGS from zero, test share 0.3, seed 0, the demo sets in their own size.
 WHY_HEADS = ("iterations to 0.1 %", "lr", "diagonal", "alr")
 WHY_ROWS = (
     ("led, n = 2", "222", "124", "63"),

@@ -58,7 +58,7 @@ see the [[pure effect]] of each of that tuple's cells: blue for the first class,
 fewer rows, hatched where no row is; of three columns a map for each level of the third, of more a slice through the
 row below. As *dots* a bar shows which columns its tuple has.
 
-*Left out (muted)*: the figures of the [[held-out]] rows follow at once; the curve shows the loss when only the best
+*Left out (muted)*: the figures of the [[test rows]] follow at once; the curve shows the loss when only the best
 tuples are kept. Muting a pair leaves the main effects of its columns. *A row*: its log-odds as a sum, and the
 probability were one of its levels another; press a level to try it, and another column's beside it. Where columns
 are nearly equal, what they share is split between them."""

@@ -1,1 +1,1 @@
-"""Which order? Held-out log loss against n."""
+"""Which order? Test log loss against n."""

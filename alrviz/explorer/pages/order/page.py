@@ -33,9 +33,9 @@ ABOUT = r"""
 Does it pay to look at columns together? [[order|n]] = 1 looks at single columns, 2 at all pairs, 3 at all triples;
 *class prior* is the model that looks at no column. Each order is fitted on the same training folds and tested on the
 rows left out, again and again: [[cross-validation]]. Numeric columns are cut, and [[alpha]] is chosen where it says
-so ([[nested CV]]), inside the training rows of each fold, so that [[held-out]] rows stay unseen.
+so ([[nested CV]]), inside the training rows of each fold, so that [[test rows]] stay unseen.
 
-The large picture shows the [[log loss]] of held-out rows, in [[nats]]: a thin grey line for each fold, and over them
+The large picture shows the [[log loss]] of test rows, in [[nats]]: a thin grey line for each fold, and over them
 the mean with one standard error. Folds overlap in training rows, so that the naive standard error is too small;
 [[Nadeau-Bengio|Nadeau's and Bengio's]] corrects for that: its square is
 $s^2 (1 / J + n_{\text{test}} / n_{\text{train}})$ over $J$ folds, $s^2$ being the variance of the differences. The
@@ -49,7 +49,7 @@ own: an order is taken where it lowers the log loss by more than a standard erro
 Below, on log scales, what an order costs: the parameters of a fit and its seconds, the choice of [[alpha]] included,
 as means over the folds. The table beside the picture estimates both from the table until the first folds are there.
 
-*Reliability*: held-out rows in groups of equal size, by the probability the model gave to the class it predicted,
+*Reliability*: test rows in groups of equal size, by the probability the model gave to the class it predicted,
 against its observed accuracy. On the dashed diagonal a model is [[calibration|calibrated]]; below it is
 overconfident, above it underconfident. Bars are one standard error of the accuracy."""
 

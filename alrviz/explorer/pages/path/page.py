@@ -47,11 +47,11 @@ not fitted; with 0 it is a model that uses no column. Where alpha is small nothi
 the *discriminative* model, which is free to fit every training row. 1 stands for all weights at one: at n = 1 that
 is naive Bayes too, above it ALR counts every column many times and is overconfident.
 
-*Solid lines* are training rows: shrunk less, they never get worse in [[log loss]]. *Dashed lines* are [[held-out]]
-rows, and a ring marks the lowest of them. Dotted lines are models that have no alpha; those far outside are named at
-the edge, with an arrow. Numbers are per row; an end counts as worse than the best where it is more than two standard
-errors above it (paired over rows). The best is chosen on the rows it is tested on, so that its loss is slightly
-optimistic: the page *Which order?* chooses alpha inside the training rows.
+*Solid lines* are training rows: shrunk less, they never get worse in [[log loss]]. *Dashed lines* are [[test rows]],
+and a ring marks the lowest of them. Dotted lines are models that have no alpha; those far outside are named at the
+edge, with an arrow. Numbers are per row; an end counts as worse than the best where it is more than two standard errors
+above it (paired over rows). The best is chosen on the rows it is tested on, so that its loss is slightly optimistic:
+the page *Which order?* chooses alpha inside the training rows.
 
 The small picture shows how far the weights have left the center: the line is their median, the bands hold half, nine
 tenths and all of them. The slider looks at one alpha. Small tables are fitted there while it moves; on larger ones
@@ -198,7 +198,7 @@ class PathPage(StudyPage):
             return ""
         best = "".join(
             f"chosen = study.recipes[{one.racer}].replace(alpha={one.alpha!r}, seed={seed})\n"
-            f"print(chosen.name, {one.value:.6f})  # the lowest held-out {view.measure} of this path\n"
+            f"print(chosen.name, {one.value:.6f})  # the lowest test {view.measure} of this path\n"
             for one in ([] if view.outdated else view.readings)
         )
         prints = f"{self.spec_of.prints}print(sentence(study, {view.measure!r}))\n{best}"

@@ -45,11 +45,11 @@ search follows.
 Scores are the [[mutual information]] of a tuple's cells and the class, in [[nats]]; Miller and Madow's correction takes
 away what chance alone gives to tuples of many cells. Neither sees from single columns what tells only together, as in
 exclusive or. The *predicted gain* does: from what a model of all tuples of one column less leaves unexplained, it says
-by how much a tuple would lower [[held-out]] [[log loss]]. The small picture shows both: what stands high on the left is
-what a search from below misses. A tuple is said to tell more than its parts where chance would show so much among all
-tuples in one table of twenty (chi square, Bonferroni's correction).
+by how much a tuple would lower the [[log loss]] of [[test rows]]. The small picture shows both: what stands high on the
+left is what a search from below misses. A tuple is said to tell more than its parts where chance would show so much
+among all tuples in one table of twenty (chi square, Bonferroni's correction).
 
-*Run* fits models of each [[order]] with 10 to 100 % of the tuples kept, by cross-validation: held-out log loss,
+*Run* fits models of each [[order]] with 10 to 100 % of the tuples kept, by cross-validation: test log loss,
 parameters and seconds against the share. Tuples are chosen inside the training rows of each fold. The ring marks the
 verdict: of all models within one standard error of the lowest the one of fewest parameters.
 
