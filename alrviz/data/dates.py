@@ -90,7 +90,7 @@ def parse_dates(column: TextColumn, said: bool | None, *, otherwise: bool = Fals
 
 
 def choose_pivot(name: str, years: np.ndarray) -> int:
-    """Return the two digits below which a year is of this century.
+    """Return the two digits below which one of a column's years (L,) is of this century.
 
     Nobody was born in the future; other dates may lie some years ahead. Where all dates of a column are of this century
     by the usual pivot, as those of contracts may be, it stays.

@@ -407,5 +407,5 @@ def row_hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
 
 
 def chunk_of(hashes: NDArray[np.uint64], n_chunks: int) -> NDArray[np.uint64]:
-    """Return the chunk that rows of these hashes are dealt to."""
+    """Return the chunk (n,) that rows of these hashes (n,) are dealt to."""
     return (hashes >> np.uint64(32)) % np.uint64(max(1, n_chunks))

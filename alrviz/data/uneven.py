@@ -76,7 +76,7 @@ class UnevenRows:
         ]
 
     def insert(self, place: int, codes: np.ndarray, levels: pa.Array) -> TextColumn:
-        """Return a column of the rows that fit (codes into levels) with the mended rows' cells at their places."""
+        """Return a column of the rows that fit, codes (N,) into levels, with the mended rows' cells at their places."""
         if not self.rows:
             return TextColumn("", codes, levels)
         texts = pa.array([row.cells[place] for row in self.rows], type=pa.string())

@@ -71,7 +71,10 @@ class AlphaPath:
         return run
 
     def tried(self, value: Floats, sloped: bool, stop: StopToken, close: bool = False) -> tuple[Floats, Floats, float]:
-        """As `Fold` says, without slopes."""
+        """As `Fold` says, without slopes.
+
+        Raises `MemoryLimitError` where the folds do not fit into memory together.
+        """
         try:
             run = self.fit(float(value[0]), stop)
         except MemoryLimitError as error:

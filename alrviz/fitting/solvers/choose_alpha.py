@@ -54,7 +54,7 @@ class Fold(Protocol):
         """
 
     def forget(self, value: Floats) -> None:
-        """Start no later fit from the one at these values."""
+        """Start no later fit from the one at these values (G,)."""
 
 
 @dataclass(frozen=True, eq=False)
