@@ -133,7 +133,7 @@ def sentinels(columns: Sequence[pd.Series]) -> dict[str, list[str]]:
 
 
 def column_sentinels(numbers: np.ndarray) -> list[float]:
-    """Return the values at an end of a column (N,) that repeat and lie apart from all others: three at each end at most."""
+    """Return the values at the ends of a column (N,) that repeat and lie apart: up to three at each end."""
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers) or not _may_lie_apart(numbers):
         return []
