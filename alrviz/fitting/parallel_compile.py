@@ -49,6 +49,11 @@ class CompileProcess:
         self._job = Job(lambda stop: process.wait(), "compiling beside")
         self._job.start()
 
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended, or there was none."""
+        return self._job is None or not self._job.alive
+
     def wait(self, stop: StopToken) -> None:
         """Return when it has ended, or hangs; whoever stops does not wait for it."""
         latest = time.monotonic() + LONGEST

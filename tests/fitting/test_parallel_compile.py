@@ -64,9 +64,9 @@ def test_a_stopped_visitor_does_not_wait_and_a_process_that_fails_costs_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(parallel_compile, "LONGEST", 0.1)
         lasting.wait(StopToken())
-        assert not lasting._ended.is_set()  # it hangs
+        assert not lasting.ended  # it hangs
     lasting.wait(StopToken())
-    assert lasting._ended.is_set()
+    assert lasting.ended
     made_up(monkeypatch)
     monkeypatch.setattr(parallel_compile, "_COMPILE", "raise SystemExit(3)")
     failing = parallel_compile.CompileProcess(2, "nll")
