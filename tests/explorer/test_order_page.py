@@ -5,10 +5,9 @@ import pytest
 
 from alrviz.explorer.pages.convergence.page import ConvergencePage
 from alrviz.explorer.pages.order.page import OrderPage, OrderSpec, racers_of
-from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.limits import ServerLimits
+from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.server.run_registry import Registry
-from alrviz.explorer.session.managed_jobs import ManagedStudy
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import read_link
 from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html
@@ -16,7 +15,9 @@ from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.recipe import AUTOMATIC, Recipe
 from alrviz.pictures.formatting import count_text, seconds_text
 from alrviz.studies.core.cost import RecipeEstimate
+from alrviz.studies.core.study import Study
 from alrviz.studies.protocols.choose_order import OrderVerdict
+from alrviz.views.studies.study_view import progress_words
 from tests.explorer.fakes import Clock
 from tests.explorer.pages import OWNER, opened
 from tests.explorer.pages import until_study as until
@@ -219,49 +220,46 @@ def test_a_store_that_cannot_be_written_keeps_nobody_from_a_study(monkeypatch, t
 # -- the registry --------------------------------------------------------------------------------------------------
 
 
-class FakeStudy:
+class FakeStudy(Study):
     kind, spec, data_hash, id, problem = "choose_order", "{}", "hash", "", ""
+    entry, _phase = None, "waiting"
 
     def __init__(self):
-        self.phase, self.calls = "waiting", []
+        self.calls = []
 
     def start(self):
-        self.phase = "running"
+        self._phase = "running"
         self.calls.append("start")
 
     def stop(self):
-        self.phase = "stopped" if self.phase == "running" else self.phase
+        self._phase = "stopped" if self._phase == "running" else self._phase
         self.calls.append("stop")
-
-    def forget_failed(self):
-        self.phase = "stopped"
-        return 3
 
 
 def governed(**limits):
     clock = Clock()
     caps = {"runs": 1, "owner_runs": 1, "threads": 8, "memory": 1000, "kept": 3, "idle": 60} | limits
     registry = Registry(ServerLimits(**caps), clock, timer=False)
-    return clock, registry, lambda owner="ann": ManagedStudy(registry.add(StudyJob(FakeStudy()), owner))
+    return clock, registry, lambda owner="ann": registry.add(FakeStudy(), owner)
 
 
 def test_unwatched_for_a_minute_it_is_stopped_and_can_go_on():
     clock, registry, make = governed()
-    study = make()
-    study.start()
+    entry = make()
+    entry.start()
     clock.now += 61
     registry.sweep()
-    assert study.phase == "stopped"
-    assert study.told == "stopped: nobody looked at it for 60 s"
-    study.start()
-    assert (study.phase, study.told) == ("running", "")
+    assert entry.job.phase == "stopped"
+    assert entry.note == "stopped: nobody looked at it for 60 s"
+    entry.start()
+    assert (entry.job.phase, entry.note) == ("running", "")
 
 
 def test_what_a_visitor_looks_at_goes_on_whatever_page_is_shown():
     clock, registry, _ = governed()
     session = Session(owner="ann", registry=registry)
     study = session.runs.adopt_study(FakeStudy())
-    study.start()
+    study.control.start()
     session.page = "data"
     for watched, phase in ((True, "running"), (False, "stopped")):
         clock.now += 50
@@ -277,22 +275,14 @@ def test_another_study_of_the_kind_takes_the_place_of_the_one_before():
     _, registry, _ = governed(owner_runs=2, runs=2)
     session = Session(owner="ann", registry=registry)
     first = session.runs.adopt_study(FakeStudy())
-    first.start()
+    first.control.start()
     other = FakeStudy()
     other.spec = "another"
     second = session.runs.adopt_study(other)
-    second.start()
+    second.control.start()
     assert (first.phase, second.phase) == ("stopped", "running")
     assert session.runs.find_study(FakeStudy()).entry in (first.entry, second.entry)
     assert Session(owner="bob", registry=registry).runs.find_study(FakeStudy()) is None
-
-
-def test_what_keeps_cells_from_being_kept_is_told():
-    _, _, make = governed()
-    study = make()
-    assert study.told == ""
-    study.entry.job.study.problem = "finished cells are kept no more: the disk is full"
-    assert study.told == "finished cells are kept no more: the disk is full"
 
 
 def test_it_queues_behind_what_runs_and_stop_takes_it_out_of_the_queue():
@@ -300,27 +290,45 @@ def test_it_queues_behind_what_runs_and_stop_takes_it_out_of_the_queue():
     first, second = make("ann"), make("bob")
     first.start()
     second.start()
-    assert second.phase == "queued"
-    assert second.told == "waiting for a free place: number 1 in the queue"
+    assert second.job.phase == "queued"
+    assert second.activity == "waiting for a free place: number 1 in the queue"
     second.stop()
-    assert second.phase == "waiting"
+    assert second.job.phase == "waiting"
     second.start()
     first.stop()
-    assert second.phase == "running"
+    assert second.job.phase == "running"
 
 
-def test_a_finished_study_computes_again_what_failed():
+def test_a_finished_study_has_nothing_left_to_start():
     _, _, make = governed()
-    study = make()
-    study.start()
-    study.entry.job.study.phase = "done"
-    study.start()
-    assert study.entry.job.study.calls == ["start"], "nothing is left to do"
-    study.entry.job.study.phase = "running"
-    assert study.redo() == 0, "a click that came late"
-    study.entry.job.study.phase = "done"
-    assert study.redo() == 3
-    assert study.phase == "running"
+    entry = make()
+    entry.start()
+    entry.job._phase = "done"
+    entry.start()
+    assert entry.job.calls == ["start"]
+
+
+def test_what_failed_is_computed_again_when_there_is_a_place(page):
+    view, (_, _, make) = page.study_view, governed()
+    run(page)
+    study = view.study
+    entry = study.entry
+    make("bob").start()
+    study._results = {k: result for k, result in study._results.items() if k}
+    study.entry = Entry(study, "ann", make("ann").queue)
+    assert study.redo() == 0
+    assert study.phase == "queued"
+    view.press_redo()  # a click that came late
+    study.entry.stop()
+    study.entry = entry
+
+
+def test_what_keeps_fits_from_being_kept_is_told(page):
+    run(page)
+    study = page.study_view.study
+    assert progress_words(study).endswith("done")
+    study._checkpoint.problem = "finished fits are kept no more: the disk is full"
+    assert progress_words(study).endswith("the disk is full")
 
 
 def test_cost_of_what_is_refused_is_escaped():

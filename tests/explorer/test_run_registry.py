@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import panel as pn
 import pytest
 
-from alrviz.explorer.server.jobs import StudyJob
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.run_queue import ABOVE_SHARE, ROUND
 from alrviz.explorer.server.run_registry import CapReached, Registry
@@ -15,6 +14,7 @@ from alrviz.explorer.shell.shell import Shell
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.cost.estimate import Estimate
 from alrviz.passes.threads import available_threads
+from alrviz.studies.core.study import Study
 from tests.explorer.fakes import Clock
 from tests.races import ByHand, FakeRace
 
@@ -210,7 +210,7 @@ def test_a_race_that_never_fits_is_refused_with_the_numbers():
 def test_a_study_that_never_fits_is_refused_in_words_of_studies():
     reg, _ = registry(memory=10**9)
     with pytest.raises(CapReached, match=r"workers of this study need about 3\.0 GB .* smaller table"):
-        reg.add(StudyJob(SimpleNamespace(start=None, stop=None)), "ann", bytes=3 * 10**9)
+        reg.add(Study.__new__(Study), "ann", bytes=3 * 10**9)
 
 
 def test_nobody_looks_for_a_minute_and_the_run_is_stopped_and_kept():

@@ -324,7 +324,7 @@ def test_what_failed_is_not_forgotten_while_the_study_runs(monkeypatch):
     study = small()
     rows = study.rows()
     next(rows)
-    monkeypatch.setattr(type(study), "phase", "running")
+    monkeypatch.setattr(type(study), "_phase", "running")
     with pytest.raises(AlrvizError, match="is running"):
         study.redo()
     assert study.progress.failed >= 1

@@ -13,14 +13,15 @@ the one whose steps take most is ended and says why.
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from alrviz.explorer.server.jobs import Schedulable, StudyJob
 from alrviz.explorer.server.limits import ServerLimits, below
 from alrviz.explorer.server.shares import Shares
 from alrviz.explorer.server.visitor_ids import new_id
+from alrviz.studies.core.study import Study
 
 if TYPE_CHECKING:
+    from alrviz.studies.race.race import Race
     from alrviz.studies.race.race_store import RaceKeeper
 
 ROUND = 30.0  # seconds within which everybody who waits shall have a turn
@@ -58,7 +59,7 @@ class Entry:
         seen_to: the last iteration of it that any of them has had on its screen.
     """
 
-    job: Schedulable
+    job: "Race | Study"
     owner: str
     queue: "RunQueue" = field(repr=False)
     bytes: int = 0
@@ -102,7 +103,7 @@ class Entry:
     @property
     def turns(self) -> float:
         """How many turns of others it has at a time: to pause a study ends fits and processes, which start anew."""
-        return STUDY_TURNS if isinstance(self.job, StudyJob) else 1.0
+        return STUDY_TURNS if isinstance(self.job, Study) else 1.0
 
     @property
     def told_to(self) -> int | None:
@@ -117,7 +118,7 @@ class Entry:
     @property
     def under_way(self) -> bool:
         """Whether its thread may be computing."""
-        return self.begun and not self.job.ended and self.job.phase != "paused"
+        return self.begun and self.job.phase in ("preparing", "running")
 
     # -- what its owner does with it ----------------------------------------------------------------------------------
 
@@ -220,7 +221,7 @@ class RunQueue:
             self._hold(entry)
             entry.seen = self._clock()
             if steps and entry.begun and not entry.wanted:
-                entry.job.step(steps)
+                cast("Race", entry.job).step(steps)
             else:
                 entry.note, entry.steps = "", entry.steps + steps if steps else 0
                 if not entry.wanted:
@@ -307,13 +308,12 @@ class RunQueue:
                 continue  # it was ended to make room for one before it
             running = [e for e in self.entries.values() if e.under_way]
             if entry not in running and self._has_place(entry, running) and self._has_room(entry):
-                steps = entry.steps
-                self._unqueue(entry)
                 entry.begun, entry.since = True, self._clock()
-                if steps:
-                    entry.job.step(steps)
+                if entry.steps:
+                    cast("Race", entry.job).step(entry.steps)
                 else:
                     entry.job.start()
+                self._unqueue(entry)  # last: whoever looks meanwhile sees it wanted or under way
 
     def _has_place(self, entry: Entry, running: list[Entry]) -> bool:
         caps = self.limits

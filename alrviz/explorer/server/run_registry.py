@@ -15,11 +15,10 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.classes import Classes
-from alrviz.explorer.server.jobs import Schedulable, StudyJob
 from alrviz.explorer.server.limits import ServerLimits, below, limits_from
 from alrviz.explorer.server.run_queue import Entry, RunQueue
 from alrviz.explorer.server.tables import UploadedTables
@@ -27,6 +26,10 @@ from alrviz.explorer.server.visitor_ids import LOCAL, new_id
 from alrviz.job import Job
 from alrviz.memory import give_back
 from alrviz.stop import StopToken
+from alrviz.studies.core.study import Study
+
+if TYPE_CHECKING:
+    from alrviz.studies.race.race import Race
 
 TIDY = 10  # sweeps after which what was let go is looked for once more
 _KNOWN = 10_000  # owners of which is known that they were there
@@ -61,11 +64,11 @@ class Registry:
         self._open: weakref.WeakSet[ShownRuns] = weakref.WeakSet()  # of sessions whose pages are open
         self._sweeper: Job[None] | None = None
 
-    def add(self, job: Schedulable, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
+    def add(self, job: "Race | Study", owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
         """Take in a race that was not started; raises `CapReached` where the server could never hold it."""
         if not below(bytes, self.limits.memory):
             what, fewer = ("the workers of this study need", "a smaller table")
-            if not isinstance(job, StudyJob):
+            if not isinstance(job, Study):
                 what, fewer = ("this race needs", "fewer racers")
             raise CapReached(
                 f"{what} about {bytes / 1e9:.1f} GB and the server gives all that runs together "
@@ -183,7 +186,7 @@ class Registry:
         """Whether a run rests, nobody has looked at it since, and what it leaves is on disk."""
         if entry.seen > since or entry.screens or entry.under_way or entry.wanted or not _leaves(entry):
             return False
-        return isinstance(entry.job, StudyJob) or bool(entry.job.ended and entry.keeper and entry.keeper.stored)
+        return isinstance(entry.job, Study) or bool(entry.job.ended and entry.keeper and entry.keeper.stored)
 
     def _wake_sweeper(self) -> None:
         if not self._timer:
@@ -219,8 +222,8 @@ def _leaves(entry: Entry) -> bool:
     """
     if entry.shared or entry.owner == LOCAL:
         return False
-    if isinstance(entry.job, StudyJob):  # its finished tasks are in the run store as they come
-        return bool(entry.job.study.id) and not entry.job.study.problem
+    if isinstance(entry.job, Study):  # its finished tasks are in the run store as they come
+        return bool(entry.job.id) and not entry.job.problem
     return entry.keeper is not None and not entry.keeper.problem
 
 

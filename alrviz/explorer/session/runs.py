@@ -11,11 +11,9 @@ import param
 
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
-from alrviz.explorer.server.jobs import Schedulable, StudyJob
 from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.run_store import open_run_store
-from alrviz.explorer.session.managed_jobs import ManagedStudy, find_study
 from alrviz.explorer.session.state import State, write_link
 from alrviz.studies.core.study import Study
 from alrviz.studies.race.race import Race
@@ -128,32 +126,40 @@ class SessionRuns(param.Parameterized):
 
     # ---- studies -------------------------------------------------------------------------------------------------
 
-    def find_study(self, study: Study) -> ManagedStudy | None:
+    def find_study(self, study: Study) -> Study | None:
         """Return the study of this process with the same settings and table; None without one.
 
         It becomes the one shown of its kind, unless another is still under way: that one stays until Run replaces it.
         """
-        entry = find_study(self._registry, self._owner, study)
+        entry = self._entry_of(study)
         if entry is None:
             return None
         before = self.studies.get(study.kind, entry)
         if before is entry or not (before.under_way or before.wanted):
             self.studies[study.kind] = entry
-        return ManagedStudy(entry)
+        return cast(Study, entry.job)
 
-    def adopt_study(self, study: Study, *, bytes: int = 0, threads: int = 1) -> ManagedStudy:
+    def adopt_study(self, study: Study, *, bytes: int = 0, threads: int = 1) -> Study:
         """Hand a study to the registry in place of the one of its kind shown before.
 
         If the process has a study with the same settings and table, that one is shown.
         """
-        before, entry = self.studies.get(study.kind), find_study(self._registry, self._owner, study)
+        before, entry = self.studies.get(study.kind), self._entry_of(study)
         if entry is None:
             study.link = self._settings_link()
-            entry = self._exchange(before, StudyJob(study), bytes, threads)
+            entry = self._exchange(before, study, bytes, threads)
         elif before is not entry:
             self._put_away(before)
         self.studies[study.kind] = entry
-        return ManagedStudy(entry)
+        return cast(Study, entry.job)
+
+    def _entry_of(self, study: Study) -> Entry | None:
+        """Return the entry of the same study, begun in this process; None without one."""
+
+        def same(job: Race | Study) -> bool:
+            return isinstance(job, Study) and _identity(job) == _identity(study)
+
+        return next((entry for entry in self._registry.entries(self._owner) if same(entry.job)), None)
 
     # ---- exchange ------------------------------------------------------------------------------------------------
 
@@ -165,7 +171,7 @@ class SessionRuns(param.Parameterized):
         entry.keeper = RaceKeeper(race, open_run_store, self._owner, link, kind=FIT, id=entry.id)
         return race
 
-    def _exchange(self, before: Entry | None, job: Schedulable, bytes: int, threads: int) -> Entry:
+    def _exchange(self, before: Entry | None, job: Race | Study, bytes: int, threads: int) -> Entry:
         if self.asking:
             raise AlrvizError("the lesson's question is still open: answer it, then Run is free")
         entry = self._registry.add(job, self._owner, bytes=bytes, threads=threads)
@@ -175,3 +181,8 @@ class SessionRuns(param.Parameterized):
     def _put_away(self, before: Entry | None) -> None:
         if before is not None and not before.keep and not before.job.ended:
             before.stop()
+
+
+def _identity(study: Study) -> tuple[str, str, str]:
+    """What a link needs no id for: its settings say which study it is."""
+    return study.kind, study.spec, study.data_hash

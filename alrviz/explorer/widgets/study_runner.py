@@ -20,7 +20,7 @@ from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
-    from alrviz.explorer.session.managed_jobs import ManagedStudy
+    from alrviz.studies.core.study import Study
 
 REST_SECONDS = 0.5  # after which a dragged value is taken to rest
 WAITING = "<span class='quiet'>No table yet.</span>"
@@ -65,7 +65,7 @@ class StudyRunner:
         keep: whether the study continues when the page is closed.
     """
 
-    view: Any  # a `StudyView`, whose study is a `Study` or a `ManagedStudy`
+    view: Any  # a `StudyView`
 
     def __init__(
         self,
@@ -168,17 +168,17 @@ class StudyRunner:
                 view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
             self._show_state()
         else:
-            managed = session.runs.find_study(costs.study)
-            if managed is not None:
+            found = session.runs.find_study(costs.study)
+            if found is not None:
                 session.wake()  # it may be running
-            if session.runs.asking and not busy and (managed or costs.study).phase != "waiting":
+            if session.runs.asking and not busy and (found or costs.study).phase != "waiting":
                 view.watch(None)
                 view.tell(ASKING)
-            elif not busy or (managed is not None and _same(managed, shown)):
+            elif not busy or (found is not None and _same(found, shown)):
                 view.outdated = False
-                view.watch(costs.study if managed is None else managed)
-                if managed is not None:
-                    self.keep.value = managed.entry.keep
+                view.watch(costs.study if found is None else found)
+                if found is not None:
+                    self.keep.value = found.entry.keep
             self._show_state()
             if session.runs.asking:  # Run is free when the question is answered
                 view.forget_press()
@@ -196,7 +196,7 @@ class StudyRunner:
 
     # -- running ---------------------------------------------------------------------------------------------------
 
-    def start(self) -> "ManagedStudy | None":
+    def start(self) -> "Study | None":
         """Hand the study to the registry; return it for Run to start, None where there is none."""
         if self.costs is None or self.costs.study is None:
             return None
@@ -212,9 +212,9 @@ class StudyRunner:
             return None
 
     def _keep(self, keep: bool) -> None:
-        entry = getattr(self.view.study, "entry", None)  # none before it is begun
-        if entry is not None:
-            entry.keep = keep
+        study = self.view.study
+        if study is not None and study.entry is not None:  # it has none before it is begun
+            study.entry.keep = keep
 
     def pump(self) -> bool:
         """Follow the study; returns whether there may be more."""

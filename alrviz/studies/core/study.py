@@ -49,6 +49,7 @@ class Study(StudyResults):
         spec: JSON of what was asked for: with the data's hash it is the same study again.
         error: what ended it before its time; None.
         link: what shows it in the explorer, kept with it; "" where it was not made there.
+        entry: in the registry of a server, which decides when it computes; else None.
 
     Raises:
         RecipeError: n_jobs or max_memory that are no numbers of workers or bytes; a scheduler without its packages;
@@ -59,6 +60,11 @@ class Study(StudyResults):
     >>> len(study.run().frame())  # a row a fit: 2 orders, 5 folds
     10
     """
+
+    # What a registry reads of a race.
+    runs: Sequence[Any] = ()
+    stopped_at: int | None = None
+    activity = ""
 
     def __init__(
         self,
@@ -92,6 +98,7 @@ class Study(StudyResults):
         )
         self.error: Exception | None = None
         self.link = ""
+        self.entry: Any = None
         self._summary = summary
         self._n_jobs, self._scheduler = n_jobs, scheduler
         self._checkpoint = Checkpoint(keep, owner, kind, self.spec, self.data_hash)
@@ -99,10 +106,16 @@ class Study(StudyResults):
 
     # -- driving ------------------------------------------------------------------------------------------------------
 
+    @property
+    def control(self) -> "Study":
+        """What to start and stop it by: its entry, so that a registry decides whose turn it is, or itself."""
+        control: Study = self if self.entry is None else self.entry
+        return control
+
     def start(self) -> None:
         """Compute what is not done, on threads and processes of its own; after a stop, go on."""
         with self._changed:
-            if self.phase == "running":
+            if self._phase == "running":
                 return
             if self._job.started or self._job.token.stopped:  # a sitting before
                 self._job = Job(self._drive, "alrviz-study")
@@ -114,6 +127,8 @@ class Study(StudyResults):
         with self._changed:
             self._job.stop()
             self._changed.notify_all()
+
+    pause = stop
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until it is done, stopped or has failed; returns whether it is."""
@@ -184,21 +199,12 @@ class Study(StudyResults):
         Raises:
             AlrvizError: while it is running.
         """
-        lost = self.forget_failed()
-        self.start()
-        return lost
-
-    def forget_failed(self) -> int:
-        """Forget the tasks that failed, so that they are computed at the next start; returns how many.
-
-        Raises:
-            AlrvizError: while it is running.
-        """
         with self._changed:
-            if self.phase == "running":
+            if self._phase == "running":
                 raise AlrvizError("the study is running, and what failed is computed again after it; join or stop it")
             lost = self._forget_failed()
         self._checkpoint.forget(lost)
+        self.control.start()
         return len(lost)
 
     def recall(self) -> int:
@@ -226,7 +232,16 @@ class Study(StudyResults):
 
     @property
     def phase(self) -> str:
-        """One of "waiting", "running", "stopped", "done" (some tasks may have failed) or "failed"."""
+        """One of "waiting", "queued", "running", "stopped", "done" (some tasks may have failed) or "failed"."""
+        return "queued" if self.entry is not None and self.entry.wanted else self._phase
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing of it is left to compute."""
+        return self.phase == "done"
+
+    @property
+    def _phase(self) -> str:
         if self._job.alive and not self._job.token.stopped:
             return "running"
         if self.error is not None:

@@ -107,8 +107,9 @@ def progress_words(study: "Study") -> str:
         words.append("done")
     if progress.failed:
         words.append(f"{progress.failed:,} failed")
-    told = getattr(study, "told", "")
-    return " · ".join([*words, told] if told else words)
+    entry = study.entry
+    server = study.problem if entry is None else entry.activity or entry.note or study.problem
+    return " · ".join([*words, server] if server else words)
 
 
 class StudyView(NotebookViewer):
@@ -233,7 +234,7 @@ class StudyView(NotebookViewer):
         study = self.study if self._again is None else self._again()
         if study is not None:
             self.study, self.outdated = study, False
-            study.start()
+            study.control.start()
             self.redraw()
             self._wake()
 
@@ -243,7 +244,7 @@ class StudyView(NotebookViewer):
             self.forget_press()
             return
         if self.study is not None:
-            self.study.stop()
+            self.study.control.stop()
             self.refresh()
 
     def press_again(self) -> None:
@@ -259,7 +260,7 @@ class StudyView(NotebookViewer):
 
     def press_redo(self) -> None:
         """Compute the cells that failed again."""
-        if self.study is not None:
+        if self.study is not None and self.study.phase not in ("running", "queued"):
             self.study.redo()
             self.redraw()
             self._wake()
