@@ -147,7 +147,7 @@ def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
 
 def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
     tab = page.tab
-    tab.part.pricing.start = lambda *_: None  # nothing starts
+    tab.part.player.player.again = lambda: None  # nothing starts
     tab.menus._bandwidth.value = "validation"
     assert tab.part.outdated
     tab.show_moment(tab.moment)

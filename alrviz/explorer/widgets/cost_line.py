@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from functools import partial
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,6 @@ import panel as pn
 
 from alrviz.data.splits import CHUNK
 from alrviz.data.stream.table import Stream
-from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.shell.theme import PANE_CSS
 from alrviz.fitting.cost.cost import Cost
@@ -26,7 +24,6 @@ from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.fitting.prepare import Prepared
     from alrviz.fitting.runs.run import Run
     from alrviz.studies.race.race import Race, RecordedRun
 
@@ -57,7 +54,6 @@ class CostLine:
         self._tasks, self._arrived, self._given_up, self._then = tasks, arrived, given_up, then
         self._doing = ""  # what the thread is at
         self._asked: Hashable = None
-        self._for_press = False  # whether it was asked because Run was pressed, which then takes what is found
         self.found: list[RecipeEstimate] = []
         self.refused = ""  # why a racer cannot be paid for
         # One line in the room that is left: where its words change by themselves, no button under them may move.
@@ -103,11 +99,10 @@ class CostLine:
         """
         if self._asked == (dataset.hash, recipes) and not self.refused:
             return False
-        self._for_press = False
         self._asked, self.found, self.refused = (dataset.hash, recipes), [], ""
         self._tell("pricing")
         self._look()
-        threads = self._threads
+        threads = self.threads
         self._tasks.start(
             "cost",
             lambda stop: prepare_racers(dataset, recipes, stop, self._tell, threads),
@@ -131,40 +126,11 @@ class CostLine:
         self.say(" ".join(filter(None, [f"{self._doing} …", self._then()])))
 
     @property
-    def _threads(self) -> int:
+    def threads(self) -> int:
         """Threads of a race, or of the fit of a map."""
         from alrviz.passes.threads import available_threads
 
         return min(available_threads(), self._tasks.session.registry.limits.threads or available_threads())
-
-    def start(
-        self, dataset: "Dataset | Stream", recipes: tuple[Recipe, ...], adopt: "Callable[..., Race]"
-    ) -> "Race | None":
-        """Return the race that Run starts, at this cost, as `adopt` (of the session) hands it back; None without one.
-
-        Where the cost is not known yet, or was refused before the press, it is asked for, and the press is to be
-        repeated when it arrives.
-        """
-        from alrviz.studies.race.race import race
-
-        if not self.known or (self.refused and not self._for_press):
-            self.ask(dataset, recipes)
-            self._for_press = True
-            return None
-        self._for_press = False
-        self._tasks.withdraw("cost")
-        try:
-            if self.refused:
-                raise AlrvizError(self.refused)
-            # A pass over files has an estimate of its own, and an order that is still to be chosen has none.
-            known = not isinstance(dataset, Stream) and all(one.params.get("order") != "auto" for one in recipes)
-            estimates = [one.estimate for one in self.found if one.estimate] if known else ()
-            made = race(dataset, recipes, n_jobs=self._threads, estimates=estimates)
-            return adopt(made, bytes=self.bytes, threads=self._threads)
-        except AlrvizError as error:  # refused, or more than the server can ever hold
-            self._tasks.failed("cost", error)
-            self._given_up()
-            return None
 
     def say(self, words: str) -> None:
         """Show other words in place of the cost."""
@@ -179,7 +145,7 @@ class CostLine:
 
     def _take(self, found: list[RecipeEstimate]) -> None:
         self.found = found
-        self.pane.object, _ = cost_html(found)
+        self.pane.object = cost_html(found)
         self.refused = next((f"{one.name} is refused: {one.refused}" for one in found if one.refused), "")
         self._arrived()
 
@@ -219,7 +185,8 @@ def prepare_racers(
             warm_covers(prepared.wide)
             beside.wait(stop)  # calibrating times a pass, which needs those kernels and the processor to itself
         tell("preparing: planning, pricing")
-        one = estimate_fit(name, recipe, partial(_same_rows, prepared), stop=stop)
+        # The rows as a race encodes them at its start, whatever order will be chosen.
+        one = estimate_fit(name, recipe, lambda _, rows=prepared: rows, stop=stop)  # type: ignore[misc]
         estimates.append(one)
         stop.check()
         if not one.refused:
@@ -227,11 +194,6 @@ def prepare_racers(
             likely = with_likely_order(recipe, prepared.encoded.n_columns)
             likely.definition.warm_for(likely, prepared, stop)
     return estimates
-
-
-def _same_rows(prepared: "Prepared", recipe: Recipe) -> "Prepared":
-    """The rows as a race encodes them at its start, whatever order will be chosen."""
-    return prepared
 
 
 def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
@@ -268,11 +230,11 @@ def passes_text(runs: "Sequence[Run | RecordedRun]") -> str:
     return f"pass {max(run.trace[-1].passes for run in begun):.0f} · {count_text(round(speed))} rows/s{in_all}"
 
 
-def cost_html(found: Sequence[RecipeEstimate]) -> tuple[str, bool]:
-    """The cost line, and whether a racer is refused."""
+def cost_html(found: Sequence[RecipeEstimate]) -> str:
+    """Return the cost line, or which racer is refused and why."""
     if refused := [one for one in found if one.refused]:
         first = refused[0]
-        return f"<span class='bad'><b>Refused</b> ({safe(first.name, 60)}): {safe(first.refused, 400)}</span>", True
+        return f"<span class='bad'><b>Refused</b> ({safe(first.name, 60)}): {safe(first.refused, 400)}</span>"
     parameters = sorted({one.cost.parameters for one in found})
     words = count_text(parameters[0])
     if len(parameters) > 1:
@@ -284,4 +246,4 @@ def cost_html(found: Sequence[RecipeEstimate]) -> tuple[str, bool]:
     before = sum(one.choosing.seconds for one in found)
     spent = f"choosing alpha {seconds_text(before)}, then {spent}" if before else spent
     line = f"{spent} · {words} parameters · {memory}"
-    return f"<span class='quiet' title='{safe(line)}'>{line}</span>", False
+    return f"<span class='quiet' title='{safe(line)}'>{line}</span>"

@@ -6,6 +6,8 @@ Either waits until the cost is estimated. Pages say what is to be raced (`want`)
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from alrviz.data.stream.table import Stream
+from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.cost_line import CostLine
@@ -14,7 +16,6 @@ from alrviz.views.race.fit_player import PlayerButtons
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.data.stream.table import Stream
     from alrviz.studies.race.race import Race
 
 
@@ -24,7 +25,7 @@ class RaceStarter:
     Args:
         session: nothing begins by itself while a lesson's question is open.
         tasks: runs the estimate.
-        buttons: what Run is one of; its `again` is `new_race`.
+        buttons: what Run is one of; its player starts `new_race`.
         adopt: hands the race to the registry (of `SessionRuns`).
         noun: what it is called: "race" or "fit".
         estimated: called when another cost is known.
@@ -44,7 +45,10 @@ class RaceStarter:
         noun: str,
         estimated: Callable[[], None] = lambda: None,
     ):
-        self._session, self._buttons, self._adopt, self._on_estimate = session, buttons, adopt, estimated
+        self._session, self._tasks, self._buttons = session, tasks, buttons
+        self._adopt, self._on_estimate = adopt, estimated
+        buttons.player.again = self.new_race
+        self._for_press = False  # whether the cost was asked for because Run was pressed, which then takes a refusal
         self.pricing = CostLine(
             tasks, self._estimated, buttons.give_up, lambda: f"the {noun} starts then" if buttons.player.waits else ""
         )
@@ -56,10 +60,12 @@ class RaceStarter:
         """Say what Run is to start, and estimate its cost; forget a press that waits for another cost."""
         self.dataset, self.recipes = dataset, recipes
         player = self._buttons.player
-        if dataset is not None and self.pricing.ask(dataset, recipes) and not player.for_table:
-            player.give_up()
-            player.expected = player.expected and self.autorun
-            self._buttons.say_status()
+        if dataset is not None and self.pricing.ask(dataset, recipes):
+            self._for_press = False
+            if not player.for_table:
+                player.give_up()
+                player.expected = player.expected and self.autorun
+                self._buttons.say_status()
 
     def _estimated(self) -> None:
         self._on_estimate()
@@ -82,6 +88,32 @@ class RaceStarter:
             self._buttons.say_status()
 
     def new_race(self) -> "Race | None":
-        """Return the race that Run starts; None where there is none, or none yet: then the press is repeated."""
-        self._buttons.player.for_table = self.dataset is None
-        return None if self.dataset is None else self.pricing.start(self.dataset, self.recipes, self._adopt)
+        """Return the race that Run starts, at the cost estimated; None without one.
+
+        Where the cost is not known yet, or was refused before the press, it is asked for, and the press is repeated
+        when it arrives.
+        """
+        from alrviz.studies.race.race import race
+
+        dataset, recipes, pricing = self.dataset, self.recipes, self.pricing
+        self._buttons.player.for_table = dataset is None
+        if dataset is None:
+            return None
+        told = self._for_press and pricing.refused
+        if not told and (pricing.ask(dataset, recipes) or not pricing.known):
+            self._for_press = True
+            return None
+        self._for_press = False
+        self._tasks.withdraw("cost")
+        try:
+            if pricing.refused:
+                raise AlrvizError(pricing.refused)
+            # A pass over files has an estimate of its own, and an order that is still to be chosen has none.
+            known = not isinstance(dataset, Stream) and all(one.params.get("order") != "auto" for one in recipes)
+            estimates = [one.estimate for one in pricing.found if one.estimate] if known else ()
+            made = race(dataset, recipes, n_jobs=pricing.threads, estimates=estimates)
+            return self._adopt(made, bytes=pricing.bytes, threads=pricing.threads)
+        except AlrvizError as error:  # refused, or more than the server can ever hold
+            self._tasks.failed("cost", error)
+            self._buttons.give_up()
+            return None

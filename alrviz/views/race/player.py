@@ -32,7 +32,7 @@ class Player:
     """
 
     def __init__(self, again: Callable[[], Race | None] | None = None, film: bool = False):
-        self._again, self._film = again or self._same_again, film
+        self.again, self._film = again or self._same_again, film
         self.shown: RaceReader | None = None
         self.coming: RaceReader | None = None
         self.playing = False
@@ -207,8 +207,8 @@ class Player:
 
     def _fresh(self, press: Callable[[], None]) -> Race | None:
         self._unmet, self.for_table = press, False
-        fresh = self._again()
-        if fresh is None and self._again == self._same_again:
+        fresh = self.again()
+        if fresh is None and self.again == self._same_again:
             self._unmet = None  # nobody will make one later
         if fresh is not None:
             self._unmet = None

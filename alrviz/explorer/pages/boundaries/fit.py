@@ -22,7 +22,6 @@ from alrviz.views.race.fit_player import FitPlayer
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
-    from alrviz.studies.race.race import Race
 
 SETTINGS = "Settings: everything else about this model"
 PYTHON = "Python: copy this map as a script whose numbers are the screen's"
@@ -121,7 +120,7 @@ class FitCard:
         drawn: Callable[[], int | None] | None = None,
     ):
         self.session = session
-        self.player = FitPlayer(self._new, draw, session.wake, film, drawn)
+        self.player = FitPlayer(None, draw, session.wake, film, drawn)
         self.starter = RaceStarter(session, tasks, self.player, session.runs.adopt_fit, "fit")
         self.pricing = self.starter.pricing
 
@@ -150,9 +149,6 @@ class FitCard:
         self.starter.dataset, self.starter.autorun = None, False
         self.player.player.expected = False
         self.player.press_stop()
-
-    def _new(self) -> "Race | None":
-        return self.starter.new_race()
 
 
 class ModelDrawer:

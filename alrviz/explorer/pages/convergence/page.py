@@ -86,7 +86,6 @@ class ConvergencePage(Page):
         """Build the page."""
         session = self.session
         self.race_view = RaceView(
-            again=self.new_race,
             wake=session.wake,
             seen=self._seen,
             measure=FIRST_MEASURE,
@@ -105,7 +104,7 @@ class ConvergencePage(Page):
         self.chooser = RecipeChooser(
             session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.pricing.solvers
         )
-        self.starter = RaceStarter(session, self.tasks, self.race_view, session.runs.adopt, "race", self.chooser.tell)
+        self.starter = RaceStarter(session, self.tasks, self.race_view, self._adopt, "race", self.chooser.tell)
         self.starter.autorun = not self._found and not session.kept and not session.runs.lost
         self.pricing = self.starter.pricing
         self.note = html((0, 0, 4, 0))  # what racers lose over a table larger than memory
@@ -348,20 +347,16 @@ class ConvergencePage(Page):
     def _check_awaited(self) -> None:
         if self.session.table.loading is None and self.session.table.dataset is None and self.race_view.player.waits:
             self.race_view.press_stop()  # the table that Run waits for does not come
+        elif self._missed and self.session.table.loading is None:
+            self._table_changed()  # the next table, which was awaited when the page came to the front, does not come
 
-    def new_race(self) -> Race | None:
-        """The race that Run starts: these racers on this table, given to the registry; None where there is none.
-
-        Where the price is not known yet, the press is repeated when it arrives.
-        """
-        session, starter = self.session, self.starter
-        starter.dataset, starter.recipes = session.table.race_data, self.racers
-        race = starter.new_race()
-        if race is not None:
-            session.kept = ""
-            race.entry.attended = True  # nobody is told of it before it is on this screen
-            race.entry.screens.add(id(self))
-            session.runs.keep_race()
+    def _adopt(self, race: Race, **cost: int) -> Race:
+        """Hand a race to the registry, shown on this screen and kept."""
+        self.session.runs.adopt(race, **cost)
+        self.session.kept = ""
+        race.entry.attended = True  # nobody is told of it before it is on this screen
+        race.entry.screens.add(id(self))
+        self.session.runs.keep_race()
         return race
 
     # ---- the run store -------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from alrviz.views.studies.selection import SelectionView
 
 if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
-    from alrviz.studies.race.race import Race
 
 HEIGHT = "330px"  # of the picture of the passes, whose buttons stand above the tuples
 _PRESS = (
@@ -40,7 +39,7 @@ class StreamedSelection:
         self._session, self._view = session, view
         self._of: tuple[Stream, Recipe] | None = None
         self._asked: tuple[str, Recipe] | None = None
-        self.race_view = RaceView(again=self._new, wake=session.wake, axis="passes", height=HEIGHT, dark=session.dark)
+        self.race_view = RaceView(wake=session.wake, axis="passes", height=HEIGHT, dark=session.dark)
         race_view, buttons = self.race_view, self.race_view.transport.panel
         race_view.body[0].remove(buttons)
         numbers = race_view.layout[-1]
@@ -82,9 +81,6 @@ class StreamedSelection:
         if self.race_view.race is None:
             press = _PRESS.format(rows=stream.n_rows, passes=own.params["max_iter"])
             say(view.found, f"<div class='sentence quiet'>{press}</div>")
-
-    def _new(self) -> "Race | None":
-        return self.starter.new_race()
 
     def pump(self) -> bool:
         """Follow the run; returns whether there may be more."""
