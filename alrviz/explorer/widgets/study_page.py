@@ -224,7 +224,7 @@ class StudyPage(Page):
         self.tasks = PageTasks(session)
         asked_for = bool(self._own.judged or session.lesson)
         self.runner = StudyRunner(
-            session, self.tasks, self.update, lambda text: say(self.layout.time, text),
+            session, self.tasks, self.update, self.show_progress,
             None if asked_for else self.at_once,
         )  # fmt: skip
 
@@ -355,11 +355,20 @@ class StudyPage(Page):
     def estimate(self, dataset: "Dataset | None") -> None:
         """Estimate the study of the current settings on the session's table."""
         if dataset is None:
-            say(self.layout.cost_table, WAITING)
+            self.show_progress("")
+            self.layout.show_remarks([])
+            self.study_view.outdated = self.study_view.study is not None
             self.runner.reset(WAITING)
+            self.update()
         else:
             settings = (dataset.hash, self.spec, self.session.seed)
             self.runner.estimate(settings, self.spec.learn(dataset, self.session))
+
+    def show_progress(self, doing: str) -> None:
+        """Show what the estimate is doing; "" if it has failed or there is no table: then no cost is shown."""
+        say(self.layout.time, doing)
+        if not doing:
+            say(self.layout.cost_table, "")
 
     def update(self) -> None:
         """Show costs, remarks and the answer after a change of what is estimated or computed."""

@@ -56,7 +56,7 @@ class StudyRunner:
         session: runs the study.
         tasks: of the page; the estimate is one of them.
         changed: called when the state, the costs or the study have changed.
-        tell: called with what the estimate is doing.
+        tell: called with what the estimate is doing, and with "" if it has failed.
         at_once: seconds; the study that a page opens on begins if it is likely to take no longer.
 
     Attributes:
