@@ -43,21 +43,19 @@ class TabbedPage(Page):
         return tab if tab in slugs else slugs[0]
 
     @property
-    def _front_tab(self) -> Tab:
-        return self._built[self.choice.value]
-
-    @property
     def tab(self) -> Any:
         """The tab that is shown, as the deriving class knows it."""
-        return self._front_tab
+        return self._built[self.choice.value]
 
     def result(self) -> object | None:
-        """Return what has run of what is set on the tab shown, when it has ended; None before."""
-        return self._front_tab.result()
+        """Return the result of the tab shown."""
+        result: object | None = self.tab.result()
+        return result
 
     def axes(self) -> NumberAxes | None:
-        """Return the picture of the tab shown, if its axes are numbers; None where they are not."""
-        return self._front_tab.axes()
+        """Return the picture of the tab shown, if its axes are numbers."""
+        axes: NumberAxes | None = self.tab.axes()
+        return axes
 
     def view(self, *beside: Viewable) -> Viewable:
         """Build the page; `beside`: what stands between the menu of tabs and the tab's own."""
@@ -107,7 +105,7 @@ class TabbedPage(Page):
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        return self._front_tab.pump()
+        return bool(self.tab.pump())
 
     def on_shown(self) -> None:
         """Turn to what came meanwhile."""

@@ -9,7 +9,7 @@ A race that was run earlier is a `Race` of `RecordedRun`s: traces without fits.
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.stream.table import Stream
@@ -55,42 +55,6 @@ class RecordedRun:
     stop = advance
 
 
-class RaceControl(Protocol):
-    """What starts, pauses and stops a race, and says in which phase it is: the race, or its entry in a registry.
-
-    Attributes:
-        turn: its place among those who take turns; 0 while it computes.
-        queued: whether it waits for a free place.
-        stopped_by: who stopped it, if it was stopped, in a word.
-    """
-
-    @property
-    def phase(self) -> str:
-        """One of "waiting", "preparing", "running", "paused" or "ended"."""
-
-    @property
-    def activity(self) -> str:
-        """What it is doing before its first step, in words."""
-
-    @property
-    def turn(self) -> int: ...  # noqa: D102
-    @property
-    def queued(self) -> bool: ...  # noqa: D102
-    @property
-    def stopped_by(self) -> str: ...  # noqa: D102
-    def start(self) -> None:
-        """Begin, or go on after a pause."""
-
-    def pause(self) -> None:
-        """Take no further step."""
-
-    def step(self, count: int = 1) -> None:
-        """Have every racer take `count` steps, then pause."""
-
-    def stop(self) -> None:
-        """End it at once."""
-
-
 class Race(Job[None]):
     """Racers on one data set: a job whose turns are one step of every racer; made by `race`.
 
@@ -106,6 +70,8 @@ class Race(Job[None]):
         recipes: one for each racer, as asked for: a run fills in what it chooses.
         stopped_at: the last iteration that was seen when who watched it stopped it, where more was computed; else None.
         entry: in the registry of a server, which knows who owns the race and whose turn it is; else None.
+        turn: its place among those who take turns; 0 while it computes. queued: whether it waits for a free place.
+        stopped_by: who stopped it, if it was stopped, in a word.
 
     >>> import alrviz
     >>> recipes = [alrviz.Recipe("lr", order=1), alrviz.Recipe("alr", order=1)]
@@ -135,9 +101,11 @@ class Race(Job[None]):
         return f"<Race of {names} on {self.dataset.name}: {self.phase}>"
 
     @property
-    def control(self) -> RaceControl:
-        """What to start, pause and stop it by: its entry, so that a registry decides whose turn it is, or itself."""
-        control: RaceControl = self if self.entry is None else self.entry
+    def control(self) -> "Race":
+        """What to start, pause and stop it by, and ask for its phase, activity and turn: its entry, so that a registry
+        decides whose turn it is, or itself.
+        """
+        control: Race = self if self.entry is None else self.entry
         return control
 
     def stop(self) -> None:
