@@ -4,7 +4,7 @@ Levels: a block for each size of tuple, in it a node for each tuple, the highest
 nodes are full, discarded ones grey, those that were not looked at a dot. Of very many each is a cell of an image: a
 browser draws 10,000 marks in a third of a second, too late for a hand that drags. Lines lead from the best of those
 kept to the parts they grew from. Ranks: scores against rank, a line a level, and the line t up to which tuples are
-kept. Gains: by what a tuple would lower held-out log loss, beside its mutual information: what lies high on the left
+kept. Gains: by what a tuple would lower test log loss, beside its mutual information: what lies high on the left
 tells only together.
 Shares: test log loss, parameters and seconds against the share that is kept, a line an order.
 """

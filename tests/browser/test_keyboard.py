@@ -115,7 +115,7 @@ def test_every_control_of_convergence_is_reached_and_named(explorer: Explorer):
 def test_every_control_of_data_is_reached_and_named(explorer: Explorer):
     explorer.open("?data=iris&page=data")
     explorer.wait_says("^150 rows")
-    explorer.wait(lambda: not explorer.says("being priced"), "prices")
+    explorer.wait(lambda: not explorer.says("being estimated"), "prices")
     check(explorer)
 
 

@@ -179,11 +179,11 @@ def test_two_of_more_columns_are_chosen_and_come_back_from_the_link():
 def test_a_table_of_one_column_says_what_is_missing():
     page = open_page()
     until(page, lambda: settled(page))
-    assert "parameters" in page.tab.part.pricing.pane.object
+    assert "parameters" in page.tab.part.cost_line.pane.object
     page.session.table.load_bytes("one.csv", "a,class\n" + "".join(f"{k / 7:.2f},{'xy'[k % 2]}\n" for k in range(40)))
     until(page, lambda: page.session.table.dataset is not None and page.session.table.dataset.name == "one")
     until(page, lambda: "needs two columns" in said(page))
-    assert page.tab.part.pricing.pane.object == ""  # the price was of the table before
+    assert page.tab.part.cost_line.pane.object == ""  # the price was of the table before
     assert page.tab.pictures.map.surface is None
     page.close()
 

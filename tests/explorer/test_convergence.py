@@ -69,7 +69,7 @@ def test_first_screen_is_recorded_and_then_live():
     until(page, lambda: ended(page))
     assert "times faster" in view.sentence.object
     assert view.race.runs[0].trace[-1].index == int(view.player.shown.at(view.player.shown.racers[0], "index"))
-    assert "parameters" in page.pricing.pane.object
+    assert "parameters" in page.cost_line.pane.object
     assert page.session.runs.entry.owner == page.session.owner
 
 
@@ -287,7 +287,7 @@ def test_whatever_is_set_races_by_itself_where_that_is_cheap(monkeypatch):
     before = page.race_view.race
     monkeypatch.setattr(cost_line, "AT_ONCE_SECONDS", 0.0)
     page.chooser.change(0, page.recipes[0].replace(alpha=1.0))
-    until(page, lambda: page.pricing.known and page.race_view.outdated)
+    until(page, lambda: page.cost_line.known and page.race_view.outdated)
     page.pump()
     assert page.race_view.race is before, "what takes long waits for Run"
     assert "press Run" in page.race_view.status.object
@@ -299,7 +299,7 @@ def test_settings_of_the_race_that_is_shown_do_not_race_again():
     before = page.race_view.race
     page.controls.order.value = 1
     page.controls.order.value = 2
-    until(page, lambda: page.pricing.known)
+    until(page, lambda: page.cost_line.known)
     page.pump()
     assert page.race_view.race is before
     assert not page.race_view.outdated
@@ -475,11 +475,11 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     page.controls.order.value = 1
     page.race_view.press_run()
     assert page.session.runs.entry is before
-    page.pricing._look()  # as the pump does
-    assert "the race starts then" in page.pricing.pane.object
+    page.cost_line._look()  # as the pump does
+    assert "the race starts then" in page.cost_line.pane.object
     page.race_view.press_stop()
-    page.pricing._look()
-    assert "the race starts" not in page.pricing.pane.object
+    page.cost_line._look()
+    assert "the race starts" not in page.cost_line.pane.object
     page.race_view.press_run()
     until(page, lambda: page.session.runs.entry is not before and ended(page))
     assert page.session.runs.entry.bytes > 0
@@ -487,20 +487,20 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     refused = [racer("alr", refused="it needs more memory")]
     monkeypatch.setattr("alrviz.explorer.widgets.cost_line.prepare_racers", lambda *_: refused)
     page.controls.order.value = 2
-    assert not page.pricing.refused
+    assert not page.cost_line.refused
     page.race_view.press_run()
-    until(page, lambda: page.session.problem is not None if page.pricing.known else False)
+    until(page, lambda: page.session.problem is not None if page.cost_line.known else False)
     assert str(page.session.problem) == "alr is refused: it needs more memory"
     assert page.session.runs.entry is made
     page.controls.order.value = 1  # also refused: what is said of order 2 is gone, and nothing is said of another press
     assert page.session.problem is None
-    until(page, lambda: page.pricing.refused)
-    assert "Refused" in page.pricing.pane.object
+    until(page, lambda: page.cost_line.refused)
+    assert "Refused" in page.cost_line.pane.object
     monkeypatch.undo()  # memory is free again: the next press finds it
     page.race_view.press_run()
     until(page, lambda: page.session.runs.entry is not made and ended(page))
-    assert not page.pricing.refused
-    assert "Refused" not in page.pricing.pane.object
+    assert not page.cost_line.refused
+    assert "Refused" not in page.cost_line.pane.object
 
 
 def test_a_run_takes_the_price_and_the_rows_that_the_page_has(monkeypatch):
@@ -514,12 +514,12 @@ def test_a_run_takes_the_price_and_the_rows_that_the_page_has(monkeypatch):
         monkeypatch.setattr(module, "estimate", counted("estimate", module.estimate))
     page = open_page("?data=led&rows=300&racers=lr_o1_i20~alr_o1_i20")
     page.starter.autorun = False
-    until(page, lambda: page.pricing.known)
+    until(page, lambda: page.cost_line.known)
     known = ["encode", "encode", "estimate", "estimate"]
     assert sorted(calls) == known, "training and test rows, once for both; an estimate each"
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and ended(page))
-    assert [of.estimate for of in page.race_view.race.runs] == [one.estimate for one in page.pricing.found]
+    assert [of.estimate for of in page.race_view.race.runs] == [one.estimate for one in page.cost_line.found]
     assert sorted(calls) == known
 
 
@@ -582,7 +582,7 @@ def test_step_before_the_price_is_known_takes_one_step():
     until(page, lambda: page.race_view.race is not None and ended(page))
     before = page.session.runs.entry
     page.controls.order.value = 1
-    assert not page.pricing.known
+    assert not page.cost_line.known
     page.race_view.press_step()
     until(page, lambda: page.session.runs.entry is not before and len(page.race_view.race.runs[0].trace) >= 1)
     until(page, lambda: page.race_view.race.phase == "paused")
@@ -591,14 +591,14 @@ def test_step_before_the_price_is_known_takes_one_step():
 
 def test_the_drawer_says_which_solver_auto_picked_and_why():
     page = open_page("?data=monks-1&racers=lr_a0~alr_a0_vgd")
-    until(page, lambda: page.pricing.known)
+    until(page, lambda: page.cost_line.known)
     page.chooser.look_at(0)
     assert "lbfgs" in page.chooser.settings._solver.object
     page.chooser.look_at(1)
     assert page.chooser.settings._solver.object == "", "gd is what its recipe says"
     page.chooser.settings._fields["bounds"].value = "none"
     page.chooser.settings._fields["solver"].value = "auto"
-    until(page, lambda: page.pricing.known)
+    until(page, lambda: page.cost_line.known)
     assert "lbfgs" in page.chooser.settings._solver.object
 
 
@@ -607,7 +607,7 @@ def test_stop_before_there_is_a_race_keeps_one_from_starting_by_itself():
     page.race_view.press_run()
     page.race_view.press_stop()
     assert "stopped" in page.race_view.status.object
-    until(page, lambda: page.pricing.known)
+    until(page, lambda: page.cost_line.known)
     page.pump()
     assert page.race_view.race is None
     page.show_example(EXAMPLES[2])
@@ -618,7 +618,7 @@ def test_another_pages_table_leaves_order_and_race_as_they_are():
     page = open_page()
     until(page, lambda: page.session.table.dataset is not None and ended(page))
     page._chosen("order", 3)
-    until(page, lambda: page.pricing.known)
+    until(page, lambda: page.cost_line.known)
     race = page.race_view.race
     page.session.page = "boundaries"
     until(page, lambda: page.session.table.dataset.name == "four-gaussians")

@@ -380,7 +380,7 @@ def test_run_pressed_before_its_price_is_known_is_kept_until_then_or_given_up(ru
     assert not view.bar.run.disabled
     view.press_run()
     assert view.study is None or view.study.phase == "waiting"
-    assert "as soon as its price is known" in view.bar.told.object
+    assert "as soon as its cost is known" in view.bar.told.object
     view.press_stop()
     wait(part, lambda: part.runner.costs is not None)
     assert view.study.phase == "waiting"

@@ -120,7 +120,7 @@ def test_a_pair_that_the_model_has_not_is_in_the_sentence_and_a_constant_column_
     data = alrviz.load_demo("xor")
     X = data.X.assign(same="a")
     found = alrviz.interactions(alrviz.LRClassifier(order=1).fit(X, data.y), alrviz.Dataset.from_arrays(X, data.y))
-    assert "Not in the model, and predicted to lower held-out log loss (nats a row): bit_1 & bit_2" in found.sentence()
+    assert "Not in the model, and predicted to lower test log loss (nats a row): bit_1 & bit_2" in found.sentence()
     assert not [name for table in (found.lacking(), found.associations()) for name in table.index if "same" in name]
     assert "left" not in found.importance()
     assert found.importance()["nats"]["same"] == 0.0

@@ -21,7 +21,7 @@ _NONE = ("0", "none", "")
 _CORES = os.cpu_count() or 1
 AT_ONCE = 2  # tasks of each kind that compute at a time in the process; the others wait and say so
 TABLES = threading.BoundedSemaphore(AT_ONCE)  # making one, changing its kinds
-PAGES = threading.BoundedSemaphore(AT_ONCE)  # what pages work out of tables: whoever prices long keeps nobody from one
+PAGES = threading.BoundedSemaphore(AT_ONCE)  # what pages work out of tables: a long estimate keeps nobody from one
 
 
 @dataclass(frozen=True)

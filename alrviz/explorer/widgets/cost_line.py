@@ -100,7 +100,7 @@ class CostLine:
         if self._asked == (dataset.hash, recipes) and not self.refused:
             return False
         self._asked, self.found, self.refused = (dataset.hash, recipes), [], ""
-        self._tell("pricing")
+        self._tell("estimating the cost")
         self._look()
         threads = self.threads
         self._tasks.start(
@@ -184,7 +184,7 @@ def prepare_racers(
             beside = beside or CompileProcess(prepared.encoded.n_classes, recipe.params.get("objective", "nll"))
             warm_covers(prepared.wide)
             beside.wait(stop)  # calibrating times a pass, which needs those kernels and the processor to itself
-        tell("preparing: planning, pricing")
+        tell("preparing: estimating the cost")
         # The rows as a race encodes them at its start, whatever order will be chosen.
         one = estimate_fit(name, recipe, lambda _, rows=prepared: rows, stop=stop)  # type: ignore[misc]
         estimates.append(one)

@@ -90,7 +90,7 @@ def _number(text: str, tag: str = "td") -> str:
 
 
 def _waiting(order: int, waiting: bool) -> list[str]:
-    text = "being priced …" if waiting else "not priced"
+    text = "being estimated …" if waiting else "not estimated"
     return [str(order), "<td colspan='5'></td>", f"<td class='quiet' style='padding-left:1.5em'>{text}</td>"]
 
 

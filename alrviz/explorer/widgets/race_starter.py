@@ -1,6 +1,6 @@
 """What begins the race of a page: a press of Run, or, where it is cheap, the change of a setting.
 
-Either waits until the cost is estimated. Pages say what is to be raced (`want`) and show `pricing.pane`.
+Either waits until the cost is estimated. Pages say what is to be raced (`want`) and show `cost_line.pane`.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class RaceStarter:
         estimated: called when another cost is known.
 
     Attributes:
-        pricing: the line of costs.
+        cost_line: the line of costs.
         autorun: whether the race begins by itself as soon as its cost is known to be low.
         dataset, recipes: what is raced; no table as long as there is none.
     """
@@ -49,7 +49,7 @@ class RaceStarter:
         self._adopt, self._on_estimate = adopt, estimated
         buttons.player.again = self.new_race
         self._for_press = False  # whether the cost was asked for because Run was pressed, which then takes a refusal
-        self.pricing = CostLine(
+        self.cost_line = CostLine(
             tasks, self._estimated, buttons.give_up, lambda: f"the {noun} starts then" if buttons.player.waits else ""
         )
         self.autorun = False
@@ -60,7 +60,7 @@ class RaceStarter:
         """Say what Run is to start, and estimate its cost; forget a press that waits for another cost."""
         self.dataset, self.recipes = dataset, recipes
         player = self._buttons.player
-        if dataset is not None and self.pricing.ask(dataset, recipes):
+        if dataset is not None and self.cost_line.ask(dataset, recipes):
             self._for_press = False
             if not player.for_table:
                 player.give_up()
@@ -78,10 +78,10 @@ class RaceStarter:
     def start_if_cheap(self) -> None:
         """Begin what was to begin by itself, once its cost is known to be low."""
         player = self._buttons.player
-        if not self.autorun or not self.pricing.known or player.halted or self._session.runs.asking:
+        if not self.autorun or not self.cost_line.known or player.halted or self._session.runs.asking:
             return
         self.autorun = player.expected = False
-        if self.pricing.cheap:
+        if self.cost_line.cheap:
             player.outdated = True  # whatever is shown is not this race
             self._buttons.begin()
         else:
@@ -95,24 +95,24 @@ class RaceStarter:
         """
         from alrviz.studies.race.race import race
 
-        dataset, recipes, pricing = self.dataset, self.recipes, self.pricing
+        dataset, recipes, cost_line = self.dataset, self.recipes, self.cost_line
         self._buttons.player.for_table = dataset is None
         if dataset is None:
             return None
-        told = self._for_press and pricing.refused
-        if not told and (pricing.ask(dataset, recipes) or not pricing.known):
+        told = self._for_press and cost_line.refused
+        if not told and (cost_line.ask(dataset, recipes) or not cost_line.known):
             self._for_press = True
             return None
         self._for_press = False
         self._tasks.withdraw("cost")
         try:
-            if pricing.refused:
-                raise AlrvizError(pricing.refused)
+            if cost_line.refused:
+                raise AlrvizError(cost_line.refused)
             # A pass over files has an estimate of its own, and an order that is still to be chosen has none.
             known = not isinstance(dataset, Stream) and all(one.params.get("order") != "auto" for one in recipes)
-            estimates = [one.estimate for one in pricing.found if one.estimate] if known else ()
-            made = race(dataset, recipes, n_jobs=pricing.threads, estimates=estimates)
-            return self._adopt(made, bytes=pricing.bytes, threads=pricing.threads)
+            estimates = [one.estimate for one in cost_line.found if one.estimate] if known else ()
+            made = race(dataset, recipes, n_jobs=cost_line.threads, estimates=estimates)
+            return self._adopt(made, bytes=cost_line.bytes, threads=cost_line.threads)
         except AlrvizError as error:  # refused, or more than the server can ever hold
             self._tasks.failed("cost", error)
             self._buttons.give_up()

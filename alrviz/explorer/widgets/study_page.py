@@ -209,7 +209,7 @@ class StudyPage(Page):
     streams: ClassVar[bool] = False  # whether it shows runs over all rows of a table larger than memory
     judges: ClassVar[bool] = False  # whether the recipes of its folds can be evaluated
     use_hint: ClassVar[str] = ""  # what the button does that uses the answer, where there is one
-    cost_line: Callable[[Any], str] = staticmethod(costs_line)  # the costs in the first rows
+    cost_text: Callable[[Any], str] = staticmethod(costs_line)  # the costs in the first rows
     cost_html: Callable[[Any], str] = staticmethod(costs_html)  # the table of costs
     # Seconds: the study that a page opens on, where no link asks for another, begins if it is likely to take no longer.
     at_once: ClassVar[float] = 0.0
@@ -377,7 +377,7 @@ class StudyPage(Page):
         verdict = None if study is None else getattr(self.study_view, "verdict", None)
         if costs is not None:
             timed = study is not None and study.progress.seconds_left is not None
-            layout.show_costs(self.cost_line(costs), self.cost_html(costs), timed)
+            layout.show_costs(self.cost_text(costs), self.cost_html(costs), timed)
             remarks = [f"{safe(words[:1].upper() + words[1:], 600)}." for words in costs.remarks]
             if self.session.table.stream is not None:
                 remarks.insert(0, safe(self.session.table.sample_note, 600))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 REST_SECONDS = 0.5  # after which a dragged value is taken to rest
 WAITING = "<span class='quiet'>No table yet.</span>"
 READING = "<span class='quiet'>Reading the table …</span>"
-ESTIMATING = "<span class='quiet'>Being priced …</span>"
+ESTIMATING = "<span class='quiet'>Estimating the cost …</span>"
 ASKING = "<span class='quiet'>What was computed before is shown when the question is answered.</span>"
 KEEP = "Continue when I close the page"
 

@@ -229,7 +229,7 @@ class StudySpec:
         seed, finish = session.seed, self.finish(session)
 
         def work(stop: StopToken, tell: Callable[[str], None]) -> PlannedStudy:
-            tell("pricing")
+            tell("estimating the cost")
             fits = self.estimate(dataset, seed, stop)
             total = self.cost(dataset, [one for one in fits if not one.refused])
             remarks = remarks_of(dataset, [one.note for one in fits])
@@ -246,7 +246,7 @@ class StudySpec:
             if not planned.recipes:
                 return planned
             stop.check()
-            tell("looking for what is kept")
+            tell("looking for stored results")
             n_jobs = min(processes(planned.cost.seconds, most), self.most_processes(planned.recipes))
             study = self.make(
                 table, planned.recipes[0] if self.single else list(planned.recipes), **self.arguments(planned.fits),

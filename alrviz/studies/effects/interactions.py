@@ -327,7 +327,7 @@ class Interactions:
     def lacking(self, order: int | None = None, stop: StopToken = NEVER) -> pd.DataFrame:
         """Return a line per tuple of so many columns that the model has not, the highest gain first: a score test.
 
-        columns: "gain" and "gain_error" (by how many nats a row held-out log loss should fall with it, and the standard
+        columns: "gain" and "gain_error" (by how many nats a row test log loss should fall with it, and the standard
         error), "chi2", "df" and "p". `order` None: the lowest of which the model lacks some. A column that is the same
         on all rows says nothing, and is in none of them.
 

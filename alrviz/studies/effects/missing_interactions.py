@@ -3,7 +3,7 @@
 G  = sum over a cell's rows of p - 1[y]        V = sum of p (1 - p)        E = sum of p        p of the model
 f  = G / V, purified by V: freed of what parts of the tuple would put right
 X2 = sum over cells and classes of  (1 - E / N_c) V f^2        exact of two classes, else as if p were even in a cell
-gain = (X2 - 2 df) / 2N        nats a row, held out: a Newton step, less what its free numbers cost
+gain = (X2 - 2 df) / 2N        nats a test row: a Newton step, less what its free numbers cost
 
 G2 = 2 sum over cells and classes of N_ck log(N_ck / fitted)        fitted to all slices with the class
 interaction = (G2 - df) / 2N        nats a row: what the tuple tells of the class beyond its parts, exclusive or too
@@ -160,7 +160,7 @@ def lacking(
 ) -> pd.DataFrame:
     """Return a line per tuple of columns: what a model of these scores (N, C) would gain by it.
 
-    columns: "gain" and "gain_error" (nats a row, held out, and its standard error), "chi2", "df", "p".
+    columns: "gain" and "gain_error" (nats a test row, and its standard error), "chi2", "df", "p".
     """
     counted = Counted.of(encoded, tuples, n_jobs, stop)
     tables, slices, index, rows = counted.tables, counted.slices, counted.index, counted.rows

@@ -52,4 +52,4 @@ def lacking_sentence(lacking: pd.DataFrame, order: int, least: float = 0.05) -> 
         f"{name} {loss_text(line.gain)} ± {loss_text(line.gain_error)}" for name, line in own.head(3).iterrows()
     )
     more = f" and {len(own) - 3:,} more" if len(own) > 3 else ""
-    return f"Not in the model, and predicted to lower held-out log loss (nats a row): {named}{more}."
+    return f"Not in the model, and predicted to lower test log loss (nats a row): {named}{more}."

@@ -40,7 +40,7 @@ TICK = 100  # ms
 LONG = 500  # iterations; beyond them the picture is fed less often: a step is less than a pixel
 SLOW = 5  # ticks between two looks at the table of numbers
 _COMING = (
-    "Getting ready: rows are encoded, what computes is compiled and the price is found. The race starts by itself then."
+    "Getting ready: rows are encoded, kernels are compiled and the cost is estimated. Then the race starts by itself."
 )
 MAIN, SIDE = 440, 336  # px that the picture needs, and the words beside it
 # The longest sentence has its lines from the start: Run below it would else move under the hand when that comes.

@@ -81,7 +81,7 @@ class InteractionsView(StudyView, RowSettings):
     def __init__(
         self, study: EffectStudy | Interactions | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any
     ):
-        self.losses: pd.DataFrame | None = None  # of the rows held out, with all tuples and without the muted ones
+        self.losses: pd.DataFrame | None = None  # of the test rows, with all tuples and without the muted ones
         self.table = pd.DataFrame()  # of importance, as it is drawn
         self._setting = Updating()
         self._known: Interactions | None = None

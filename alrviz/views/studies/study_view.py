@@ -30,7 +30,7 @@ SLOW = 5  # ticks between two pictures while cells come fast
 REST = 10
 _RUN = "Run (space)"
 _RESUME = "Resume: what is finished is kept (space)"
-_WAITS = "<p class='quiet'>It runs as soon as its price is known.</p>"
+_WAITS = "<p class='quiet'>It runs as soon as its cost is known.</p>"
 _BAR = """
 .bar { height: 8px; border-radius: 4px; background: var(--alrviz-line, rgba(128,128,128,.3)); overflow: hidden; }
 .bar b { display: block; height: 8px; background: var(--alrviz-accent, #4a4896); }

@@ -60,7 +60,7 @@ class DlrTab(MapTab):
         self.told = [self.menus.examples]
         made = [self.menus.draw, self.menus.settings]
         self.card = MapCard(self.part, made, self.drawing.bar.panel, self.pictures.seen, self.redraw)
-        self.menus.more.insert(0, self.part.pricing.pane)
+        self.menus.more.insert(0, self.part.cost_line.pane)
         below = (
             self.pictures.read,
             self.pictures.folded,
@@ -111,7 +111,7 @@ class DlrTab(MapTab):
         dataset, names = self.session.table.dataset, self.columns.chosen
         if dataset is None or names is None:
             self.part.forget()
-            self.part.pricing.forget()
+            self.part.cost_line.forget()
             self.pictures.clear()
             self.card.say("<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
             return

@@ -78,7 +78,7 @@ class FamilyTab(MapTab):
         for name in ("others", "row", "across", "up"):
             self.map.param.watch(lambda _: self._axes_chosen(), name)
         self.controls = [self.model, self.order, self.alpha]
-        self.told = [self.part.pricing.pane, settings, python]
+        self.told = [self.part.cost_line.pane, settings, python]
         self.buttons = pn.Row(
             self.part.player.transport.panel, self.part.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
             css_classes=["alrviz-run"],
@@ -134,7 +134,7 @@ class FamilyTab(MapTab):
             alpha = recipe.params.get("alpha", 0.0)
             self.alpha.options = {in_digits(a): a for a in alphas_beside(alpha)}
             self.alpha.value = alpha
-        self.buttons.visible = self.part.pricing.pane.visible = self.settings_button.visible = ours
+        self.buttons.visible = self.part.cost_line.pane.visible = self.settings_button.visible = ours
 
     def hidden(self) -> None:
         """The other tab comes to the front: what runs here is stopped."""

@@ -122,7 +122,7 @@ class FitCard:
         self.session = session
         self.player = FitPlayer(None, draw, session.wake, film, drawn)
         self.starter = RaceStarter(session, tasks, self.player, session.runs.adopt_fit, "fit")
-        self.pricing = self.starter.pricing
+        self.cost_line = self.starter.cost_line
 
     @property
     def outdated(self) -> bool:
@@ -223,7 +223,7 @@ class MapTab(Tab):
         self.name = session.peer if linked else ""  # slug of the peer
         self._behind = False  # whether another tab is in front
         self.drawer = ModelDrawer(
-            lambda: self.recipe, self._recipe_changed, lambda: self.part.pricing.solvers, families, open_drawer
+            lambda: self.recipe, self._recipe_changed, lambda: self.part.cost_line.solvers, families, open_drawer
         )
 
     def show_fitted(self) -> None:

@@ -139,7 +139,7 @@ print(ranks(study, "log_loss"))
             fits: list[RecipeEstimate] = []
             remarks: list[str] = []
             for table in tables:
-                tell(f"pricing {table.dataset.name}")
+                tell(f"estimating the cost on {table.dataset.name}")
                 line = estimate_recipes(table.dataset, self.recipes, self.holdout, stop)
                 fits += line
                 found = () if table.demo else remarks_of(table.dataset, [one.note for one in line])

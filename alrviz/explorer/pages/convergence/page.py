@@ -1,7 +1,7 @@
 """The Convergence page: a question chooses the racers, Run lets them race, one sentence says what came of it.
 
 The first screen is alive: a recorded race is there at once, and a live one takes its place as soon as the table is
-made. What computes (prices, the picture of scales) does so on threads and arrives with the pump; the race itself is
+made. What computes (costs, the picture of scales) does so on threads and arrives with the pump; the race itself is
 watched by a `RaceView`, which this page feeds with races and never looks into.
 """
 
@@ -102,11 +102,11 @@ class ConvergencePage(Page):
         self.dialogs = RaceDialogs(session)
         self.controls = RaceMenus(session, self._chosen, self.show_example)
         self.chooser = RecipeChooser(
-            session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.pricing.solvers
+            session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.cost_line.solvers
         )
         self.starter = RaceStarter(session, self.tasks, self.race_view, self._adopt, "race", self.chooser.tell)
         self.starter.autorun = not self._found and not session.kept and not session.runs.lost
-        self.pricing = self.starter.pricing
+        self.cost_line = self.starter.cost_line
         self.note = html((0, 0, 4, 0))  # what racers lose over a table larger than memory
         self.why = PreconditionerChart(session, self.tasks)
         self.model = ExportModel(session, self.tasks)
@@ -140,7 +140,7 @@ class ConvergencePage(Page):
     def _layout(self) -> Viewable:
         python = text_button("Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.racers, __version__))
         share = text_button("Share", "share", _SHARE, self._share)
-        told = pn.Row(self.pricing.pane, python, share, margin=0, styles={"flex": "1 1 240px", "min-width": "0"})
+        told = pn.Row(self.cost_line.pane, python, share, margin=0, styles={"flex": "1 1 240px", "min-width": "0"})
         second = pn.FlexBox(
             self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width", css_classes=["alrviz-part-racers"],
@@ -243,7 +243,7 @@ class ConvergencePage(Page):
         self._race_if_cheap()
 
     def _race_if_cheap(self) -> None:
-        """Race what was set, whichever control set it, as soon as its price is known to be low; not what is shown."""
+        """Race what was set, whichever control set it, as soon as its cost is known to be low; not what is shown."""
         race = self.race_view.race
         self.starter.autorun = race is None or race.recorded or self.race_view.outdated
         self.race_view.player.halted, self.race_view.player.expected = False, self.starter.autorun
@@ -306,7 +306,7 @@ class ConvergencePage(Page):
         common = {name: self.recipes[0].params[name] for name in ("order", "alpha") if name in self.recipes[0].params}
         return Recipe("lr", scale="diagonal", start="zero", max_iter=STEPS, seed=self.session.seed, **common)
 
-    # ---- table, price, race --------------------------------------------------------------------------------------
+    # ---- table, race ----------------------------------------------------------------------------------------------
 
     def _table_changed(self) -> None:
         dataset, self._missed = self.session.table.dataset, self.session.page != self.slug
@@ -387,7 +387,7 @@ class ConvergencePage(Page):
         waiting = self.tasks.poll()
         moving = self.race_view.pump()
         self._attend()
-        self.pricing.tell_passes(self.race_view.race)
+        self.cost_line.tell_passes(self.race_view.race)
         coming = self.model.pump(self.race_view.race)
         return moving or waiting or coming
 

@@ -100,7 +100,7 @@ ABOUT = (
     "<p>with C classes and e<sub>n</sub> the sum over all sets of n columns of the product of their numbers of "
     "levels. It is "
     "known, with the memory and the time of one pass over the rows, before anything runs: that is the table of "
-    "prices.</p>"
+    "costs.</p>"
     "<p>The kind of a column decides what its levels are. <b>categorical</b>: each value is a level. "
     "<b>ordinal</b>: the same, "
     "and their order sorts axes. <b>numeric</b>: cut into intervals, on training rows only. <b>ignore</b>: not used. "

@@ -114,7 +114,7 @@ class DataPage(Page):
 
     def _cost_card(self) -> Viewable:
         head = html((0, 0, 8, 0), "<h2>What each order would cost</h2>")
-        export = csv_button("prices.csv", self.costs_csv, "what each order would cost", "Prices as CSV")
+        export = csv_button("costs.csv", self.costs_csv, "what each order would cost", "Costs as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
         return card(head, self._costs, export, margin=(12, 0, 16, 0))
 

@@ -128,7 +128,7 @@ print(study.importance())
         return tuple(found)[:1]
 
     def arguments(self, fits: Sequence[RecipeEstimate]) -> dict[str, Any]:
-        """Return how many refits, and the share held out."""
+        """Return how many refits, and the share of test rows."""
         return {"refits": REFITS[self.refits], "holdout": HOLDOUT}
 
     def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
@@ -156,7 +156,7 @@ class InteractionsPage(StudyPage):
     viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
-    cost_line = staticmethod(time_line)  # the time alone: the menus leave no more room
+    cost_text = staticmethod(time_line)  # the time alone: the menus leave no more room
     _raced: Recipe | None = None  # the racer that was to be taken apart when racers were looked at last
     _shown_racers: bool = False  # whether racers were looked at before
     # What the file's model that is shown takes of the server's memory, and what the one that is being opened does.

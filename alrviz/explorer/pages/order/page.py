@@ -159,7 +159,7 @@ class OrderPage(StudyPage):
     }
     judges = True
     use_hint = "race this model on the page Convergence"
-    cost_line = staticmethod(time_line)  # the time alone: the menus leave no more room
+    cost_text = staticmethod(time_line)  # the time alone: the menus leave no more room
 
     def cost_html(self, costs: PlannedStudy) -> str:
         """Return what each order costs: what its fits took, as the picture has it, where some are there."""

@@ -153,13 +153,13 @@ class SelectionPage(StudyPage):
     dragged, streams = "keep", True
     use_hint = "race it on the page Convergence"
 
-    cost_line = staticmethod(time_line)  # the time alone: the menus leave no more room
+    cost_text = staticmethod(time_line)  # the time alone: the menus leave no more room
 
     def build(self) -> tuple[Viewable, Viewable]:
         """Make what every study page shows, and the run over all rows of a table larger than memory."""
         first, below = super().build()
         self.streamed = streamed = StreamedSelection(self.session, self.tasks, self.study_view)
-        first[-1].insert(0, streamed.pricing.pane)
+        first[-1].insert(0, streamed.cost_line.pane)
         self.layout.card[:] = [streamed.above, self.study_view, streamed.below]
         self.session.subscribe(lambda _: streamed.race_view.param.update(dark=self.session.dark), "dark")
         return first, below

@@ -47,7 +47,7 @@ class StreamedSelection:
         self.above = pn.Column(race_view.line, buttons, **shown)
         self.below = pn.Column(race_view.body, numbers, **shown)
         self.starter = RaceStarter(session, tasks, self.race_view, session.runs.adopt_selection, "fit")
-        self.pricing = self.starter.pricing
+        self.cost_line = self.starter.cost_line
 
     @property
     def recipe(self) -> Recipe | None:
@@ -58,7 +58,7 @@ class StreamedSelection:
         """Say what Run is to fit; without a table larger than memory nothing of this is shown."""
         view, shown = self._view, stream is not None
         if view.over_rows != shown:
-            view.over_rows = self.above.visible = self.below.visible = self.pricing.pane.visible = shown
+            view.over_rows = self.above.visible = self.below.visible = self.cost_line.pane.visible = shown
             self.race_view.line.visible, self._asked = False, None  # nothing is said of nothing
         if stream is None:
             self._of = self.starter.dataset = None
@@ -88,6 +88,6 @@ class StreamedSelection:
             return False
         moving, race = self.race_view.pump(), self.race_view.race
         self.race_view.line.visible = race is not None or self.race_view.player.waits
-        self.pricing.tell_passes(race)
+        self.cost_line.tell_passes(race)
         self._view.follow(race, self.race_view.outdated)
         return moving
