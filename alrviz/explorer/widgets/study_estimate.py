@@ -1,7 +1,7 @@
 """The estimate of a study on a page: what each recipe costs, the seconds of all fits, and who is left out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,17 @@ def estimate_recipes(
 ) -> tuple[RecipeEstimate, ...]:
     """Estimate every recipe as `alrviz.studies.core.cost` does; of columns that cuts lose, say what helps on a page."""
     return cost.estimate_recipes(dataset, recipes, holdout, stop, seconds, _LOST)
+
+
+def estimate_orders(
+    dataset: "Dataset", recipes: Sequence[Recipe], holdout: float, stop: StopToken
+) -> tuple[RecipeEstimate, ...]:
+    """Estimate recipes of order 1, 2, ..., named after it; orders above the number of columns are refused."""
+    columns = dataset.X.shape[1]
+    high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
+    fits = [*estimate_recipes(dataset, recipes[:columns], holdout, stop)]
+    fits += [RecipeEstimate("", recipe, refused=high) for recipe in recipes[columns:]]
+    return tuple(replace(one, name=f"n = {order}") for order, one in enumerate(fits, 1))
 
 
 @dataclass(frozen=True)

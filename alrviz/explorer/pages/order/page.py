@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
-from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html, estimate_recipes, time_line
+from alrviz.explorer.widgets.study_estimate import (
+    PlannedStudy,
+    costs_html,
+    estimate_orders,
+    estimate_recipes,
+    time_line,
+)
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.cost.cost import Cost
@@ -122,14 +128,9 @@ for sentence in (verdict.sentence, *verdict.notes):
 
     def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate a fit of each order above 0, and AutoClassifier's where it is judged."""
-        columns = dataset.X.shape[1]
-        recipes = [self.recipe.replace(order=order) for order in ORDERS]
-        high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
-        fits = [*estimate_recipes(dataset, recipes[:columns], self.holdout, stop)]
-        fits += [RecipeEstimate("", recipe, refused=high) for recipe in recipes[columns:]]
-        named = [replace(one, name=f"n = {order}") for order, one in zip(ORDERS, fits, strict=True)]
+        named = estimate_orders(dataset, [self.recipe.replace(order=n) for n in ORDERS], self.holdout, stop)
         if not self.judges_references:
-            return tuple(named)
+            return named
         (automatic,) = estimate_recipes(dataset, [AUTOMATIC], self.holdout, stop)
         refused = automatic.refused or named[0].refused  # n = 1 is its least
         return *named, replace(automatic, name="Auto", note="", refused=refused)

@@ -12,7 +12,7 @@ from alrviz.explorer.pages.selection.streamed import StreamedSelection
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
 from alrviz.explorer.widgets.scripts import script
-from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html, estimate_recipes, time_line
+from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html, estimate_orders, time_line
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
 from alrviz.explorer.widgets.study_spec import FOLD_NAMES, FOLDS, Menu, StudySpec, choice, recipe_menu
 from alrviz.fitting.cost.cost import Cost
@@ -128,12 +128,8 @@ print(study.verdict().sentence)
 
     def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate a fit of each order that keeps all tuples."""
-        columns = dataset.X.shape[1]
         recipes = [self.recipe.replace(order=order, keep=1.0) for order in self.orders()]
-        high = f"the table has only {columns} used column{'s' if columns != 1 else ''}"
-        fits = [*estimate_recipes(dataset, recipes[:columns], self.holdout, stop)]
-        fits += [RecipeEstimate("", recipe, refused=high) for recipe in recipes[columns:]]
-        return tuple(replace(one, name=f"n = {n}") for n, one in zip(self.orders(), fits, strict=True))
+        return estimate_orders(dataset, recipes, self.holdout, stop)
 
     def runnable(self, fits: Sequence[RecipeEstimate]) -> tuple[Recipe, ...]:
         """Return the recipe, where it has an order."""
