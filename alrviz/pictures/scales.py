@@ -17,9 +17,10 @@ from alrviz.pictures.palette import IN_FRONT, family_colour, readable
 from alrviz.pictures.picture import FONT, Data, Picture, Plot
 
 SHOWN = 1_500  # points a family; the lines through the bins are made from all of them
+BINS = 12  # of the Hessian's diagonal
 
 
-def binned(points: pd.DataFrame, bins: int = 12) -> pd.DataFrame:
+def binned(points: pd.DataFrame) -> pd.DataFrame:
     """Median and quartiles of each family's scale in bins of the Hessian's diagonal, both as the picture shows them.
 
     points: columns label, hessian, scale (one row a cell and class; rows with a 0 are left out). Returns label, hessian
@@ -29,8 +30,8 @@ def binned(points: pd.DataFrame, bins: int = 12) -> pd.DataFrame:
     if kept.empty:
         return pd.DataFrame(columns=["label", "hessian", "low", "middle", "high"])
     logs = np.log10(kept["hessian"])
-    edges = np.linspace(logs.min(), logs.max() + 1e-9, bins + 1)
-    kept = kept.assign(bin=np.clip(np.digitize(logs, edges) - 1, 0, bins - 1))
+    edges = np.linspace(logs.min(), logs.max() + 1e-9, BINS + 1)
+    kept = kept.assign(bin=np.clip(np.digitize(logs, edges) - 1, 0, BINS - 1))
     shares = kept.groupby(["label", "bin"], sort=True)["scale"].quantile(np.array([0.25, 0.5, 0.75])).unstack()
     shares.columns = pd.Index(["low", "middle", "high"])
     table = shares.reset_index()

@@ -48,11 +48,8 @@ _ASK = {
 }
 
 
-def lesson_yaml(state: State, racer: str = "") -> str:
-    """Return the text of a lesson whose first step is a state; runs and the table of a file are not in it.
-
-    racer: a name to ask about, "" for the first racer's family.
-    """
+def lesson_yaml(state: State) -> str:
+    """Return the text of a lesson whose first step is a state; runs and the table of a file are not in it."""
     bare = state.replace(lesson="", step=1, run="", fit="", kept="", file=None, files=())
     given = dict(parse_qsl(write_link(bare).lstrip("?")))
     given.pop("page", None)
@@ -61,7 +58,7 @@ def lesson_yaml(state: State, racer: str = "") -> str:
         lines += ["    set:\n", *(f"      {key}: {_quoted(value)}\n" for key, value in given.items())]
     if state.file is not None:
         lines.append("    # The table was a file of yours: a lesson opens demo sets only, such as `data: led`.\n")
-    name = racer or (state.recipes[0].label if state.recipes else "lr")
+    name = state.recipes[0].label if state.recipes else "lr"
     ask = _ASK.get(state.page, _ASK[""]).replace("NAME", name)
     return _HEAD + "".join(lines) + _STEP + ask
 

@@ -95,9 +95,9 @@ class Session(param.Parameterized):
         for watcher in self._watchers.pop(page, []):
             watcher.inst.param.unwatch(watcher)
 
-    def notify(self, problem: Exception | None = None, message: str = "") -> None:
-        """Show a problem and a message in place of the last ones."""
-        self.param.update(problem=problem, message=message)
+    def clear_notice(self) -> None:
+        """Show the last problem and message no more."""
+        self.param.update(problem=None, message="")
 
     def go(self, page: str, *, race: bool = False, recipes: "tuple[Recipe, ...]" = ()) -> None:
         """Show another page.

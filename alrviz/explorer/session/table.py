@@ -74,8 +74,8 @@ class Host(Protocol):
     def wake(self) -> None:
         """Start the pump if it rests."""
 
-    def notify(self, problem: "Exception | None" = None, message: str = "") -> None:
-        """Show a problem and a message in place of the last ones."""
+    def clear_notice(self) -> None:
+        """Show the last problem and message no more."""
 
     def go(self, page: str) -> None:
         """Show another page."""
@@ -213,7 +213,7 @@ class SessionTable(param.Parameterized):
         self.cancel()
         self.chosen = True
         READERS.warm()
-        self._session.notify()
+        self._session.clear_notice()
         self.loading = IncomingFile(
             self._uploads.claim(self._session.owner), self._session.registry.limits.bytes, self.refuse
         )
@@ -372,7 +372,7 @@ class SessionTable(param.Parameterized):
     ) -> None:
         self.cancel()
         self.chosen = True
-        self._session.notify()
+        self._session.clear_notice()
         self._claim = claim
         self.loading = task = LatestJob(title, places)
         task.run(work, done, self.refuse, begin=False)

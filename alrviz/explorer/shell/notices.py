@@ -78,7 +78,7 @@ class Notice:
         self.show()
 
     def _dismiss(self) -> None:
-        self.session.notify()
+        self.session.clear_notice()
         self.session.table.requested_file = None
 
     def show(self) -> None:

@@ -282,9 +282,7 @@ def estimate_recipes(
     return tuple(estimates)
 
 
-def estimate_study(
-    study: "StudyResults", n_jobs: int | None, max_memory: int | None = None, stop: StopToken = NEVER
-) -> StudyEstimate:
+def estimate_study(study: "StudyResults", n_jobs: int | None, max_memory: int | None = None) -> StudyEstimate:
     """Return what the fits that are left of a study cost whose tasks are fits on folds or holdouts.
 
     n_jobs: processes, as a study takes them. max_memory: bytes a fit may take; None: as a study has it.
@@ -304,7 +302,7 @@ def estimate_study(
             continue
         split = mine[0].split
         holdout = 1 / split.folds if split.folds > 1 else split.holdout
-        for racer, one in enumerate(estimate_recipes(dataset, study.recipes, holdout, stop, max_memory=max_memory)):
+        for racer, one in enumerate(estimate_recipes(dataset, study.recipes, holdout, NEVER, max_memory=max_memory)):
             shares = [share_seconds(task.split.share) for task in mine if task.racer == racer]
             if shares:
                 fits.append(replace(one, n_fits=len(shares)))

@@ -25,7 +25,6 @@ def density_frame_of(
     iteration: int = 0,
     note: str = "",
     previous: DensityFrame | None = None,
-    seed: int = 0,
 ) -> DensityFrame:
     """Return the scene of a DLR model.
 
@@ -34,10 +33,9 @@ def density_frame_of(
         labels: the levels of every column of the table as text (`[c.labels for c in encoder.columns_]`).
         iteration: the step's index. note: words shown with it.
         previous: a scene of the same rows: the curves of bandwidths that did not change are taken from it.
-        seed: draws the rows of the rugs.
     """
     features, tables = model.features, feature_columns(encoded, model.features)
-    drawn = np.sort(np.random.default_rng(seed).permutation(encoded.n_rows)[:RUG])
+    drawn = np.sort(np.random.default_rng(0).permutation(encoded.n_rows)[:RUG])
     known = {} if previous is None else {ratio.column: ratio for ratio in previous.columns}
     parts = []
     for d, j in enumerate(tables):

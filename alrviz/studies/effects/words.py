@@ -6,6 +6,8 @@ from scipy.stats import norm
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.statistics.measures import loss_text
 
+LEVEL = 0.05  # of tests, all tuples of a table together
+
 
 def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
     """Return the sentence of `Interactions.sentence`; `where` says whose log loss it was measured on."""
@@ -30,22 +32,22 @@ def verdict(orders: pd.DataFrame, importance: pd.DataFrame, where: str) -> str:
     return text + "."
 
 
-def beyond_chance(importance: pd.DataFrame, least: float = 0.05) -> "pd.Series[bool]":
+def beyond_chance(importance: pd.DataFrame) -> "pd.Series[bool]":
     """Return which lines of a table of `Interactions.importance` have a loss above 0; of tuples without effect, one
     table in twenty has such a line (Bonferroni's correction).
     """
-    return importance["loss"] > norm.isf(least / max(len(importance), 1)) * importance["loss_error"]
+    return importance["loss"] > norm.isf(LEVEL / max(len(importance), 1)) * importance["loss_error"]
 
 
 def _counted(many: int, order: int) -> str:
     return f"1 {tuples_text(order).removesuffix('s')}" if many == 1 else f"{many:,} {tuples_text(order)}"
 
 
-def lacking_sentence(lacking: pd.DataFrame, order: int, least: float = 0.05) -> str:
+def lacking_sentence(lacking: pd.DataFrame, order: int) -> str:
     """Return in words what tuples of an order, a table of `Interactions.lacking`, would gain; by chance one table in
     twenty is said to have some (Bonferroni's correction).
     """
-    own = lacking[(lacking["p"] * len(lacking) < least) & (lacking["gain"] > 0)]
+    own = lacking[(lacking["p"] * len(lacking) < LEVEL) & (lacking["gain"] > 0)]
     if own.empty:
         return f"No {tuples_text(order)} are worth adding: none would gain more than chance gives."
     named = ", ".join(

@@ -162,9 +162,9 @@ def _classes_in_words(data: Any) -> str:
     return " or ".join(names) if len(names) == 2 else ", ".join(names) + more
 
 
-def _top(facts: ReportFacts, most: int = 4) -> str:
+def _top(facts: ReportFacts) -> str:
     table = facts.ranking
-    sure = table[beyond_chance(table)].head(most)
+    sure = table[beyond_chance(table)].head(4)
     if sure.empty:
         return "No column matters by more than chance gives."
     words = [
