@@ -25,7 +25,7 @@ def as_race(given: Any) -> Race:
     Raises:
         TableError: of a data set. AlrvizError: of anything else, or of a model that was not fitted here.
     """
-    if hasattr(given, "runs") and hasattr(given, "ended"):
+    if hasattr(given, "runs") and hasattr(given, "recorded"):
         return cast(Race, given)
     kind = type(given).__name__
     expected = "expected what alrviz.race(dataset, recipes) returns, or an estimator after its fit"
