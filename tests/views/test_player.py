@@ -271,7 +271,7 @@ def test_run_goes_on_to_the_new_settings_while_the_old_race_is_shown():
     fresh = ByHand()
     player = playing(ByHand())
     assert player.buttons["running"]
-    player._again, player.outdated = lambda: fresh, True
+    player.again, player.outdated = lambda: fresh, True
     assert not player.buttons["running"]
     player.run()
     assert fresh.calls == ["start"]

@@ -91,7 +91,13 @@ class NotebookViewer(Viewer):
 
     # ---- its picture -------------------------------------------------------------------------------------------------
 
-    layout: Any  # what Panel lays out; `__panel__` has it come alive as well
+    layout: Any  # what Panel lays out
+    _wake: Callable[[], None] = staticmethod(lambda: None)  # starts what follows threads, in a view that has such
+
+    def __panel__(self) -> pn.viewable.Viewable:
+        """Return the layout; the view comes alive with it."""
+        self._wake()
+        return self.layout
 
     def settle(self) -> None:
         """Show everything that has been computed by now, and wait for what the view itself computes.

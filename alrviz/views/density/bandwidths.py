@@ -90,10 +90,6 @@ class BandwidthView(NotebookViewer):
         self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
         self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout."""
-        return self.layout
-
     def origin(self, what: str) -> Origin:
         """Return what stands above and below one of the pictures when it is saved."""
         return Origin(f"{what.removeprefix('the ').capitalize()} of a fit, step by step", self._made_from())

@@ -70,11 +70,6 @@ class DensityFilmView(NotebookViewer):
         self.param.watch(lambda _: self._ground(), "dark")
         self.player.show(race)
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout; the view comes alive with it."""
-        self._wake()
-        return self.layout
-
     def _ground(self) -> None:
         for view in (self.map, self.ratios, self.path):
             view.dark = self.dark

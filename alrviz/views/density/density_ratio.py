@@ -95,10 +95,6 @@ class DensityRatioView(NotebookViewer):
         self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
         self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout."""
-        return self.layout
-
     def watch(self, scene: DensityFrame | None) -> None:
         """Show a scene; None empties the view."""
         self.scene = scene

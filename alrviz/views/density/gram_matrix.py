@@ -66,10 +66,6 @@ class GramMatrixView(NotebookViewer):
         self.param.watch(lambda _: self._mark(), "outdated")
         self.watch(gram)
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout."""
-        return self.layout
-
     def origin(self) -> Origin:
         """Return what stands above and below the picture when it is saved."""
         gram, told = self.gram, [self._made_from()]

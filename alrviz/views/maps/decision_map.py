@@ -141,11 +141,6 @@ class DecisionMapView(NotebookViewer):
         self.rest = pn.Column(self.caption, self._numbers, sizing_mode="stretch_width", margin=0)
         self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout; the view comes alive with it."""
-        self._wake()
-        return self.layout
-
     # -- what is mapped -----------------------------------------------------------------------------------------------
 
     def watch(self, model: Any, X: Any, y: Any = None) -> None:

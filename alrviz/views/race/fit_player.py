@@ -25,12 +25,15 @@ _SLOW = 3  # ticks between two moves of the slider while a run is followed
 
 
 def _press(press: Callable[..., None]) -> Callable[..., None]:
-    """Send what a press changes in one message: words that say "stopped" may not arrive before the last picture."""
+    """Return the method of `PlayerButtons` for a method of `Player`.
 
-    @wraps(press)
+    What a press changes is sent in one message: words that say "stopped" may not arrive before the last picture.
+    """
+
+    @wraps(press, assigned=("__doc__",))
     def pressed(self: "PlayerButtons", *args: Any) -> None:
         with turn(), pn.io.hold():
-            press(self, *args)
+            press(self.player, *args)
             self._after()
 
     return pressed
@@ -56,46 +59,9 @@ class PlayerButtons:
             self._stopped_at, *more,
         )  # fmt: skip
 
-    @_press
-    def press_run(self) -> None:
-        """Run or pause; where there is nothing to go on with, a fresh run is started."""
-        self.player.run()
-
-    @_press
-    def begin(self) -> None:
-        """Run because the page does so by itself; whoever presses Run at the same time has it run."""
-        self.player.begin()
-
-    @_press
-    def press_step(self) -> None:
-        """Show one iteration more; if it does not exist yet, have it computed."""
-        self.player.step()
-
-    @_press
-    def press_back(self) -> None:
-        """Show one iteration less."""
-        if self.player.shown is not None:
-            self.player.scrub(self.player.shown.head - 1)
-
-    @_press
-    def press_stop(self) -> None:
-        """Stop: it ends at what was seen of it, and no later point appears."""
-        self.player.stop()
-
-    @_press
-    def show_rest(self) -> None:
-        """Show what was computed beyond Stop."""
-        self.player.show_rest()
-
-    @_press
-    def scrub(self, iteration: int) -> None:
-        """Show it as it was at an iteration; what goes on is paused."""
-        self.player.scrub(iteration)
-
-    @_press
-    def press_again(self) -> None:
-        """Repeat the press of Run or Step that found nothing to run yet."""
-        self.player.press_again()
+    press_run, begin, press_step, press_back = map(_press, (Player.run, Player.begin, Player.step, Player.back))
+    press_stop, press_again = _press(Player.stop), _press(Player.press_again)
+    show_rest, scrub = _press(Player.show_rest), _press(Player.scrub)
 
     def give_up(self) -> None:
         """Forget a press that found nothing to run yet: it will not come, and nothing begins by itself."""

@@ -125,6 +125,11 @@ class Player:
             self._stepping, self._settling = watched.last + 1, True
             watched.race.control.step()
 
+    def back(self) -> None:
+        """Show one iteration less."""
+        if self.shown is not None:
+            self.scrub(self.shown.head - 1)
+
     def scrub(self, iteration: int) -> None:
         """Show the race as it was at an iteration; a race that runs is paused."""
         self.halted = False

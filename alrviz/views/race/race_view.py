@@ -156,11 +156,6 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.body = side_by_side(left, self.side, MAIN, SIDE)
         self.layout = ViewLayout(self.line, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout; the view comes alive with it."""
-        self._wake()
-        return self.layout
-
     # -- which race ---------------------------------------------------------------------------------------------------
 
     @property

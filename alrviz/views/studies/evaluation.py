@@ -110,11 +110,6 @@ class EvaluationView(NotebookViewer):
         self.param.watch(lambda *_: self._follow(), ["label", "value", "costs", "shares", "picture", "by", "dark"])
         self.watch(evaluation)
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout; the view comes alive with it."""
-        self._wake()
-        return self.layout
-
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _build(self, height: str) -> None:

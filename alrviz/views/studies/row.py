@@ -219,11 +219,6 @@ class RowView(NotebookViewer, RowSettings):
         self.param.watch(lambda *_: self._follow(), ["of", "against", "row", "column", "changes", "dark"])
         self._follow()
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout; the view comes alive with it."""
-        self._wake()
-        return self.layout
-
     @property
     def explanation(self) -> RowExplanation:
         """Of the row as it is shown."""

@@ -213,11 +213,6 @@ class StudyView(NotebookViewer):
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def __panel__(self) -> pn.viewable.Viewable:
-        """Return the layout; the view comes alive with it."""
-        self._wake()
-        return self.layout
-
     def watch(self, study: "Study | None") -> None:
         """Take up a study, or none: what it has computed is shown at once, and followed from there."""
         self.study = study
