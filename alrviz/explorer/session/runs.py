@@ -117,11 +117,18 @@ class SessionRuns(param.Parameterized):
     def find_selection(self, dataset: Stream, recipe: "Recipe") -> Race | None:
         """Return the run of this process that fits a recipe to all rows of a table; None without one."""
         for entry in reversed(self._registry.entries(self._owner)):
-            recipes, data = getattr(entry.job, "recipes", ()), getattr(entry.job, "dataset", None)
-            same = tuple(recipes) == (recipe,) and isinstance(data, Stream) and data.hash == dataset.hash
-            if same and entry is not self.entry:  # Convergence's own race is not put away with a selection
+            race = entry.job
+            if (
+                isinstance(race, Study) or entry is self.entry
+            ):  # Convergence's own race is not put away with a selection
+                continue
+            if (
+                tuple(race.recipes) == (recipe,)
+                and isinstance(race.dataset, Stream)
+                and race.dataset.hash == dataset.hash
+            ):
                 self.studies[SELECTION] = entry
-                return cast(Race, entry.job)
+                return race
         return None
 
     # ---- studies -------------------------------------------------------------------------------------------------

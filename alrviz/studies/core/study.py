@@ -128,7 +128,9 @@ class Study(StudyResults):
             self._job.stop()
             self._changed.notify_all()
 
-    pause = stop
+    def pause(self) -> None:
+        """Stop it: a study goes on after a stop, with what is finished kept."""
+        self.stop()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until it is done, stopped or has failed; returns whether it is."""
