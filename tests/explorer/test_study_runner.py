@@ -106,6 +106,17 @@ def test_nothing_to_run_is_said_and_run_is_disabled(made):
     assert made.runner.start() is None
 
 
+def test_a_table_that_does_not_come_leaves_what_was_there(made):
+    made.estimate("settings", costs_of(None))
+    made.settle()
+    made.runner.wait_for_table()
+    made.view.waits = True
+    assert made.view.coming
+    made.estimate("settings", costs_of(None))
+    assert (made.view.coming, made.view.waits, made.view.ready) == (False, False, False)
+    assert "lr: too large" in made.view.sentence
+
+
 def test_a_press_waits_for_the_estimate_and_is_forgotten_without_a_table(made):
     made.estimate("settings", costs_of(study()))
     made.view.waits = True

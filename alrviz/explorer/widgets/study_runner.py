@@ -80,6 +80,7 @@ class StudyRunner:
         self.costs: Any = None
         self._settings: Hashable = None  # what `costs` are or will be of; None while nothing is estimated
         self._doing = ""
+        self._awaits_table = False  # whether the picture says that a table is read
         self.keep = pmui.Checkbox(label=KEEP, align="center", margin=(0, 0, 0, 8))
         self.keep.param.watch(lambda event: self._keep(bool(event.new)), "value")
 
@@ -114,7 +115,7 @@ class StudyRunner:
     def wait_for_table(self) -> None:
         """Keep a press of Run for the table that is being read."""
         if self.view.study is None:
-            self.view.coming = True
+            self._awaits_table, self.view.coming = True, True
             self.view.tell(READING)
 
     def reset(self, sentence: str = "") -> None:
@@ -126,10 +127,17 @@ class StudyRunner:
 
     def estimate(self, settings: Hashable, work: Callable[[StopToken, Callable[[str], None]], Any]) -> None:
         """Estimate on a thread what the study of these settings costs, unless that is known or under way."""
+        view = self.view
+        awaited, self._awaits_table = self._awaits_table, False
         if settings == self._settings:
             self._tasks.withdraw("study")
+            if awaited:  # the table did not come: back to what was there before
+                view.forget_press()
+                view.tell(ESTIMATING)
+                self._show_state()
+                if self.costs is not None:
+                    self.show(self.costs)
             return
-        view = self.view
         if self._settings is not None:  # a press meant the previous settings, or waits for its table
             view.forget_press()
         self._settings, self.costs = settings, None
