@@ -466,6 +466,16 @@ def test_a_racer_that_only_a_link_can_ask_for_opens_its_settings():
     assert settings._fields["alpha"].visible
 
 
+def test_run_estimates_anew_what_a_race_costs_on_another_table():
+    page = open_page("?data=monks-1")
+    until(page, lambda: page.cost_line.known and ended(page))
+    page.starter.dataset = other = load_demo("led", 300)
+    assert page.starter.new_race() is None
+    assert not page.cost_line.known
+    until(page, lambda: page.cost_line.known)
+    assert page.starter.new_race().dataset is other
+
+
 def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     page = open_page("?data=monks-1")
     until(page, lambda: page.race_view.race is not None and ended(page))
