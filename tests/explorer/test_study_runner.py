@@ -41,8 +41,8 @@ def costs_of(study, seconds=10.0):
     return SimpleNamespace(study=study, cost=Cost(seconds=seconds), left_out=["lr: too large"])
 
 
-def study(phase="waiting"):
-    return SimpleNamespace(phase=phase, spec="spec", data_hash="hash")
+def study(phase="waiting", spec="spec"):
+    return SimpleNamespace(phase=phase, spec=spec, data_hash="hash", entry=None)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_study_is_estimated_runs_and_is_done(made):
 
 
 def test_a_running_study_of_other_settings_stays_until_run_replaces_it(made):
-    first, second = study("running"), study()
+    first, second = study("running"), study(spec="other")
     made.estimate("first", costs_of(first))
     made.settle()
     made.estimate("second", costs_of(second))

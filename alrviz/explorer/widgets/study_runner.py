@@ -176,17 +176,16 @@ class StudyRunner:
                 view.tell(f"<span class='bad'>Nothing to run:</span> {safe(why, 600)}")
             self._show_state()
         else:
-            found = session.runs.find_study(costs.study)
-            if found is not None:
-                session.wake()  # it may be running
-            if session.runs.asking and not busy and (found or costs.study).phase != "waiting":
+            study = session.runs.find_study(costs.study) or costs.study  # the one of this process, if there is one
+            session.wake()  # it may be running
+            if session.runs.asking and not busy and study.phase != "waiting":
                 view.watch(None)
                 view.tell(ASKING)
-            elif not busy or (found is not None and _same(found, shown)):
+            elif not busy or _same(study, shown):
                 view.outdated = False
-                view.watch(costs.study if found is None else found)
-                if found is not None:
-                    self.keep.value = found.entry.keep
+                view.watch(study)
+                if study.entry is not None:
+                    self.keep.value = study.entry.keep
             self._show_state()
             if session.runs.asking:  # Run is free when the question is answered
                 view.forget_press()
