@@ -53,7 +53,7 @@ class DensityFilmView(NotebookViewer):
         self._moment = LatestJob("a step of the film")
         self._scene: DensityFrame | None = None
         self._drawn: Any = None
-        self.player = FitPlayer(None, self._draw, self._wake, film=True)
+        self.player = FitPlayer(self._draw, self._wake, film=True)
         self.map = DecisionMapView(wake=self._wake, width=HALF, dark=self.dark, numbers="Numbers of the map")
         common: dict[str, Any] = {"dark": self.dark, "made_from": self.player.made_from}
         self.ratios = DensityRatioView(beside=2, numbers="Numbers of the density ratios", **common)

@@ -89,8 +89,6 @@ class FitPlayer(PlayerButtons):
     """The place of a reader in a run, and the row of buttons that moves it.
 
     Args:
-        again: makes the race (of one racer) that Run starts, or returns None where there is none, or none yet; without
-            it the same recipe runs once more.
         draw: called when another place, or another run, is to be drawn.
         wake: called when something begins to move.
         film: whether a run that has ended is played from its first iteration.
@@ -100,13 +98,12 @@ class FitPlayer(PlayerButtons):
 
     def __init__(
         self,
-        again: Callable[[], Race | None] | None,
         draw: Callable[[], None],
         wake: Callable[[], None],
         film: bool = False,
         drawn: Callable[[], int | None] | None = None,
     ):
-        self.player = Player(again, film)
+        self.player = Player(film=film)
         self._film, self._drawn = film, drawn
         self.place = 0  # the iteration that slider and words are about: while a run plays, that of the pictures
         self._draw, self._wake = draw, wake

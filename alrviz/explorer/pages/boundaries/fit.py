@@ -120,7 +120,7 @@ class FitCard:
         drawn: Callable[[], int | None] | None = None,
     ):
         self.session = session
-        self.player = FitPlayer(None, draw, session.wake, film, drawn)
+        self.player = FitPlayer(draw, session.wake, film, drawn)
         self.starter = RaceStarter(session, tasks, self.player, session.runs.adopt_fit, "fit")
         self.cost_line = self.starter.cost_line
 
