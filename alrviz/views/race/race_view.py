@@ -179,6 +179,7 @@ class RaceView(PlayerButtons, NotebookViewer):
             self._draw(coming)
 
     def _take(self, watched: RaceReader) -> None:
+        self.cancel_scoring()
         self._drawn, self._scoring = watched, None
         self._measures.offer(watched)
 
@@ -198,6 +199,11 @@ class RaceView(PlayerButtons, NotebookViewer):
     def _after(self) -> None:
         self._draw_anew()
         self._wake()
+
+    def cancel_scoring(self) -> None:
+        """Score no more test rows: another race is shown, or nobody looks."""
+        if self._scoring is not None:
+            self._scoring.cancel()
 
     def _draw_anew(self) -> None:
         """Draw the place shown, of the race that is shown now."""

@@ -413,6 +413,8 @@ class ConvergencePage(Page):
     def close(self) -> None:
         """End the threads' work; the race is the registry's."""
         self.tasks.close()
+        if "race_view" in vars(self):  # it is built on the first visit
+            self.race_view.cancel_scoring()
         self._leave()
 
 
