@@ -15,7 +15,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
 from alrviz.data.charset import to_utf8
 from alrviz.data.column_names import clean_names
@@ -33,9 +32,9 @@ from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
 from alrviz.data.quotes import close_quotes, quotes_note
 from alrviz.data.reading import MOST_TITLES
+from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn
-from alrviz.data.uneven import UnevenRows
 from alrviz.errors import TableError
 from alrviz.stop import StopToken
 
@@ -76,9 +75,10 @@ def read_delimited(
     if not sample.strip():
         raise TableError("the table is empty; a row of names and at least one row of values were expected")
     delimiter = options.delimiter or named or detect_delimiter(sample)
-    data, quoted = close_quotes(data, delimiter, stop)
-    if quoted:
-        notes.append(quotes_note(quoted))
+    repaired = close_quotes(data, delimiter, stop)
+    data = repaired.data
+    if repaired.lines:
+        notes.append(quotes_note(len(repaired.lines), repaired.lines[0] + 1))
         end = _edges(data)[1]
         sample = _sample(data, start, end)
     rows, places = _rows(sample, delimiter)
@@ -298,7 +298,7 @@ def _parse(
     uneven = UnevenRows(n_columns, delimiter)
     while True:
         try:
-            batches = _parse_blocks(content, delimiter, n_columns, block, limits, stop, uneven)
+            batches = _parse_blocks(content, uneven, block, limits, stop)
             break
         except pa.ArrowInvalid as error:
             # A row longer than a block; also a block that ends inside an endless quote. Larger blocks mend the first.
@@ -306,48 +306,29 @@ def _parse(
                 raise TableError(_explain(str(error))) from error
             block *= 8
             uneven = UnevenRows(n_columns, delimiter)
-    n_rows = sum(batch.num_rows for batch in batches) + len(uneven.rows)
     lines_before = data.count(b"\n", 0, edges[0])
-    notes = uneven.check(n_rows, lambda row: _line_of(content, row, delimiter, lines_before, stop))
-    columns = []
-    for place in range(n_columns):
-        column = _one([batch.column(place) for batch in batches], stop)
-        codes = column.indices.to_numpy(zero_copy_only=False)
-        columns.append(uneven.insert(place, codes, column.dictionary))
-    return columns, notes
+    notes = uneven.check(
+        sum(batch.num_rows for batch in batches),
+        lambda record: f"line {_line_of(content, record + 1, delimiter, lines_before, stop):,}",
+    )
+    columns = [_one([batch.column(place) for batch in batches], stop) for place in range(n_columns)]
+    return [
+        TextColumn("", column.indices.to_numpy(zero_copy_only=False), column.dictionary) for column in columns
+    ], notes
 
 
 def _parse_blocks(
-    content: pa.Buffer,
-    delimiter: str,
-    n_columns: int,
-    block: int,
-    limits: Limits,
-    stop: StopToken,
-    uneven: UnevenRows,
+    content: pa.Buffer, uneven: UnevenRows, block: int, limits: Limits, stop: StopToken
 ) -> list[pa.RecordBatch]:
-    text = pa.dictionary(pa.int32(), pa.string())
-    names = [f"f{place}" for place in range(n_columns)]
-    schema = pa.schema([(name, text) for name in names])
-    reader_options = pa.csv.ReadOptions(use_threads=False, block_size=min(block, 2**31 - 1), column_names=names)
-    parse_options = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=uneven.take)
-    convert_options = pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(names, text), strings_can_be_null=False, check_utf8=False
-    )
-    batches, rows = [pa.RecordBatch.from_pylist([], schema=schema)], 0
-    if not len(content):
-        return batches
+    batches, rows = [empty_batch(uneven.width)], 0
     source = pa.BufferReader(content)
-    with pa.csv.open_csv(
-        source, read_options=reader_options, parse_options=parse_options, convert_options=convert_options
-    ) as reader:
-        for batch in reader:
-            stop.check()
-            stop.report(PARSED * source.tell() / len(content))
-            rows += batch.num_rows
-            check_rows(rows, limits)
-            check_cells(rows, n_columns, limits)
-            batches.append(batch)
+    for batch in record_batches(source, uneven, block) if len(content) else ():
+        stop.check()
+        stop.report(PARSED * source.tell() / len(content))
+        rows += batch.num_rows
+        check_rows(rows, limits)
+        check_cells(rows, uneven.width, limits)
+        batches.append(batch)
     return batches
 
 

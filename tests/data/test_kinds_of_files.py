@@ -1,14 +1,18 @@
 """Files of the kinds that people have: several instances of each, and one where the same pattern must not trigger."""
 
 import io
+import random
 
 import numpy as np
 import pytest
 
+from alrviz.data import quotes
 from alrviz.data.dataset import Dataset
 from alrviz.data.missing import column_sentinels
-from alrviz.data.quotes import close_quotes
+from alrviz.data.quotes import RepairedStream, close_quotes
 from alrviz.data.read import read_table
+from alrviz.data.stream import source
+from alrviz.data.stream.table import open_table
 from alrviz.errors import TableError
 from alrviz.stop import NEVER
 from tests.data.workbooks import workbook_of_rows
@@ -89,6 +93,41 @@ def test_no_line_is_swallowed():
     assert dataset.n_rows == 60
     assert set(dataset.frame["message"].cat.categories) == {'"ok', "fine"}
     assert noted(dataset, "2 lines", "quotation mark", "line 9")
+
+
+@pytest.mark.parametrize("piece", [7, 64, 1 << 20])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_text_in_pieces_is_the_text_as_a_whole(piece: int, seed: int, monkeypatch):
+    monkeypatch.setattr(quotes, "STREAM_PIECE", piece)
+    draw = random.Random(seed)
+    cells = ["x", "", '"', '"a', 'b"', '"a,b"', '"two\nlines"', '"say ""hi"""', '6" nail', "caf\u00e9"]
+    rows = [",".join(draw.choice(cells) for _ in range(draw.choice([3, 3, 3, 3, 2]))) for _ in range(60)]
+    text = "a,b,c\n" + "".join(f"{row}\n" for row in ["1,2,3"] * 20 + rows)
+    whole = close_quotes(text.encode(), ",", NEVER)
+    stream = RepairedStream(io.BytesIO(text.encode()), ",", "utf-8", NEVER)
+    pieces = io.BufferedReader(stream).read()
+    if piece >= len(text):
+        assert pieces == bytes(whole.data)
+        assert stream.n_repaired == len(whole.lines)
+    assert pieces.replace(b'"', b"") == text.encode().replace(b'"', b""), "nothing but marks is added"
+
+
+def test_lines_are_mended_in_batches_as_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "BLOCK", 300)
+    text = table() + '60,red\n61,blue,yes,,\n62,"blue,no\n63,red,yes\n64,blue\n'
+    (tmp_path / "t.csv").write_text(text)
+    whole = read(text, "class")
+    stream = open_table(tmp_path / "t.csv", "class")
+    texts = {name: [] for name in ("size", "colour", "class")}
+    for batch in stream.source.batches():
+        for name, column in batch.columns.items():
+            texts[name] += [None if code < 0 else column.levels[int(code)].as_py() for code in column.codes]
+    assert texts["size"] == [str(i) for i in range(65)]
+    assert texts["colour"][60:] == ["red", "blue", '"blue', "red", "blue"]
+    assert [label for label in texts["class"] if label] == list(whole.y)
+    mended = {note.partition(" (first")[0] for note in whole.notes if "line" in note}
+    assert len(mended) == 3
+    assert mended == {note.partition(": ")[2].partition(" (first")[0] for note in stream.notes if "line" in note}
 
 
 # ---- names -----------------------------------------------------------------------------------------------------------
