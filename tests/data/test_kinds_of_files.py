@@ -192,6 +192,11 @@ def test_a_first_line_of_values_is_data():
     assert list(read(named).frame) == ["male", "mood"]  # one name is a level, the other is none
 
 
+def test_names_hold_plain_blanks_alone():
+    text = '"knowledge\u00a0of food","two\nlines",class\n' + "".join(f"{i},{i % 4},{'yn'[i % 2]}\n" for i in range(30))
+    assert list(read(text).frame) == ["knowledge of food", "two lines", "class"]
+
+
 # ---- encodings -------------------------------------------------------------------------------------------------------
 
 
