@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.digest import combine, digest_series
-from alrviz.data.interpret import NO_NUMBER, Values, among_numbers, of_type, said_numbers, text_of
+from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
 from alrviz.data.kinds import KINDS, KindCode, as_levels, date_parts, guess_kind
 from alrviz.data.leaks import find_leaks, leaks_note
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
@@ -519,21 +519,11 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         f"{len(found)} {'column is' if len(found) == 1 else 'columns are'} {what}: {listed(found)}"
         for what, found in groups
         if found
-    ] + [_numbers_note(column) for column in guessed if NO_NUMBER in column.why]
+    ]
 
 
 def _of_code(columns: Sequence[Column], *codes: KindCode) -> list[str]:
     return [column.name for column in columns if column.code in codes]
-
-
-def _numbers_note(column: Column) -> str:
-    """That a column is text for a few of its values, and how it is read as numbers."""
-    text = f"{column.name!r} is read as text, not as numbers: {column.why.split('; ')[-1]}"
-    token = column.why.split(NO_NUMBER)[-1]
-    return Sentence(
-        f"{text} (options=ReadOptions(missing=({token},)) reads it as missing)",
-        f'{text} (to read it as missing, add it in "How it was read" to "Missing values are written")',
-    )
 
 
 def _is_constant(column: Column) -> bool:

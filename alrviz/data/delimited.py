@@ -27,6 +27,7 @@ from alrviz.data.layout import (
     kinds_by_name,
     left_out,
     read_names,
+    without_empty_columns,
 )
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
@@ -102,6 +103,8 @@ def read_delimited(
     notes += said
     columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
     if head.n_rows:
+        columns, said = without_empty_columns(head.names, columns)
+        notes += said
         columns, said = _without_names(columns, stop)
         notes += said
     in_force = replace(
@@ -265,6 +268,8 @@ def detect_delimiter(sample: str) -> str:
     lines = [line for line in bare.splitlines() if line.strip()][:200]
     for titles in range(min(MOST_TITLES, max(1, len(lines) - 2))):  # lines before the names may have any marks
         found, share = _cut_best(lines[titles:])
+        if titles and found == " ":
+            continue
         if share > (0.5 if titles == 0 else 0.8):
             return found
     return _cut_best(lines)[0]

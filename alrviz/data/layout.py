@@ -19,12 +19,14 @@ from alrviz.data.interpret import KnownNames
 from alrviz.data.numbers import short
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.reading import FOOTER, MOST_TITLES
+from alrviz.data.text import TextColumn
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
 FEWEST_VALUES = 20  # of a column, until what it lacks means something
 FEWEST_ROWS = 6  # until what differs from the rows in the middle means something
 FEWEST_CELLS = 6  # of a column, until texts that repeat are its levels
 NUMBERS_SHARE = 0.9  # of the cells of a column of numbers
+ANSWER_NAMES = {"response", "open-ended response"}  # below a question, in the exports of surveys
 LONG_NAME = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
 QUANTITY = re.compile(r"^[+\-(]*[$€£]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$)]*$")
@@ -379,9 +381,21 @@ def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
     names = []
     for place, top in enumerate(filled):
         parts = [part for part in (top, *(row[place].strip() for row in short_rows)) if part]
+        parts = [part for k, part in enumerate(parts) if not k or part.lower() not in ANSWER_NAMES]
         own = any(row[place].strip() for row in rows)
         names.append(" ".join(dict.fromkeys(parts)) if own else "")
     return names, f"{len(rows)} rows of names were joined: {', '.join(short(name) for name in names[:3])} ..."
+
+
+def without_empty_columns(names: Sequence[str], columns: Sequence[TextColumn]) -> tuple[list[TextColumn], list[str]]:
+    """Return the columns but those that have neither a name in the file nor a value, and a note on these."""
+    kept = [
+        c for name, c in zip(names, columns, strict=True) if name.strip() or any(filter(None, c.levels.to_pylist()))
+    ]
+    count = len(columns) - len(kept)
+    if not count or not kept:
+        return list(columns), []
+    return kept, [f"{count:,} empty {'column' if count == 1 else 'columns'} without a name left out"]
 
 
 def _filled(row: Sequence[str]) -> int:

@@ -342,8 +342,8 @@ def is_plain(text: str) -> bool:
 LONGEST_NAME = 200
 MOST_TITLES = 20  # lines before the table, or behind it
 FOOTER = re.compile(
-    r"^(grand |sub)?(total|sum|average|mean)s?\b|^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|"
-    r"^(source|note)s?:|^[©*]",
+    r"^(grand |sub)?(total|sum|average|mean|median)s?\b|^(std\.? ?dev\.?|sd|n|min|max|minimum|maximum|count)$|"
+    r"^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|^(source|note)s?:|^[©*]",
     re.IGNORECASE,
 )
 

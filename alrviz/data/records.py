@@ -19,6 +19,7 @@ from alrviz.data.quotes import split_record
 from alrviz.errors import TableError
 
 MAX_UNFIT_SHARE = 0.01
+MAX_UNEVEN_SHARE = 0.5  # of the rows; with more of them the layout was taken for another
 NAMED_LINES = 10  # of rows that do not fit, in a refusal
 
 
@@ -59,6 +60,11 @@ class UnevenRows:
         changes = {
             change: [row for row in self.rows if row.change == change] for change in ("padded", "trimmed", "cut")
         }
+        if len(self.rows) > max(1, MAX_UNEVEN_SHARE * n_rows):
+            raise TableError(
+                f"{len(self.rows):,} of {n_rows:,} lines have not {self.width} cells at the delimiter "
+                f"{self.delimiter!r}: this is no table of rows, or another delimiter cuts it"
+            )
         unfit = changes["cut"]
         if len(unfit) > max(1, MAX_UNFIT_SHARE * n_rows):
             lines = [f"{place_of(row.record)}: {short(row.text)}" for row in unfit[:NAMED_LINES]]

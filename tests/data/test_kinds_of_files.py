@@ -197,6 +197,53 @@ def test_names_hold_plain_blanks_alone():
     assert list(read(text).frame) == ["knowledge of food", "two lines", "class"]
 
 
+def test_questions_over_answers_name_their_columns():
+    text = "Respondent,How old are you?,Your sex?,Vote?\n,Open-Ended Response,Response,Response\n"
+    text += "".join(f"{1000 + i},{20 + i % 40},{'fm'[i % 2]},{'yes' if i % 3 else 'no'}\n" for i in range(60))
+    assert list(read(text, "Vote?").frame) == ["Respondent", "How old are you?", "Your sex?", "Vote?"]
+
+
+def test_empty_columns_without_names_are_left_out_and_counted():
+    dataset = read("a,b,class,,\n" + "".join(f"{i % 9},{i % 5},{'yn'[i % 2]},,\n" for i in range(40)), "class")
+    assert list(dataset.frame) == ["a", "b", "class"]
+    assert noted(dataset, "2 empty columns")
+    with_values = "a,class,\n" + "".join(f"{i % 9},{'yn'[i % 2]},1\n" for i in range(40))
+    assert list(read(with_values, "class").frame) == ["a", "class", "column 3"]
+
+
+def test_statistics_below_a_table_are_no_rows():
+    rows = "".join(f"P{i},{20 + i % 9},{'ab'[i % 2]}\n" for i in range(30))
+    assert read("name,age,class\n" + rows + "Mean,24.5,\nSD,3,\n", "class").table.n_rows == 30
+    assert read("name,age,class\n" + rows + "Meaney,24,a\nSDK,3,b\n", "class").table.n_rows == 32
+
+
+# ---- kinds ----------------------------------------------------------------------------------------------------------
+
+
+def test_answers_on_a_scale_are_in_their_order():
+    scale = ["Strongly disagree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly agree"]
+    dataset = read("q,class\n" + "".join(f"{scale[i % 5]},{'ab'[i % 2]}\n" for i in range(50)), "class")
+    assert dataset.kinds == {"q": "ordinal"}
+    assert list(dataset.X["q"].cat.categories) == scale
+    words = ["agree", "bread", "chair"] * 20
+    assert read("q,class\n" + "".join(f"{w},{'ab'[i % 2]}\n" for i, w in enumerate(words))).kinds["q"] == "categorical"
+
+
+def test_a_few_texts_among_numbers_are_missing_and_counted():
+    ages = ["19 but unclear" if i == 7 else "not asked" if i % 11 == 0 else str(20 + i % 37) for i in range(90)]
+    dataset = read("age,class\n" + "".join(f"{age},{'ab'[i % 2]}\n" for i, age in enumerate(ages)), "class")
+    assert dataset.kinds == {"age": "numeric"}
+    assert dataset.frame["age"].isna().sum() == 10
+    assert noted(dataset, "10 values", "no number", "'age'", "missing=()")
+    codes = [f"{i % 30}" if i % 3 else f"A{i % 30}" for i in range(90)]  # no few
+    assert read("age,class\n" + "".join(f"{c},{'ab'[i % 2]}\n" for i, c in enumerate(codes))).kinds["age"] != "numeric"
+
+
+def test_a_letter_is_no_table():
+    with pytest.raises(TableError, match="no table of rows"):
+        read("Dear all,\nthis is a letter.\nIt has no table.\nRegards\n")
+
+
 # ---- encodings -------------------------------------------------------------------------------------------------------
 
 
