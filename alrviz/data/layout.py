@@ -194,7 +194,8 @@ def read_names(
     """
     first = tuple(cell.strip() for cell in rows[0])
     if known is not None and first == known.head:
-        return NameRows(known.header, first, list(known.names))
+        left_out = [""] * (len(first) - len(known.names))  # columns at the right that were empty
+        return NameRows(known.header, first, [*known.names, *left_out])
     one_less = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if one_less:
         return NameRows(1, first, names_less_one(rows[0], rows[1:], width))
@@ -388,14 +389,14 @@ def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
 
 
 def without_empty_columns(names: Sequence[str], columns: Sequence[TextColumn]) -> tuple[list[TextColumn], list[str]]:
-    """Return the columns but those that have neither a name in the file nor a value, and a note on these."""
-    kept = [
-        c for name, c in zip(names, columns, strict=True) if name.strip() or any(filter(None, c.levels.to_pylist()))
-    ]
-    count = len(columns) - len(kept)
-    if not count or not kept:
+    """Return the columns but the last ones that have neither a name in the file nor a value, and a note on these."""
+    width = len(columns)
+    while width and not names[width - 1].strip() and not any(columns[width - 1].levels.to_pylist()):
+        width -= 1
+    count = len(columns) - width
+    if not count or not width:
         return list(columns), []
-    return kept, [f"{count:,} empty {'column' if count == 1 else 'columns'} without a name left out"]
+    return list(columns[:width]), [f"{count:,} empty {'column' if count == 1 else 'columns'} at the right left out"]
 
 
 def _filled(row: Sequence[str]) -> int:
