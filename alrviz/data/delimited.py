@@ -76,10 +76,11 @@ def read_delimited(
     if not sample.strip():
         raise TableError("the table is empty; a row of names and at least one row of values were expected")
     delimiter = options.delimiter or named or detect_delimiter(sample)
+    before = _lines_between(data, 0, start)
     data, quoted = close_quotes(data, delimiter, stop)
     if quoted:
         notes.append(quotes_note(quoted))
-        end = _edges(data)[1]
+        start, end = _line_start(data, 0, before), _edges(data)[1]  # lines before the table may have become longer
         sample = _sample(data, start, end)
     rows, places = _rows(sample, delimiter)
     check_columns(max(map(len, rows)), limits)
@@ -345,8 +346,8 @@ def _parse_blocks(
             stop.check()
             stop.report(PARSED * source.tell() / len(content))
             rows += batch.num_rows
-            check_rows(rows, limits)
-            check_cells(rows, n_columns, limits)
+            check_rows(rows + len(uneven.rows), limits)
+            check_cells(rows + len(uneven.rows), n_columns, limits)
             batches.append(batch)
     return batches
 

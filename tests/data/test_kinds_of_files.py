@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from alrviz.data.dataset import Dataset
+from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
+from alrviz.data.options import ReadOptions
 from alrviz.data.quotes import close_quotes
 from alrviz.data.read import read_table
 from alrviz.errors import TableError
@@ -55,6 +57,11 @@ def test_many_lines_with_a_surplus_are_refused_and_the_first_ten_named():
         read(table() + "".join(f"{60 + i},red,yes,what\n" for i in range(12)))
 
 
+def test_short_lines_count_for_the_limit_of_rows():
+    with pytest.raises(TableError, match="100 rows allowed"):
+        read(table() + "60,red\n" * 50, limits=Limits(rows=100))
+
+
 def test_rows_stay_in_their_order():
     dataset = read("a,b,class\n1,x,yes\n2\n3,y,no\n4,x\n5,y,yes\n", "class")
     assert dataset.table.values[0].series.tolist() == [1, 2, 3, 4, 5]
@@ -89,6 +96,13 @@ def test_no_line_is_swallowed():
     assert dataset.n_rows == 60
     assert set(dataset.frame["message"].cat.categories) == {'"ok', "fine"}
     assert noted(dataset, "2 lines", "quotation mark", "line 9")
+
+
+def test_a_mark_in_a_title_moves_no_line():
+    text = '"Report of 2020\n' + table()
+    found, asked = read(text, "class"), read(text, "class", options=ReadOptions(skip_rows=1))
+    assert list(found.frame) == list(asked.frame) == ["size", "colour", "class"]
+    assert found.n_rows == asked.n_rows == 60
 
 
 # ---- names -----------------------------------------------------------------------------------------------------------
