@@ -51,13 +51,17 @@ class Database:
             os.close(open_private(str(path), os.O_CREAT | os.O_RDWR))  # SQLite gives its further files the same mode
             restrict_home(path.parent)
             self._connection = self._open(schema, lock_timeout_ms)
+        except StoreError:
+            raise
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
-            raise error if isinstance(error, StoreError) else self._error(error) from error
+            raise self._error(error) from error
 
     def _open(self, schema: str, lock_timeout_ms: int) -> sqlite3.Connection:
         connection = self._connect(lock_timeout_ms)
         try:
+            connection.execute("BEGIN")  # another process that makes the tables meanwhile changes both
             version, application = (_number(connection, name) for name in ("user_version", "application_id"))
+            connection.execute("COMMIT")
             if application == APPLICATION_ID and version < FORMAT:
                 connection.close()
                 self._move_aside(version)
