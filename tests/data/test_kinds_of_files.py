@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pytest
 
+from alrviz.data.apply_reading import read_again
 from alrviz.data.dataset import Dataset
 from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
@@ -60,6 +61,14 @@ def test_many_lines_with_a_surplus_are_refused_and_the_first_ten_named():
 def test_short_lines_count_for_the_limit_of_rows():
     with pytest.raises(TableError, match="100 rows allowed"):
         read(table() + "60,red\n" * 50, limits=Limits(rows=100))
+
+
+def test_lines_that_are_mended_are_noted_of_new_rows_too():
+    dataset = read(table(), "class")
+    rows = read_again((table() + '60\n61,"red,no\n').encode(), dataset.reading)
+    assert len(rows.X) == 62
+    assert any("fewer cells" in note for note in rows.notes)
+    assert any("never closed" in note for note in rows.notes)
 
 
 def test_rows_stay_in_their_order():
