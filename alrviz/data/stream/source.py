@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -29,8 +30,9 @@ from alrviz.data.delimited import read_delimited
 from alrviz.data.frames import column_of_arrow, is_text
 from alrviz.data.interpret import Values
 from alrviz.data.limits import NO_LIMITS
-from alrviz.data.numbers import listed
+from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
+from alrviz.data.quotes import FEW_LINES
 from alrviz.data.source import default_name, sniff_format
 from alrviz.data.text import TextColumn
 from alrviz.errors import MissingFileError, TableError, TableFileError, nearest
@@ -323,7 +325,21 @@ def _text_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
                 raise TableError(
                     f"{path.name!r} has {batch.num_columns} values in its first row and {len(source.names)} names"
                 )
+            for column in batch.columns:
+                _refuse_swallowed_rows(path, column.dictionary, parse.delimiter, len(source.names))
             yield batch
+
+
+def _refuse_swallowed_rows(path: Path, levels: pa.Array, delimiter: str, width: int) -> None:
+    """Raise `TableError` for a field that holds rows of the table: its quotation mark is never closed."""
+    for text in levels.filter(pc.match_substring(levels, "\n")).to_pylist():
+        rows = text.splitlines()[1:-1]
+        if width > 1 and len(rows) >= FEW_LINES and all(row.count(delimiter) == width - 1 for row in rows):
+            raise TableError(
+                f"{path.name!r} has a quotation mark that is never closed, at {short(text)}: {len(rows):,} lines "
+                "would be read as one field; take the mark out, or read the table whole with read_table, which takes "
+                "it for text"
+            )
 
 
 def _parquet_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
