@@ -97,6 +97,13 @@ def test_the_latest_of_equal_runs_is_found(store):
     assert store.find("another", "path", '{"folds":2}', "d") is None
 
 
+def test_a_run_whose_id_is_taken_is_refused(store):
+    one = begin(store)
+    with pytest.raises(StoreError):
+        store.begin("another", "path", "{}", "d", id=one)
+    assert [run.state for run in store.runs("me")] == ["running"]
+
+
 def test_cells_are_kept_by_owner_and_key_and_shared_by_an_owners_studies(tmp_path, store):
     mine, other, later = begin(store), begin(store, owner="another"), begin(store)
     save(store, mine, 1, "k", [{"loss": 0.1, "nan": float("nan")}], b"\x01\x02")
