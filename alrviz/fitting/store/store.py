@@ -222,7 +222,7 @@ class Store:
                 _write_part(execute, part)
         self.prune()
 
-    def take_cell(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
+    def take_task(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
         """Return (outcome, rows, predicted) of a finished task, of this or another study of the run's owner.
 
         It is then also at that place of this study, whose time of the last change stays: looking is no sign of life.
