@@ -224,11 +224,7 @@ class LatestJob:
         self._lock = threading.RLock()
 
     def run(
-        self,
-        work: Work[T],
-        done: Callable[[T], object],
-        failed: Callable[[Exception], object],
-        begin: bool = True,
+        self, work: Work[T], done: Callable[[T], object], failed: Callable[[Exception], object], begin: bool = True
     ) -> None:
         """Take up this work in place of the last.
 

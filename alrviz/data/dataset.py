@@ -22,14 +22,7 @@ from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.reading import ColumnReading, Reading
-from alrviz.data.splitting import (
-    AT_RANDOM,
-    Splitting,
-    repeat_by_nature,
-    repeated_rows,
-    split_again,
-    split_by,
-)
+from alrviz.data.splitting import AT_RANDOM, Splitting, repeat_by_nature, repeated_rows, split_again, split_by
 from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
 from alrviz.errors import Sentence, TableError, for_page, nearest
 from alrviz.stop import NEVER, StopToken
@@ -431,10 +424,7 @@ def _build(
         repeat = f"{again:,} of {len(classes):,} rows {repeated} in all columns used; "
         repeat += "a random split may have such rows on both sides "
         notes.append(
-            Sentence(
-                f"{repeat}(split_by(repeats='once') drops them)",
-                f'{repeat}("Split rows" can drop them)',
-            )
+            Sentence(f"{repeat}(split_by(repeats='once') drops them)", f'{repeat}("Split rows" can drop them)')
         )
     digests = []
     for shown in columns:

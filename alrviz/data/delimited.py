@@ -20,15 +20,7 @@ import pyarrow.csv
 from alrviz.data.charset import to_utf8
 from alrviz.data.column_names import clean_names
 from alrviz.data.interpret import KnownNames, RawTable
-from alrviz.data.layout import (
-    HEAD_ROWS,
-    common_width,
-    count_footer,
-    count_titles,
-    kinds_by_name,
-    left_out,
-    read_names,
-)
+from alrviz.data.layout import HEAD_ROWS, common_width, count_footer, count_titles, kinds_by_name, left_out, read_names
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
 from alrviz.data.quotes import close_quotes, quotes_note
@@ -284,12 +276,7 @@ def _cut_best(lines: list[str]) -> tuple[str, float]:
 
 
 def _parse(
-    data: Buffer,
-    edges: tuple[int, int],
-    delimiter: str,
-    n_columns: int,
-    limits: Limits,
-    stop: StopToken,
+    data: Buffer, edges: tuple[int, int], delimiter: str, n_columns: int, limits: Limits, stop: StopToken
 ) -> tuple[list[TextColumn], list[str]]:
     """Return the columns of text between two places, unnamed, and notes on the lines that were mended."""
     content = pa.py_buffer(data).slice(edges[0], edges[1] - edges[0])
@@ -319,13 +306,7 @@ def _parse(
 
 
 def _parse_blocks(
-    content: pa.Buffer,
-    delimiter: str,
-    n_columns: int,
-    block: int,
-    limits: Limits,
-    stop: StopToken,
-    uneven: UnevenRows,
+    content: pa.Buffer, delimiter: str, n_columns: int, block: int, limits: Limits, stop: StopToken, uneven: UnevenRows
 ) -> list[pa.RecordBatch]:
     text = pa.dictionary(pa.int32(), pa.string())
     names = [f"f{place}" for place in range(n_columns)]

@@ -120,12 +120,7 @@ def read_columns(
 
 
 def read_raw(
-    source: Any,
-    options: ReadOptions,
-    limits: Limits,
-    stop: StopToken,
-    notes: list[str],
-    expected: Collection[str] = (),
+    source: Any, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str], expected: Collection[str] = ()
 ) -> RawTable:
     """Return the columns of whatever `read_table` takes, before it is decided what texts are.
 
