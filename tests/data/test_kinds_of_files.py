@@ -126,6 +126,14 @@ def test_rows_of_types_and_roles():
     assert dataset.kinds == {"age": "numeric", "pain": "categorical"}
 
 
+def test_types_and_roles_of_several_files(tmp_path):
+    paths = [tmp_path / "1.tab", tmp_path / "2.tab"]
+    for path in paths:
+        path.write_text(ORANGE.replace("disease", "q"))
+    dataset = read_table(paths)
+    assert (dataset.n_rows, dataset.target, dataset.kinds) == (80, "q", {"age": "numeric", "pain": "categorical"})
+
+
 def test_types_and_roles_before_the_names():
     text = ORANGE.replace("age\tpain\tdisease\nc\ttypical\\ ang none\td\n\t\tclass\n", "C#age\tmS#pain\tcD#disease\n")
     dataset = read(text)
