@@ -140,6 +140,20 @@ def test_types_and_roles_before_the_names():
     assert (dataset.target, dataset.kinds) == ("disease", {"age": "numeric", "pain": "ignore"})
 
 
+def test_another_target_than_the_stated_one_may_be_chosen():
+    dataset = read(ORANGE, "pain")
+    assert (dataset.target, dataset.kinds) == ("pain", {"age": "numeric", "disease": "categorical"})
+    assert read(ORANGE).with_target("pain").target == "pain"
+
+
+def test_a_stated_kind_that_cannot_be_is_noted():
+    rows = "".join(f"{i if i != 7 else 'old'}\t2020-01-{i % 28 + 1:02}\t{i % 2}\n" for i in range(40))
+    dataset = read("C#age\tD#when\tcD#disease\n" + rows)
+    assert dataset.n_rows == 40
+    assert noted(dataset, "the file states", "'age'")
+    assert noted(dataset, "the file states", "'when'")
+
+
 def test_a_hash_within_a_name_is_a_name():
     dataset = read("no#1,b,class\n" + "".join(f"{i},{i % 2},{'yn'[i % 2]}\n" for i in range(30)))
     assert "no#1" in dataset.frame
