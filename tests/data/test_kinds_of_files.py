@@ -157,6 +157,12 @@ def test_a_stated_kind_that_cannot_be_is_noted():
 def test_a_hash_within_a_name_is_a_name():
     dataset = read("no#1,b,class\n" + "".join(f"{i},{i % 2},{'yn'[i % 2]}\n" for i in range(30)))
     assert "no#1" in dataset.frame
+    dataset = read("C# years,b,class\n" + "".join(f"{i},{i % 2},{'yn'[i % 2]}\n" for i in range(30)))
+    assert "C# years" in dataset.frame
+
+
+def test_letters_that_could_be_types_and_roles_are_levels():
+    assert read("one,two\nc,c\nc,c\n" + "t,g\na,c\n" * 20).table.n_rows == 42
 
 
 GROUPS = [
