@@ -66,9 +66,6 @@ class ShareFold:
             losses = np.array([np.inf])
         return losses, np.zeros(1), 0.0
 
-    def forget(self, value: Floats) -> None:
-        """As `Fold` says: no fit starts from another."""
-
     def _losses(self, recipe: Recipe, stop: StopToken) -> tuple[Floats, Floats]:
         made = self.build(recipe)
         rows = made.heldout
