@@ -98,7 +98,9 @@ class Database:
 
     def _move_aside(self, version: int) -> None:
         """Rename a file of an older format: nothing of it is lost, and nothing of it is read."""
-        older = self.path.with_name(f"{self.path.stem}-format-{version}{self.path.suffix}")
+        stem, suffix = f"{self.path.stem}-format-{version}", self.path.suffix
+        names = (self.path.with_name(f"{stem}{mark}{suffix}") for mark in ("", *(f"-{k}" for k in range(2, 1000))))
+        older = next(name for name in names if not name.exists())
         self.path.replace(older)
         _log.warning("%r is of a version before 0.1 and cannot be read; it is now %r", str(self.path), str(older))
         os.close(open_private(str(self.path), os.O_CREAT | os.O_RDWR))
