@@ -76,11 +76,12 @@ def read_delimited(
     if not sample.strip():
         raise TableError("the table is empty; a row of names and at least one row of values were expected")
     delimiter = options.delimiter or named or detect_delimiter(sample)
+    before = _lines_between(data, 0, start)
     repaired = close_quotes(data, delimiter, stop)
     data = repaired.data
     if repaired.lines:
         notes.append(quotes_note(len(repaired.lines), repaired.lines[0] + 1))
-        end = _edges(data)[1]
+        start, end = _line_start(data, 0, before), _edges(data)[1]  # lines before the table may have become longer
         sample = _sample(data, start, end)
     rows, places = _rows(sample, delimiter)
     check_columns(max(map(len, rows)), limits)
@@ -288,12 +289,7 @@ def _cut_best(lines: list[str]) -> tuple[str, float]:
 
 
 def _parse(
-    data: Buffer,
-    edges: tuple[int, int],
-    delimiter: str,
-    n_columns: int,
-    limits: Limits,
-    stop: StopToken,
+    data: Buffer, edges: tuple[int, int], delimiter: str, n_columns: int, limits: Limits, stop: StopToken
 ) -> tuple[list[TextColumn], list[str]]:
     """Return the columns of text between two places, unnamed, and notes on the lines that were mended."""
     content = pa.py_buffer(data).slice(edges[0], edges[1] - edges[0])

@@ -21,7 +21,7 @@ from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOpti
 from alrviz.data.quantities import measured_limits, plain_numbers
 from alrviz.data.reading import LIMIT, ColumnReading, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, merge_case, spellings
-from alrviz.errors import Sentence, TableError
+from alrviz.errors import Sentence
 from alrviz.stop import NEVER, StopToken
 
 NUMBERS_PER_STRAY_TEXT = 10  # different numbers in a column for each text that is none
@@ -237,12 +237,12 @@ def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) ->
 
 
 def said_numbers(
-    column: TextColumn, options: ReadOptions, marks: tuple[str, str] | None = None, missing: tuple[str, ...] = ("",)
+    column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",)
 ) -> tuple[pd.Series, ColumnReading]:
     """Return a column as numbers because it was said to be numeric, and how: units and times as in reading.
 
-    `marks` are the decimal and thousands marks; without them, or where they do not fit, the column's own. `missing` are
-    the texts that were missing in it.
+    Decimal and thousands marks are those of `options`, else the column's own. `missing` are the texts that were missing
+    in it.
 
     Raises:
         TableError: a value that is no number, named with its row.
@@ -255,16 +255,9 @@ def said_numbers(
         column = TextColumn.of(name, column.codes, without_limits(column.levels))
     found = plain_numbers(column)
     bare, unit = (column, None) if found is None else found
-    own = detect_convention([bare], options)
-    for each in dict.fromkeys((marks or own, own)):
-        try:
-            series = force_numbers(bare, *each)
-        except TableError:
-            if each == own:
-                raise
-        else:
-            return series, ColumnReading(name, name, "number", "numeric", "", missing, *each, unit, limits=limits)
-    raise AssertionError("the last of the marks returns or raises")
+    marks = detect_convention([bare], options)
+    reading = ColumnReading(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
+    return force_numbers(bare, *marks), reading
 
 
 def _other(decimal: str) -> str:

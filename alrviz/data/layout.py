@@ -225,7 +225,7 @@ ROLES = {
     **dict.fromkeys(("class", "c"), "target"),
     **dict.fromkeys(("meta", "m", "ignore", "i", "weight", "w"), "ignore"),
 }
-PREFIX = re.compile(r"^(?P<role>[cmiw]?)(?P<type>[CNDST]?)#(?P<name>.+)$")
+PREFIX = re.compile(r"^(?P<role>[cmiw]?)(?P<type>[CNDST]?)#(?P<name>\S.*)$")
 
 
 class StatedKinds(NamedTuple):
@@ -238,13 +238,14 @@ class StatedKinds(NamedTuple):
 
 
 def stated_kinds(rows: Sequence[Sequence[str]]) -> StatedKinds | None:
-    """Return what the first rows state of types and roles, None where they state nothing."""
+    """Return what the first rows state of types and roles; None where they state nothing, or several classes."""
     first = [cell.strip() for cell in rows[0]] if rows else []
     prefixes = [PREFIX.match(cell) for cell in first]
     if any(found is not None and (found["role"] or found["type"]) for found in prefixes):
         names = [cell if found is None else found["name"] for cell, found in zip(first, prefixes, strict=True)]
         stated = [("", "") if found is None else (found["type"].lower(), found["role"]) for found in prefixes]
-        return StatedKinds(1, names, _kinds(stated), ["types and roles before # in the names were used"])
+        kinds, note = _kinds(stated), "types and roles before # in the names were used"
+        return StatedKinds(1, names, kinds, [note]) if _count_targets(kinds) < 2 else None
     if len(rows) < 4:
         return None
     types, roles = ([cell.strip().lower() for cell in row] for row in rows[1:3])
@@ -253,7 +254,8 @@ def stated_kinds(rows: Sequence[Sequence[str]]) -> StatedKinds | None:
     if not all(typed) or not all(known) or not any(roles):
         return None
     stated = list(zip(types, (cell.split()[0] if cell else "" for cell in roles), strict=True))
-    return StatedKinds(3, first, _kinds(stated), ["the rows of types and roles below the names were used"])
+    kinds, note = _kinds(stated), "the rows of types and roles below the names were used"
+    return StatedKinds(3, first, kinds, [note]) if _count_targets(kinds) < 2 else None
 
 
 def _levels_stated(cell: str) -> list[str]:
@@ -268,6 +270,10 @@ def _kinds(stated: Sequence[tuple[str, str]]) -> dict[int, str]:
         if kind:
             kinds[place] = kind
     return kinds
+
+
+def _count_targets(kinds: Mapping[int, str]) -> int:
+    return sum(kind == "target" for kind in kinds.values())
 
 
 def kinds_by_name(names: Sequence[str], kinds: Mapping[int, str]) -> dict[str, str]:

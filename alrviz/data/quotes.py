@@ -158,7 +158,7 @@ def _lone_marks(lines: _Lines, suspects: list[int], mark: bytes, width: int, sto
             stop.check()
         if k <= closed or not _is_open(lines[k], mark):
             continue
-        last = next((other for other in suspects[place + 1 :] if other > k), None)
+        last = suspects[place + 1] if place + 1 < len(suspects) else None
         if last is not None and last - k <= MAX_JOINED_LINES and _is_one_record(lines, k, last, mark, width):
             closed = last
         else:

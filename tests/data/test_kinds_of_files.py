@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from alrviz.data import quotes
+from alrviz.data.apply_reading import read_again
 from alrviz.data.dataset import Dataset
+from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
+from alrviz.data.options import ReadOptions
 from alrviz.data.quotes import RepairedStream, close_quotes
 from alrviz.data.read import read_table
 from alrviz.data.stream import source
@@ -57,6 +60,19 @@ def test_one_line_with_a_surplus_is_read():
 def test_many_lines_with_a_surplus_are_refused_and_the_first_ten_named():
     with pytest.raises(TableError, match=r"12 of 72 lines .* line 62: '60,red,yes,what'.* line 71: "):
         read(table() + "".join(f"{60 + i},red,yes,what\n" for i in range(12)))
+
+
+def test_short_lines_count_for_the_limit_of_rows():
+    with pytest.raises(TableError, match="100 rows allowed"):
+        read(table() + "60,red\n" * 50, limits=Limits(rows=100))
+
+
+def test_lines_that_are_mended_are_noted_of_new_rows_too():
+    dataset = read(table(), "class")
+    rows = read_again((table() + '60\n61,"red,no\n').encode(), dataset.reading)
+    assert len(rows.X) == 62
+    assert any("fewer cells" in note for note in rows.notes)
+    assert any("never closed" in note for note in rows.notes)
 
 
 def test_rows_stay_in_their_order():
@@ -130,6 +146,13 @@ def test_lines_are_mended_in_batches_as_in_memory(tmp_path, monkeypatch):
     assert mended == {note.partition(": ")[2].partition(" (first")[0] for note in stream.notes if "line" in note}
 
 
+def test_a_mark_in_a_title_moves_no_line():
+    text = '"Report of 2020\n' + table()
+    found, asked = read(text, "class"), read(text, "class", options=ReadOptions(skip_rows=1))
+    assert list(found.frame) == list(asked.frame) == ["size", "colour", "class"]
+    assert found.n_rows == asked.n_rows == 60
+
+
 # ---- names -----------------------------------------------------------------------------------------------------------
 
 ORANGE = "age\tpain\tdisease\nc\ttypical\\ ang none\td\n\t\tclass\n"
@@ -142,15 +165,43 @@ def test_rows_of_types_and_roles():
     assert dataset.kinds == {"age": "numeric", "pain": "categorical"}
 
 
+def test_types_and_roles_of_several_files(tmp_path):
+    paths = [tmp_path / "1.tab", tmp_path / "2.tab"]
+    for path in paths:
+        path.write_text(ORANGE.replace("disease", "q"))
+    dataset = read_table(paths)
+    assert (dataset.n_rows, dataset.target, dataset.kinds) == (80, "q", {"age": "numeric", "pain": "categorical"})
+
+
 def test_types_and_roles_before_the_names():
     text = ORANGE.replace("age\tpain\tdisease\nc\ttypical\\ ang none\td\n\t\tclass\n", "C#age\tmS#pain\tcD#disease\n")
     dataset = read(text)
     assert (dataset.target, dataset.kinds) == ("disease", {"age": "numeric", "pain": "ignore"})
 
 
+def test_another_target_than_the_stated_one_may_be_chosen():
+    dataset = read(ORANGE, "pain")
+    assert (dataset.target, dataset.kinds) == ("pain", {"age": "numeric", "disease": "categorical"})
+    assert read(ORANGE).with_target("pain").target == "pain"
+
+
+def test_a_stated_kind_that_cannot_be_is_noted():
+    rows = "".join(f"{i if i != 7 else 'old'}\t2020-01-{i % 28 + 1:02}\t{i % 2}\n" for i in range(40))
+    dataset = read("C#age\tD#when\tcD#disease\n" + rows)
+    assert dataset.n_rows == 40
+    assert noted(dataset, "the file states", "'age'")
+    assert noted(dataset, "the file states", "'when'")
+
+
 def test_a_hash_within_a_name_is_a_name():
     dataset = read("no#1,b,class\n" + "".join(f"{i},{i % 2},{'yn'[i % 2]}\n" for i in range(30)))
     assert "no#1" in dataset.frame
+    dataset = read("C# years,b,class\n" + "".join(f"{i},{i % 2},{'yn'[i % 2]}\n" for i in range(30)))
+    assert "C# years" in dataset.frame
+
+
+def test_letters_that_could_be_types_and_roles_are_levels():
+    assert read("one,two\nc,c\nc,c\n" + "t,g\na,c\n" * 20).table.n_rows == 42
 
 
 GROUPS = [

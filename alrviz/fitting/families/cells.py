@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.splits import n_validation_rows
 from alrviz.errors import RecipeError
-from alrviz.fitting.cost.estimate import (
-    Estimate,
-    estimate_cells,
-    estimate_counting,
-    estimate_stream,
-    require_memory,
-)
+from alrviz.fitting.cost.estimate import Estimate, estimate_cells, estimate_counting, estimate_stream, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_folds, with_number
