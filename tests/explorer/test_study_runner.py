@@ -8,6 +8,7 @@ import pytest
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.widgets.study_runner import StudyRunner, StudyState
+from alrviz.fitting.cost.cost import Cost
 
 
 class FakeView:
@@ -37,7 +38,7 @@ class FakeView:
 
 
 def costs_of(study, seconds=10.0):
-    return SimpleNamespace(study=study, seconds=seconds, left_out=["lr: too large"], bytes=1, n_jobs=1)
+    return SimpleNamespace(study=study, cost=Cost(bytes=1, seconds=seconds), left_out=["lr: too large"], n_jobs=1)
 
 
 def study(phase="waiting"):
