@@ -86,6 +86,16 @@ def test_its_docstring_describes_parameters_of_its_own_and_shared_ones():
     assert "alpha" not in text
 
 
+def test_what_would_leave_its_own_make_out_is_refused(tmp_path):
+    data, recipe = load_demo("led", 300), Recipe("tempered", order=1)
+    data.frame.to_csv(tmp_path / "led.csv", index=False)
+    table = alrviz.open_table(tmp_path / "led.csv", data.target, cache=tmp_path / "codes")
+    with pytest.raises(RecipeError, match="batches"):
+        make_estimator(recipe).fit(table)
+    with pytest.raises(RecipeError, match="row by row"):
+        alrviz.learning_curve(data, recipe)
+
+
 def test_a_link_carries_them():
     recipe = Recipe("tempered", power=0.25, base="2", order=3)
     assert write_recipes((recipe,)) == "tempered_W0.25_E2_o3"
