@@ -5,10 +5,11 @@ import threading
 import pytest
 
 from alrviz.errors import MemoryLimitError, Stopped
+from alrviz.fitting import alpha_path as fitting_path
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.stop import StopToken
-from alrviz.studies.core import alpha_path_task, compute_task
+from alrviz.studies.core import compute_task
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.learning_curve import learning_curve
@@ -112,6 +113,6 @@ def test_the_seconds_of_a_path_are_its_solvers(monkeypatch):
             super().__init__(*args, **options)
             runs.append(self)
 
-    monkeypatch.setattr(alpha_path_task, "Run", Watched)
+    monkeypatch.setattr(fitting_path, "Run", Watched)
     frame = alpha_path(small().dataset, ONE, alphas=[10.0, 1.0], references=False, n_jobs=1).run().frame()
     assert frame.train_seconds.tolist() == [run.trace[-1].seconds for run in runs]
