@@ -121,6 +121,24 @@ def test_a_widget_sets_them():
     assert not base.visible
 
 
+def test_a_widget_is_of_the_family_shown_where_another_has_a_parameter_of_that_name(monkeypatch):
+    class Cooled(Tempered):
+        """Another power."""
+
+        name = words = "cooled"
+        params: ClassVar[Mapping[str, Param]] = {
+            **Tempered.params,
+            "power": Param(5.0, low=2.0, high=9.0, label="Power of all", key="W", help="Its."),
+        }
+
+    monkeypatch.setitem(FAMILIES, "cooled", Cooled())
+    settings = RecipeSettings(lambda *_: None, lambda _: None, lambda _: None, Choosable(("lr", "tempered", "cooled")))
+    power = settings._fields["power"]
+    for family, looks in (("cooled", ("Power of all", 2, 9, 5)), ("tempered", ("Power of theta", 0, 0.9, 0.5))):
+        settings.show(0, Recipe(family), family, alone=True)
+        assert (power.label, power.start, power.end, power.value) == looks
+
+
 def test_every_setting_of_every_family_has_a_label_a_help_text_and_a_key_of_its_own():
     for family in FAMILIES.values():
         settings = {**family.params, **ENCODING}
