@@ -293,7 +293,10 @@ class SplitSpec:
     share: float = 1.0
 
     def splits(self, y: NDArray[Any], splitting: Splitting = AT_RANDOM) -> Splits:
-        """Return training and test rows of a table with classes y (N,)."""
+        """Return training and test rows of a table with classes y (N,).
+
+        They are stratified by y: who changes labels draws the rows before, with the table's own.
+        """
         if self.folds == 1:
             drawn = Splits(np.arange(len(y)))
         elif self.folds == 0:
