@@ -217,18 +217,15 @@ class LatestJob:
     def __init__(self, title: str, places: AbstractContextManager[object] | None = None):
         self.title = title
         self._places = places
-        self._latest: Job[Any] | None = None
+        self._latest: Job[Any] = Job(lambda stop: None, title)
+        self._latest.stop()  # there is no work yet
         self._computing: Job[Any] | None = None
         self._callbacks: tuple[Callable[[Any], object], Callable[[Exception], object]] | None = None
         self._begun: float | None = None
         self._lock = threading.RLock()
 
     def run(
-        self,
-        work: Work[T],
-        done: Callable[[T], object],
-        failed: Callable[[Exception], object],
-        begin: bool = True,
+        self, work: Work[T], done: Callable[[T], object], failed: Callable[[Exception], object], begin: bool = True
     ) -> None:
         """Take up this work in place of the last.
 
@@ -257,14 +254,13 @@ class LatestJob:
         """Give up what is under way: from here on nothing of it is handed over."""
         with self._lock:
             self._callbacks = None
-            if self._latest is not None:
-                self._latest.stop()
+            self._latest.stop()
 
     def poll(self) -> bool:
         """Hand over the newest result, if there is one; returns whether there may be more."""
         with self._lock:
             job, callbacks = self._latest, self._callbacks
-        if job is not None and callbacks is not None and not job.poll(*callbacks):
+        if callbacks is not None and not job.poll(*callbacks):
             with self._lock:
                 if job is self._latest:
                     self._callbacks = None  # they may refer to a whole page
@@ -272,8 +268,7 @@ class LatestJob:
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait for a result or the end, but no longer than this: for what takes less than a look later would."""
-        if self._latest is not None:
-            self._latest.wait(seconds)
+        self._latest.wait(seconds)
 
     def finish(self) -> None:
         """Wait for the end of the work, and hand over its last result."""
@@ -288,22 +283,21 @@ class LatestJob:
     @property
     def waiting(self) -> bool:
         """Whether the latest job waits for its place, or for what it needs before it can begin."""
-        return self._latest is None or self._latest.waiting
+        return self._latest.waiting
 
     @waiting.setter
     def waiting(self, waits: bool) -> None:
-        if self._latest is not None:
-            self._latest.waiting = waits
+        self._latest.waiting = waits
 
     @property
-    def token(self) -> StopToken | None:
+    def token(self) -> StopToken:
         """What the latest work was given."""
-        return None if self._latest is None else self._latest.token
+        return self._latest.token
 
     @property
     def busy(self) -> bool:
         """Whether a result waits to be handed over or may still come."""
-        return self._latest is not None and self._latest.busy
+        return self._latest.busy
 
     @property
     def seconds(self) -> float:
@@ -313,10 +307,10 @@ class LatestJob:
     @property
     def share(self) -> float | None:
         """How much of it is done, from 0 to 1; None while the work does not say."""
-        return None if self._latest is None else self._latest.token.share
+        return self._latest.token.share
 
     def _begin_latest(self) -> None:
-        if self._computing is None and self._latest is not None and self._begun is not None:
+        if self._computing is None and self._begun is not None:
             try:
                 self._latest.start()
             except RuntimeError:  # there is no thread to be had: the next `begin` tries again
@@ -328,7 +322,7 @@ class LatestJob:
         """Called by a thread that ends."""
         with self._lock:
             self._computing = None
-            if self._latest is not None and not self._latest.started:
+            if not self._latest.started:
                 self._begin_latest()
 
 

@@ -26,7 +26,8 @@ from alrviz.errors import AlrvizError, TableError, nearest
 from alrviz.stop import NEVER, StopToken
 
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
-_TOLD = ("left out", "not UTF-8", "formula")  # in notes that are about these rows
+# In notes that are about these rows.
+_TOLD = ("left out", "not UTF-8", "formula", "never closed", "fewer cells", "empty cells", "more cells")
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.digest import combine, digest_series
-from alrviz.data.interpret import NO_NUMBER, Values, among_numbers, of_type, said_numbers, text_of
+from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
 from alrviz.data.kinds import KINDS, KindCode, as_levels, date_parts, guess_kind
 from alrviz.data.leaks import find_leaks, leaks_note
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
@@ -22,14 +22,7 @@ from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.reading import ColumnReading, Reading
-from alrviz.data.splitting import (
-    AT_RANDOM,
-    Splitting,
-    repeat_by_nature,
-    repeated_rows,
-    split_again,
-    split_by,
-)
+from alrviz.data.splitting import AT_RANDOM, Splitting, repeat_by_nature, repeated_rows, split_again, split_by
 from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
 from alrviz.errors import Sentence, TableError, for_page, nearest
 from alrviz.stop import NEVER, StopToken
@@ -185,8 +178,7 @@ class Table:
         classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
         notes += check_labels(target, classes, self.limits)
         values = self.values if not dropped else tuple(_rows(column, keep) for column in self.values)
-        stated = {name: kind for name, kind in self.stated_kinds.items() if kind != "target"}
-        return _build(self, target, classes, values, {**stated, **(kinds or {})}, bool(quartiles), notes, stop, guessed)
+        return _build(self, target, classes, values, dict(kinds or {}), bool(quartiles), notes, stop, guessed)
 
     def _position(self, name: str) -> int:
         if name not in self.names:
@@ -419,7 +411,7 @@ def _build(
             shown = Column(target, "target", guessed, "the class to predict", len(classes.cat.categories), 0)
             parsed = column.series
         else:
-            shown, parsed, reading = _feature_column(column, kinds.get(column.name), table)
+            shown, parsed, reading = _feature_column(column, kinds.get(column.name), table, notes)
             if shown.kind != "ignore":
                 readings.append(replace(reading, kind=shown.kind))
         columns.append(shown)
@@ -431,10 +423,7 @@ def _build(
         repeat = f"{again:,} of {len(classes):,} rows {repeated} in all columns used; "
         repeat += "a random split may have such rows on both sides "
         notes.append(
-            Sentence(
-                f"{repeat}(split_by(repeats='once') drops them)",
-                f'{repeat}("Split rows" can drop them)',
-            )
+            Sentence(f"{repeat}(split_by(repeats='once') drops them)", f'{repeat}("Split rows" can drop them)')
         )
     digests = []
     for shown in columns:
@@ -467,23 +456,40 @@ def _build(
     )
 
 
-def _feature_column(column: Values, said: str | None, table: Table) -> tuple[Column, pd.Series, ColumnReading]:
-    """Return a feature as shown, its series, made numeric where text was said to be, and how it is read."""
+def _feature_column(
+    column: Values, said: str | None, table: Table, notes: list[str]
+) -> tuple[Column, pd.Series, ColumnReading]:
+    """Return a feature as shown, its series and how it is read: of the kind that was said, else that its file states,
+    else that is guessed. What is stated of a column that cannot be is noted.
+    """
+    stated = table.stated_kinds.get(column.name)
+    if said is not None:
+        return _column_of_kind(column, said, "as you said", table)
+    if stated not in (None, "target"):
+        try:
+            return _column_of_kind(column, stated, "as the file states", table)
+        except TableError as error:
+            notes.append(f"the kind that the file states was not used: {error}")
+    n_levels, missing = column.series.nunique(), int(column.series.isna().sum())
+    guess = guess_kind(column, n_levels=n_levels, n_present=len(column.series) - missing, limits=table.limits)
+    shown = Column(column.name, guess.kind, True, guess.why, n_levels, missing, guess.code)
+    return shown, column.series, column.reading or of_type(column, ("",))
+
+
+def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[Column, pd.Series, ColumnReading]:
+    """Return a feature of a kind, made numeric where it is text; `TableError` where it cannot be."""
     series, reading = column.series, column.reading or of_type(column, ("",))
     n_levels, missing = series.nunique(), int(series.isna().sum())
-    if said is None:
-        guess = guess_kind(column, n_levels=n_levels, n_present=len(series) - missing, limits=table.limits)
-        return Column(column.name, guess.kind, True, guess.why, n_levels, missing, guess.code), series, reading
-    if said in ("categorical", "ordinal"):
+    if kind in ("categorical", "ordinal"):
         check_levels(column.name, n_levels, table.limits)
-    if said != "ignore" and pd.api.types.is_datetime64_any_dtype(series.dtype):
+    if kind != "ignore" and pd.api.types.is_datetime64_any_dtype(series.dtype):
         raise TableError(
-            f"column {column.name!r} holds dates and cannot be {said}; its year, month and weekday are columns"
+            f"column {column.name!r} holds dates and cannot be {kind}; its year, month and weekday are columns"
         )
-    if said == "numeric" and isinstance(series.dtype, pd.CategoricalDtype):
+    if kind == "numeric" and isinstance(series.dtype, pd.CategoricalDtype):
         gone = among_numbers(reading.missing, table.asked)
         series, reading = said_numbers(text_of(series), table.options, missing=gone)  # the table's marks, or its own
-    return Column(column.name, said, False, "as you said", n_levels, missing), series, reading
+    return Column(column.name, kind, False, why, n_levels, missing), series, reading
 
 
 def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
@@ -519,21 +525,11 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         f"{len(found)} {'column is' if len(found) == 1 else 'columns are'} {what}: {listed(found)}"
         for what, found in groups
         if found
-    ] + [_numbers_note(column) for column in guessed if NO_NUMBER in column.why]
+    ]
 
 
 def _of_code(columns: Sequence[Column], *codes: KindCode) -> list[str]:
     return [column.name for column in columns if column.code in codes]
-
-
-def _numbers_note(column: Column) -> str:
-    """That a column is text for a few of its values, and how it is read as numbers."""
-    text = f"{column.name!r} is read as text, not as numbers: {column.why.split('; ')[-1]}"
-    token = column.why.split(NO_NUMBER)[-1]
-    return Sentence(
-        f"{text} (options=ReadOptions(missing=({token},)) reads it as missing)",
-        f'{text} (to read it as missing, add it in "How it was read" to "Missing values are written")',
-    )
 
 
 def _is_constant(column: Column) -> bool:

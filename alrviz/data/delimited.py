@@ -15,7 +15,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
 from alrviz.data.charset import to_utf8
 from alrviz.data.column_names import clean_names
@@ -28,14 +27,15 @@ from alrviz.data.layout import (
     kinds_by_name,
     left_out,
     read_names,
+    without_empty_columns,
 )
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
 from alrviz.data.quotes import close_quotes, quotes_note
 from alrviz.data.reading import MOST_TITLES
+from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.source import Buffer
 from alrviz.data.text import TextColumn
-from alrviz.data.uneven import UnevenRows
 from alrviz.errors import TableError
 from alrviz.stop import StopToken
 
@@ -76,10 +76,12 @@ def read_delimited(
     if not sample.strip():
         raise TableError("the table is empty; a row of names and at least one row of values were expected")
     delimiter = options.delimiter or named or detect_delimiter(sample)
-    data, quoted = close_quotes(data, delimiter, stop)
-    if quoted:
-        notes.append(quotes_note(quoted))
-        end = _edges(data)[1]
+    before = _lines_between(data, 0, start)
+    repaired = close_quotes(data, delimiter, stop)
+    data = repaired.data
+    if repaired.lines:
+        notes.append(quotes_note(len(repaired.lines), repaired.lines[0] + 1))
+        start, end = _line_start(data, 0, before), _edges(data)[1]  # lines before the table may have become longer
         sample = _sample(data, start, end)
     rows, places = _rows(sample, delimiter)
     check_columns(max(map(len, rows)), limits)
@@ -102,6 +104,8 @@ def read_delimited(
     notes += said
     columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
     if head.n_rows:
+        columns, said = without_empty_columns(head.names, columns)
+        notes += said
         columns, said = _without_names(columns, stop)
         notes += said
     in_force = replace(
@@ -265,6 +269,8 @@ def detect_delimiter(sample: str) -> str:
     lines = [line for line in bare.splitlines() if line.strip()][:200]
     for titles in range(min(MOST_TITLES, max(1, len(lines) - 2))):  # lines before the names may have any marks
         found, share = _cut_best(lines[titles:])
+        if titles and found == " ":
+            continue
         if share > (0.5 if titles == 0 else 0.8):
             return found
     return _cut_best(lines)[0]
@@ -283,12 +289,7 @@ def _cut_best(lines: list[str]) -> tuple[str, float]:
 
 
 def _parse(
-    data: Buffer,
-    edges: tuple[int, int],
-    delimiter: str,
-    n_columns: int,
-    limits: Limits,
-    stop: StopToken,
+    data: Buffer, edges: tuple[int, int], delimiter: str, n_columns: int, limits: Limits, stop: StopToken
 ) -> tuple[list[TextColumn], list[str]]:
     """Return the columns of text between two places, unnamed, and notes on the lines that were mended."""
     content = pa.py_buffer(data).slice(edges[0], edges[1] - edges[0])
@@ -298,7 +299,7 @@ def _parse(
     uneven = UnevenRows(n_columns, delimiter)
     while True:
         try:
-            batches = _parse_blocks(content, delimiter, n_columns, block, limits, stop, uneven)
+            batches = _parse_blocks(content, uneven, block, limits, stop)
             break
         except pa.ArrowInvalid as error:
             # A row longer than a block; also a block that ends inside an endless quote. Larger blocks mend the first.
@@ -306,48 +307,29 @@ def _parse(
                 raise TableError(_explain(str(error))) from error
             block *= 8
             uneven = UnevenRows(n_columns, delimiter)
-    n_rows = sum(batch.num_rows for batch in batches) + len(uneven.rows)
     lines_before = data.count(b"\n", 0, edges[0])
-    notes = uneven.check(n_rows, lambda row: _line_of(content, row, delimiter, lines_before, stop))
-    columns = []
-    for place in range(n_columns):
-        column = _one([batch.column(place) for batch in batches], stop)
-        codes = column.indices.to_numpy(zero_copy_only=False)
-        columns.append(uneven.insert(place, codes, column.dictionary))
-    return columns, notes
+    notes = uneven.check(
+        sum(batch.num_rows for batch in batches),
+        lambda record: f"line {_line_of(content, record + 1, delimiter, lines_before, stop):,}",
+    )
+    columns = [_one([batch.column(place) for batch in batches], stop) for place in range(n_columns)]
+    return [
+        TextColumn("", column.indices.to_numpy(zero_copy_only=False), column.dictionary) for column in columns
+    ], notes
 
 
 def _parse_blocks(
-    content: pa.Buffer,
-    delimiter: str,
-    n_columns: int,
-    block: int,
-    limits: Limits,
-    stop: StopToken,
-    uneven: UnevenRows,
+    content: pa.Buffer, uneven: UnevenRows, block: int, limits: Limits, stop: StopToken
 ) -> list[pa.RecordBatch]:
-    text = pa.dictionary(pa.int32(), pa.string())
-    names = [f"f{place}" for place in range(n_columns)]
-    schema = pa.schema([(name, text) for name in names])
-    reader_options = pa.csv.ReadOptions(use_threads=False, block_size=min(block, 2**31 - 1), column_names=names)
-    parse_options = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=uneven.take)
-    convert_options = pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(names, text), strings_can_be_null=False, check_utf8=False
-    )
-    batches, rows = [pa.RecordBatch.from_pylist([], schema=schema)], 0
-    if not len(content):
-        return batches
+    batches, rows = [empty_batch(uneven.width)], 0
     source = pa.BufferReader(content)
-    with pa.csv.open_csv(
-        source, read_options=reader_options, parse_options=parse_options, convert_options=convert_options
-    ) as reader:
-        for batch in reader:
-            stop.check()
-            stop.report(PARSED * source.tell() / len(content))
-            rows += batch.num_rows
-            check_rows(rows, limits)
-            check_cells(rows, n_columns, limits)
-            batches.append(batch)
+    for batch in record_batches(source, uneven, block) if len(content) else ():
+        stop.check()
+        stop.report(PARSED * source.tell() / len(content))
+        rows += batch.num_rows
+        check_rows(rows, limits)
+        check_cells(rows, uneven.width, limits)
+        batches.append(batch)
     return batches
 
 

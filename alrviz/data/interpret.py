@@ -16,15 +16,16 @@ import pyarrow.compute as pc
 
 from alrviz.data.dates import Dates, parse_dates, parse_times
 from alrviz.data.missing import detect_missing, without_numbers
-from alrviz.data.numbers import detect_convention, digits_note, force_numbers, listed, parse_numbers, short
+from alrviz.data.numbers import INFINITE, detect_convention, digits_note, force_numbers, listed, parse_numbers, short
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
 from alrviz.data.quantities import measured_limits, plain_numbers
 from alrviz.data.reading import LIMIT, ColumnReading, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, merge_case, spellings
-from alrviz.errors import TableError
+from alrviz.errors import Sentence
 from alrviz.stop import NEVER, StopToken
 
-NO_NUMBER = " no number, such as "  # in a reason, before the text that keeps a column from being one of numbers
+NUMBERS_PER_STRAY_TEXT = 10  # different numbers in a column for each text that is none
+MAX_STRAY_SHARE = 0.2  # of the rows
 _MARKS = {".": "point", ",": "comma"}
 INTERPRETED = 0.65  # of the time that reading takes lies before: measured 0.82 on words, 0.5 on numbers
 
@@ -105,11 +106,13 @@ def interpret(
     numerals = [column if found is None else found[0] for column, found in zip(columns, limited, strict=True)]
     plain = [plain_numbers(column) for column in numerals]
     bare = [column if found is None else found[0] for column, found in zip(numerals, plain, strict=True)]
+    stray = [stray_texts(column) if options.missing is None else () for column in bare]
+    bare = [column.without(texts) if texts else column for column, texts in zip(bare, stray, strict=True)]
     decimal, thousands = detect_convention(bare, options, stop)
     parsed, apart, units = [], [], dict[str, list[str]]()
     day_first = decimal == "," or options.delimiter == ";"
     for done, (column, numbers) in enumerate(zip(columns, bare, strict=True)):
-        missing, found = gone[done], plain[done]
+        missing, found = (*gone[done], *stray[done]), plain[done]
         unit = None if found is None else found[1]
         stop.check()
         stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(columns))
@@ -123,9 +126,11 @@ def interpret(
             if other[1][0] != decimal:
                 apart.append(column.name)
         else:
-            values, note = words(column, options, missing)
+            values, note = words(column, options, gone[done])
             if _other_decimal(numbers, decimal) is not None:
                 values = replace(values, hint=f"all values are numbers with a decimal {_MARKS[_other(decimal)]}")
+        if stray[done] and values.series.dtype.kind in "if":
+            remarks.append(_stray_note(column, stray[done]))
         if found is not None and values.series.dtype.kind in "if":
             units.setdefault(unit or "", []).append(column.name)
         limit = limited[done]
@@ -228,16 +233,16 @@ def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) ->
     reading = ColumnReading(
         name, name, missing=missing, spellings=spellings(merged) if options.merge_case is not False else {}
     )
-    return Values(name, merged.categorical(), hint=_nearly_numbers(merged), reading=reading), note
+    return Values(name, merged.categorical(), reading=reading), note
 
 
 def said_numbers(
-    column: TextColumn, options: ReadOptions, marks: tuple[str, str] | None = None, missing: tuple[str, ...] = ("",)
+    column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",)
 ) -> tuple[pd.Series, ColumnReading]:
     """Return a column as numbers because it was said to be numeric, and how: units and times as in reading.
 
-    `marks` are the decimal and thousands marks; without them, or where they do not fit, the column's own. `missing` are
-    the texts that were missing in it.
+    Decimal and thousands marks are those of `options`, else the column's own. `missing` are the texts that were missing
+    in it.
 
     Raises:
         TableError: a value that is no number, named with its row.
@@ -250,16 +255,9 @@ def said_numbers(
         column = TextColumn.of(name, column.codes, without_limits(column.levels))
     found = plain_numbers(column)
     bare, unit = (column, None) if found is None else found
-    own = detect_convention([bare], options)
-    for each in dict.fromkeys((marks or own, own)):
-        try:
-            series = force_numbers(bare, *each)
-        except TableError:
-            if each == own:
-                raise
-        else:
-            return series, ColumnReading(name, name, "number", "numeric", "", missing, *each, unit, limits=limits)
-    raise AssertionError("the last of the marks returns or raises")
+    marks = detect_convention([bare], options)
+    reading = ColumnReading(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
+    return force_numbers(bare, *marks), reading
 
 
 def _other(decimal: str) -> str:
@@ -283,15 +281,26 @@ def _other_decimal(column: TextColumn, decimal: str) -> pd.Series | None:
     return next((numbers for numbers in found if numbers is not None), None)
 
 
-def _nearly_numbers(column: TextColumn) -> str:
-    """Say which few texts keep a column of numbers from being one."""
-    if len(column.levels) < 10:
-        return ""
+def stray_texts(column: TextColumn) -> tuple[str, ...]:
+    """Return the few texts that keep a column of numbers from being one; () where they are not few."""
     others = column.levels.filter(pc.invert(pc.match_substring_regex(column.levels, NUMBERLIKE)))
-    if not 0 < len(others) <= len(column.levels) // 10:
-        return ""
-    return f"{len(others)} of {len(column.levels):,} values {'is' if len(others) == 1 else 'are'}{NO_NUMBER}" + short(
-        others[0].as_py()
+    n_numbers = len(column.levels) - len(others)
+    if pc.any(pc.match_substring_regex(others, INFINITE)).as_py():  # refused with its row
+        return ()
+    if not 0 < len(others) <= n_numbers // NUMBERS_PER_STRAY_TEXT:
+        return ()
+    texts = tuple(others.to_pylist())
+    n_rows = int(np.isin(column.codes, pc.index_in(others, column.levels).to_numpy()).sum())
+    return texts if n_rows <= MAX_STRAY_SHARE * (column.codes >= 0).sum() else ()
+
+
+def _stray_note(column: TextColumn, texts: tuple[str, ...]) -> Sentence:
+    rows = int(np.isin(column.codes, pc.index_in(pa.array(texts), column.levels).to_numpy()).sum())
+    are = "value is" if rows == 1 else "values are"
+    said = f"{rows:,} {are} no number in {column.name!r}, such as {short(texts[0])}: read as missing"
+    return Sentence(
+        f"{said} (options=ReadOptions(missing=()) reads the column as text)",
+        f'{said} (to read the column as text, say in "How it was read" which missing values are written)',
     )
 
 

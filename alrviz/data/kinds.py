@@ -57,6 +57,30 @@ SCALES = (
     ("very poor", "poor", "fair", "average", "good", "vgood", "very good", "excellent"),
     ("never", "rarely", "seldom", "sometimes", "often", "usually", "always"),
     ("none", "mild", "moderate", "severe"),
+    (
+        *("strongly disagree", "disagree", "somewhat disagree", "slightly disagree"),
+        *("neither agree nor disagree", "neutral", "undecided"),
+        *("slightly agree", "somewhat agree", "agree", "strongly agree"),
+    ),
+    (
+        *("very dissatisfied", "dissatisfied", "somewhat dissatisfied", "neither satisfied nor dissatisfied"),
+        *("neutral", "somewhat satisfied", "satisfied", "very satisfied"),
+    ),
+    (
+        *("very unlikely", "unlikely", "somewhat unlikely", "neither likely nor unlikely", "neutral"),
+        *("somewhat likely", "likely", "very likely"),
+    ),
+    (
+        *("not at all important", "not important", "slightly important", "somewhat important"),
+        *("moderately important", "important", "very important", "extremely important"),
+    ),
+    ("not at all", "a little", "slightly", "somewhat", "moderately", "quite a bit", "very much", "a lot", "extremely"),
+    ("much worse", "worse", "somewhat worse", "about the same", "somewhat better", "better", "much better"),
+    (
+        *("less than high school", "some high school", "high school", "high school graduate", "some college"),
+        *("associate degree", "bachelor", "bachelor's degree", "master", "master's degree", "professional degree"),
+        *("doctorate", "phd"),
+    ),
     ("cold", "cool", "mild", "warm", "hot"),
     tuple(name.lower() for name in MONTHS),
     (

@@ -19,12 +19,14 @@ from alrviz.data.interpret import KnownNames
 from alrviz.data.numbers import short
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.reading import FOOTER, MOST_TITLES
+from alrviz.data.text import TextColumn
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
 FEWEST_VALUES = 20  # of a column, until what it lacks means something
 FEWEST_ROWS = 6  # until what differs from the rows in the middle means something
 FEWEST_CELLS = 6  # of a column, until texts that repeat are its levels
 NUMBERS_SHARE = 0.9  # of the cells of a column of numbers
+ANSWER_NAMES = {"response", "open-ended response"}  # below a question, in the exports of surveys
 LONG_NAME = 40  # characters: a row of longer ones holds questions, not names
 NUMBER = re.compile(r"^[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?$")
 QUANTITY = re.compile(r"^[+\-(]*[$€£]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?\d+)?\s?[%€$)]*$")
@@ -192,7 +194,8 @@ def read_names(
     """
     first = tuple(cell.strip() for cell in rows[0])
     if known is not None and first == known.head:
-        return NameRows(known.header, first, list(known.names))
+        left_out = [""] * (len(first) - len(known.names))  # columns at the right that were empty
+        return NameRows(known.header, first, [*known.names, *left_out])
     one_less = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if one_less:
         return NameRows(1, first, names_less_one(rows[0], rows[1:], width))
@@ -222,7 +225,7 @@ ROLES = {
     **dict.fromkeys(("class", "c"), "target"),
     **dict.fromkeys(("meta", "m", "ignore", "i", "weight", "w"), "ignore"),
 }
-PREFIX = re.compile(r"^(?P<role>[cmiw]?)(?P<type>[CNDST]?)#(?P<name>.+)$")
+PREFIX = re.compile(r"^(?P<role>[cmiw]?)(?P<type>[CNDST]?)#(?P<name>\S.*)$")
 
 
 class StatedKinds(NamedTuple):
@@ -235,13 +238,14 @@ class StatedKinds(NamedTuple):
 
 
 def stated_kinds(rows: Sequence[Sequence[str]]) -> StatedKinds | None:
-    """Return what the first rows state of types and roles, None where they state nothing."""
+    """Return what the first rows state of types and roles; None where they state nothing, or several classes."""
     first = [cell.strip() for cell in rows[0]] if rows else []
     prefixes = [PREFIX.match(cell) for cell in first]
     if any(found is not None and (found["role"] or found["type"]) for found in prefixes):
         names = [cell if found is None else found["name"] for cell, found in zip(first, prefixes, strict=True)]
         stated = [("", "") if found is None else (found["type"].lower(), found["role"]) for found in prefixes]
-        return StatedKinds(1, names, _kinds(stated), ["types and roles before # in the names were used"])
+        kinds, note = _kinds(stated), "types and roles before # in the names were used"
+        return StatedKinds(1, names, kinds, [note]) if _count_targets(kinds) < 2 else None
     if len(rows) < 4:
         return None
     types, roles = ([cell.strip().lower() for cell in row] for row in rows[1:3])
@@ -250,7 +254,8 @@ def stated_kinds(rows: Sequence[Sequence[str]]) -> StatedKinds | None:
     if not all(typed) or not all(known) or not any(roles):
         return None
     stated = list(zip(types, (cell.split()[0] if cell else "" for cell in roles), strict=True))
-    return StatedKinds(3, first, _kinds(stated), ["the rows of types and roles below the names were used"])
+    kinds, note = _kinds(stated), "the rows of types and roles below the names were used"
+    return StatedKinds(3, first, kinds, [note]) if _count_targets(kinds) < 2 else None
 
 
 def _levels_stated(cell: str) -> list[str]:
@@ -265,6 +270,10 @@ def _kinds(stated: Sequence[tuple[str, str]]) -> dict[int, str]:
         if kind:
             kinds[place] = kind
     return kinds
+
+
+def _count_targets(kinds: Mapping[int, str]) -> int:
+    return sum(kind == "target" for kind in kinds.values())
 
 
 def kinds_by_name(names: Sequence[str], kinds: Mapping[int, str]) -> dict[str, str]:
@@ -379,9 +388,21 @@ def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
     names = []
     for place, top in enumerate(filled):
         parts = [part for part in (top, *(row[place].strip() for row in short_rows)) if part]
+        parts = [part for k, part in enumerate(parts) if not k or part.lower() not in ANSWER_NAMES]
         own = any(row[place].strip() for row in rows)
         names.append(" ".join(dict.fromkeys(parts)) if own else "")
     return names, f"{len(rows)} rows of names were joined: {', '.join(short(name) for name in names[:3])} ..."
+
+
+def without_empty_columns(names: Sequence[str], columns: Sequence[TextColumn]) -> tuple[list[TextColumn], list[str]]:
+    """Return the columns but the last ones that have neither a name in the file nor a value, and a note on these."""
+    width = len(columns)
+    while width and not names[width - 1].strip() and not any(columns[width - 1].levels.to_pylist()):
+        width -= 1
+    count = len(columns) - width
+    if not count or not width:
+        return list(columns), []
+    return list(columns[:width]), [f"{count:,} empty {'column' if count == 1 else 'columns'} at the right left out"]
 
 
 def _filled(row: Sequence[str]) -> int:

@@ -147,6 +147,7 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
     """Files with the same columns as one table: those of text are understood together, others put together."""
     texts: list[list[TextColumn]] = []
     head: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = {}
     parts: list[ParsedTable] = []
     notes = [f"{len(paths)} files were put one behind the other"] if len(paths) > 1 else []
     in_force: list[ReadOptions] = []
@@ -156,7 +157,7 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
         if sniff_format(data) == "delimited":
             raw = read_delimited(data, options, limits, stop)
             texts.append([column for column in raw.columns if isinstance(column, TextColumn)])
-            own, said, head = raw.options, raw.notes, head or raw.head
+            own, said, head, kinds = raw.options, raw.notes, head or raw.head, kinds or raw.kinds
         else:
             parts.append(read_values(data, options, limits, stop))
             own, said = parts[-1].options, parts[-1].notes
@@ -170,12 +171,12 @@ def _files(paths: Sequence[Any], options: ReadOptions, limits: Limits, stop: Sto
         held = [{column.name: column for column in columns} for columns in texts]
         _check_names(paths, [list(columns) for columns in held])
         joined = [TextColumn.joined([columns[name] for columns in held]) for name in names]
-        return RawTable(joined, _shared(paths, in_force, options, notes), notes, head=head, sort="text")
+        return RawTable(joined, _shared(paths, in_force, options, notes), notes, head=head, sort="text", kinds=kinds)
     named = [{values.name: values for values in part.columns} for part in parts]
     _check_names(paths, [list(values) for values in named])
     shared = _shared(paths, in_force, options, notes)
     joined_values = [_joined([held[name] for held in named]) for name in named[0]]
-    return RawTable(joined_values, shared, notes, head=parts[0].head, sort="decided")
+    return RawTable(joined_values, shared, notes, head=parts[0].head, sort="decided", kinds=parts[0].kinds)
 
 
 def _shared(paths: Sequence[Any], in_force: Sequence[ReadOptions], asked: ReadOptions, notes: list[str]) -> ReadOptions:

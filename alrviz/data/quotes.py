@@ -10,16 +10,19 @@ lines it would swallow are rows by themselves, the mark is text:
 `close_quotes` rewrites the first kind, so that any parser reads the same.
 """
 
+import codecs
+import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from alrviz.data.source import Buffer
 from alrviz.stop import StopToken
 
+STREAM_PIECE = 1 << 21  # bytes of a stream repaired at a time
 PIECE = 1 << 24  # bytes searched between two looks at the stop token
 WIDTH_LINES = 200  # lines that say how many fields a row has
 FEW_LINES = 5  # of one field, where each line might be a row by itself
@@ -28,38 +31,82 @@ QUOTE = ord('"')
 
 
 class RepairedText(NamedTuple):
-    """Text whose quotation marks all close, and the numbers (from 0) of the lines that were rewritten."""
+    """Text whose quotation marks all close, the numbers (from 0) of the lines that were rewritten, and where a field
+    begins that may close in what follows: the text's length where there is none.
+    """
 
     data: Buffer
     lines: list[int]
+    held_from: int
 
 
-def close_quotes(data: Buffer, delimiter: str, stop: StopToken) -> RepairedText:
-    """Return the text with lone quotation marks doubled and their fields quoted."""
+def close_quotes(data: Buffer, delimiter: str, stop: StopToken, *, more: bool = False) -> RepairedText:
+    """Return the text with lone quotation marks doubled and their fields quoted; `more`: further lines follow."""
     starts, suspects = _odd_lines(data, stop)
-    if not len(suspects):
-        return RepairedText(data, [])
     mark = delimiter.encode()
-    width = _usual_width(data, starts, set(suspects.tolist()), mark)
-    repaired = list(_lone_marks(_Lines(data, starts), suspects.tolist(), mark, width, stop))
+    lines, last = _Lines(data, starts), int(suspects[-1]) if len(suspects) else 0
+    repaired: list[int] = []
+    held_from = len(data)
+    if len(suspects):
+        width = _usual_width(data, starts, set(suspects.tolist()), mark)
+        repaired = list(_lone_marks(lines, suspects.tolist(), mark, width, stop))
+    if more and last in repaired and len(lines) - last <= MAX_JOINED_LINES:
+        held_from = int(starts[repaired.pop()])
     if not repaired:
-        return RepairedText(data, [])
+        return RepairedText(data, [], held_from)
     parts, done = [], 0
     for line in repaired:
         begin, end = int(starts[line]), int(starts[line + 1])
         parts += [bytes(data[done:begin]), _quoted(bytes(data[begin:end]), mark)]
         done = end
-    return RepairedText(b"".join([*parts, bytes(data[done:])]), repaired)
+    whole = b"".join([*parts, bytes(data[done:])])
+    return RepairedText(whole, repaired, held_from + len(whole) - len(data))
 
 
-def quotes_note(lines: Sequence[int]) -> str:
-    """Return the note on lines (from 0) whose lone quotation mark was read as text."""
-    some = (
-        "1 line has a quotation mark that is"
-        if len(lines) == 1
-        else f"{len(lines):,} lines have a quotation mark that is"
-    )
-    return f"{some} never closed, so it was read as text (first in line {lines[0] + 1:,})"
+class RepairedStream(io.RawIOBase):
+    """The text of a stream in UTF-8, with lone quotation marks closed, for a parser to read.
+
+    Attributes:
+        n_repaired: lines that were rewritten so far.
+    """
+
+    def __init__(self, stream: IO[bytes], delimiter: str, encoding: str, stop: StopToken):
+        self.n_repaired = 0
+        self._stream, self._delimiter, self._stop = stream, delimiter, stop
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._held = self._ready = b""
+        self._over = False
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, as streams do."""
+        while not self._ready and not self._over:
+            self._repair_piece()
+        piece = self._ready[: len(buffer)]
+        buffer[: len(piece)] = piece
+        self._ready = self._ready[len(piece) :]
+        return len(piece)
+
+    def _repair_piece(self) -> None:
+        self._stop.check()
+        raw = self._stream.read(STREAM_PIECE)
+        self._over = not raw
+        data = self._held + self._decoder.decode(raw, final=self._over).encode()
+        end = len(data) if self._over else data.rfind(b"\n") + 1
+        repaired = close_quotes(data[:end], self._delimiter, self._stop, more=not self._over)
+        self.n_repaired += len(repaired.lines)
+        self._ready = bytes(repaired.data[: repaired.held_from])
+        self._held = bytes(repaired.data[repaired.held_from :]) + data[end:]
+
+
+def quotes_note(n_lines: int, first: int | None = None) -> str:
+    """Return the note on lines whose lone quotation mark was read as text; `first`: the number of the first, from 1."""
+    some = "1 line has" if n_lines == 1 else f"{n_lines:,} lines have"
+    where = "" if first is None else f" (first in line {first:,})"
+    return f"{some} a quotation mark that is never closed: it was read as text{where}"
 
 
 class _Lines(Sequence[bytes]):
@@ -78,7 +125,7 @@ class _Lines(Sequence[bytes]):
 def _odd_lines(data: Buffer, stop: StopToken) -> tuple[np.ndarray, np.ndarray]:
     """Return where each line starts (and the text ends), and the lines with an odd number of quotation marks."""
     if b'"' not in data:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.zeros(1, np.int64), np.empty(0, np.int64)
     line_end = b"\n" if b"\n" in data else b"\r"
     starts, odd, begin = [], [], 0
     while begin < len(data):
@@ -111,7 +158,7 @@ def _lone_marks(lines: _Lines, suspects: list[int], mark: bytes, width: int, sto
             stop.check()
         if k <= closed or not _is_open(lines[k], mark):
             continue
-        last = next((other for other in suspects[place + 1 :] if other > k), None)
+        last = suspects[place + 1] if place + 1 < len(suspects) else None
         if last is not None and last - k <= MAX_JOINED_LINES and _is_one_record(lines, k, last, mark, width):
             closed = last
         else:

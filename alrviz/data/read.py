@@ -120,12 +120,7 @@ def read_columns(
 
 
 def read_raw(
-    source: Any,
-    options: ReadOptions,
-    limits: Limits,
-    stop: StopToken,
-    notes: list[str],
-    expected: Collection[str] = (),
+    source: Any, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str], expected: Collection[str] = ()
 ) -> RawTable:
     """Return the columns of whatever `read_table` takes, before it is decided what texts are.
 
@@ -157,7 +152,7 @@ def decide(raw: RawTable, stop: StopToken) -> ParsedTable:
     """Return the columns as values."""
     if raw.sort == "decided":
         values = [column for column in raw.columns if isinstance(column, Values)]
-        return ParsedTable(values, raw.options, raw.notes, raw.sheets, raw.head)
+        return ParsedTable(values, raw.options, raw.notes, raw.sheets, raw.head, raw.kinds)
     if raw.sort == "typed":
         return parse_text(raw.columns, raw.options, raw.notes, stop)
     texts = [column for column in raw.columns if isinstance(column, TextColumn)]

@@ -342,17 +342,21 @@ def is_plain(text: str) -> bool:
 LONGEST_NAME = 200
 MOST_TITLES = 20  # lines before the table, or behind it
 FOOTER = re.compile(
-    r"^(grand |sub)?(total|sum|average|mean)s?\b|^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|"
-    r"^(source|note)s?:|^[©*]",
+    r"^(grand |sub)?(total|sum|average|mean|median)s?\b|^(std\.? ?dev\.?|sd|n|min|max|minimum|maximum|count)$|"
+    r"^(summe|gesamt|insgesamt|mittelwert|quelle|stand)\b|^(source|note)s?:|^[©*]",
     re.IGNORECASE,
 )
+
+
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f]+")
 
 
 def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Return names that are trimmed, not empty, distinct and not endless, and which are new, by why."""
     result: list[str] = []
     seen: set[str] = set()
-    stripped = [name.strip().removeprefix("\ufeff").strip() for name in names]  # files put together keep their marks
+    # Files put together keep their byte order marks; no-break spaces, line ends and control characters are blanks.
+    stripped = [_BLANKS.sub(" ", name.strip().removeprefix("\ufeff")).strip() for name in names]
     wanted = set(stripped)
     changed: dict[str, list[str]] = {"empty": [], "double": [], "long": []}
     for position, name in enumerate(stripped, start=1):

@@ -16,6 +16,7 @@
 Groups stay together and time is respected where a `Splitting` says so. Row numbers are ascending unless said otherwise.
 """
 
+import threading
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,7 @@ class Splits:
 
 
 _of_tables: "WeakKeyDictionary[Dataset, dict[tuple[float, int], Splits]]" = WeakKeyDictionary()
+_lock = threading.Lock()
 
 
 def split_table(dataset: "Dataset", holdout: float, seed: int) -> Splits:
@@ -81,12 +83,13 @@ def split_table(dataset: "Dataset", holdout: float, seed: int) -> Splits:
 
     They are drawn once for each data set, holdout and seed; the latest few are kept with the data set.
     """
-    drawn = _of_tables.setdefault(dataset, {})
-    splits = drawn.pop((holdout, seed), None) or split_holdout(dataset.y, holdout, seed, dataset.splitting)
-    while len(drawn) >= MAX_KEPT_SPLITS:
-        drawn.pop(next(iter(drawn)), None)
-    drawn[holdout, seed] = splits
-    return splits
+    with _lock:
+        drawn = _of_tables.setdefault(dataset, {})
+        splits = drawn.pop((holdout, seed), None) or split_holdout(dataset.y, holdout, seed, dataset.splitting)
+        while len(drawn) >= MAX_KEPT_SPLITS:
+            del drawn[next(iter(drawn))]
+        drawn[holdout, seed] = splits
+        return splits
 
 
 def split_holdout(y: NDArray[Any], holdout: float, seed: int, splitting: Splitting = AT_RANDOM) -> Splits:
@@ -290,7 +293,10 @@ class SplitSpec:
     share: float = 1.0
 
     def splits(self, y: NDArray[Any], splitting: Splitting = AT_RANDOM) -> Splits:
-        """Return training and test rows of a table with classes y (N,)."""
+        """Return training and test rows of a table with classes y (N,).
+
+        They are stratified by y: who changes labels draws the rows before, with the table's own.
+        """
         if self.folds == 1:
             drawn = Splits(np.arange(len(y)))
         elif self.folds == 0:

@@ -199,4 +199,4 @@ def check_labels(target: str, classes: pd.Series, limits: Limits) -> list[str]:
     if not rare:
         return []
     which = f"class {listed(rare)} has" if len(rare) == 1 else f"classes {listed(rare)} have"
-    return [f"{which} a single row, so training or held-out rows will lack it"]
+    return [f"{which} a single row, so training or test rows will lack it"]

@@ -34,8 +34,8 @@ class AutoClassifier(LinearClassifier):
         log p(k|x) = b_k + sum over tuples t of 1 to n columns of  w[x_t, k]
                      - log of the sum over classes
 
-    n and a penalty for each order are those of the lowest log loss on rows held out in turn; numbers are cut into many
-    levels, whose weights are smooth as far as the penalty says, or by MDL where that is better on those rows (columns
+    n and a penalty for each order are those of the lowest validation log loss, in folds; numbers are cut into many
+    levels, whose weights are smooth as far as the penalty says, or by MDL where that loses less there (columns
     in which MDL finds no cut keep smooth levels). What cannot be told from the rows stays with the class shares.
     `chosen_` says in words what was chosen, `to_frame` and `explain` what the model says.
 

@@ -234,11 +234,7 @@ def _classifier_of(family: Family, name: str) -> type[CellClassifier]:
         for param_name, param in family.params.items()
         if param_name not in inherited or inherited[param_name] != param.default
     ]
-    namespace = {
-        "__doc__": f"{getdoc(family)}\n\n{{parameters}}",
-        "__module__": __name__,
-        "_family": family.name,
-    }
+    namespace = {"__doc__": f"{getdoc(family)}\n\n{{parameters}}", "__module__": __name__, "_family": family.name}
     made = make_dataclass(name, own, bases=(base,), namespace=namespace, kw_only=True, eq=False, repr=False)
     made.__module__ = __name__
     return documented(made)

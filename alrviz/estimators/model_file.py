@@ -57,7 +57,7 @@ def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" 
     path : path of the zip, or a file opened for writing in binary mode
     dataset : Dataset, optional
         What it was fitted on. Its name and hash are written beside the model, and how its columns were read:
-        `predict_table` and the script read new rows so. Without it a model knows that only of a run (`Run.estimator`).
+        `predict_table` and the script read new rows so. Without it a model knows that only of a run (`estimator_of`).
 
     Raises
     ------

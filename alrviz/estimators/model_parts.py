@@ -120,6 +120,7 @@ def _reading(state: Any, encoder: Encoder) -> Reading:
             and column.kind in ("numeric", "categorical")
             and isinstance(column.day_first, bool | None)
             and isinstance(column.limits, bool)
+            and column.pivot in range(101)
         )
         _require((column.part in PARTS) if column.how == "date" else column.part == "")
         _require(column.form in forms or (column.form == "" and column.how != "time"))

@@ -189,7 +189,7 @@ class KDBClassifier(NetworkClassifier):
     _attributes: ClassVar[Mapping[str, str]] = {
         "rmse_ : ndarray (k + 1, a + 1) or None": (
             "With `selective`: leave-one-out RMSE of the training rows by parents and columns."
-        ),
+        )
     }
 
     def _keep(self, learned: LearnedNetwork, names: tuple[str, ...]) -> None:

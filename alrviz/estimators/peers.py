@@ -61,15 +61,6 @@ class Peer:
     probability: bool = False
 
 
-def peer_names() -> tuple[str, ...]:
-    """Return the names `make_peer` knows.
-
-    >>> peer_names()[:3]
-    ('lr', 'klr-poly', 'klr-rbf')
-    """
-    return tuple(PEERS)
-
-
 def known_peers() -> Mapping[str, Peer]:
     """Return all that can stand beside our models, by name, in the order of menus: rivals, then peers."""
     return {**RIVALS, **PEERS}

@@ -107,12 +107,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return recipe if "seed" in changes else recipe.replace(seed=seed_of(self, recipe))
 
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        on_step: Callable[[Step], object] | None = None,
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, on_step: Callable[[Step], object] | None = None
     ) -> Self:
         """Learn the model.
 
@@ -394,8 +389,7 @@ class FitProgress:
         if getattr(self._estimator, "_skl_callbacks", ()):  # without any, a task a step would only be kept
             task = self._context.subcontext(task_name="step").call_on_fit_task_begin(estimator=self._estimator)
             ends |= task.call_on_fit_task_end(
-                estimator=self._estimator,
-                reconstruction_attributes=lambda: self._estimator._fitted_attributes(run),
+                estimator=self._estimator, reconstruction_attributes=lambda: self._estimator._fitted_attributes(run)
             )
         return ends
 

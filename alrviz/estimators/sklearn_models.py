@@ -53,7 +53,7 @@ class TableClassifier(RecipeClassifier):
     random_state: Any = None
 
     _attributes: ClassVar[Mapping[str, str]] = {
-        "model_ : object": "scikit-learn's classifier: the forest, the trees or the machine, of numbers and codes.",
+        "model_ : object": "scikit-learn's classifier: the forest, the trees or the machine, of numbers and codes."
     }
 
     def _learn(

@@ -27,21 +27,12 @@ FAILED = (
 def preload() -> None:
     """Import what a page is made of: whoever starts a server calls this, and the first visitor waits a second less."""
     import alrviz.estimators.peers
-    import alrviz.explorer.pages.bias.page
     import alrviz.explorer.pages.boundaries.dlr_tab
     import alrviz.explorer.pages.boundaries.family_tab
-    import alrviz.explorer.pages.boundaries.page
-    import alrviz.explorer.pages.compare.page
-    import alrviz.explorer.pages.convergence.page
-    import alrviz.explorer.pages.data.page
-    import alrviz.explorer.pages.interactions.page
-    import alrviz.explorer.pages.lessons.page
-    import alrviz.explorer.pages.order.page
-    import alrviz.explorer.pages.path.page
-    import alrviz.explorer.pages.selection.page
     import alrviz.explorer.shell.shell  # noqa: F401
     from alrviz.explorer.server.table_process import READERS
 
+    page_classes()  # imports their modules
     READERS.warm()
 
 

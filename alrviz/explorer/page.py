@@ -28,7 +28,14 @@ class Tab:
 
 
 class Page(Tab):
-    """What the shell asks of a page; what a page does not override does nothing."""
+    """What the shell asks of a page; what a page does not override does nothing.
+
+    Attributes:
+        title: what the rail, the header and the browser's tab call it.
+        icon: name of a symbol of the Material Icons font.
+        group: title of the part of the rail that it stands in, such as "Evaluate" (`GROUPS` of `shell/frame.py`).
+        slug: what links call it (`?page=order`), and `FIRST_DEMOS` of `session/state.py`.
+    """
 
     title: str
     icon: str

@@ -83,10 +83,6 @@ class AlphaPath:
         loss = run.trace[-1].extra["heldout_log_loss"] if ended_well(run) else np.inf
         return np.array([loss]), np.zeros(1), 0.0
 
-    def forget(self, value: Floats) -> None:
-        """As `Fold` says."""
-        self._models.pop(float(value[0]), None)
-
 
 def ended_well(run: Run) -> bool:
     """Return whether a run has ended with a model: it neither diverged nor failed."""

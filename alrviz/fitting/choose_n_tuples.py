@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from alrviz.errors import MemoryLimitError
+from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.fitting.families.alpha_folds import weights_at_end
 from alrviz.fitting.families.family import BuiltFit
 from alrviz.fitting.recipe import Recipe
@@ -34,12 +34,12 @@ def choose_n_tuples(recipe: Recipe, build: Build, stop: StopToken) -> tuple[Reci
 
     Raises:
         MemoryLimitError: not even the smallest model fits.
+        RecipeError: no fit ended well.
     """
     fold, losses = ShareFold(recipe, build), dict[float, float]()
     best = choose_alpha([fold], SHARES, stop, lambda tried: losses.update({tried.values[0]: tried.loss}))
     if best is None:
-        assert fold.refused is not None
-        raise fold.refused
+        raise fold.refused or RecipeError('keep="auto" found no share of the tuples whose fit ends well; give a number')
     (keep,), lowest = best.values, min(losses, key=lambda share: losses[share])
     within = f"within one standard error of the lowest, {losses[lowest]:.4f} at {lowest:g}"
     return recipe.replace(keep=keep), (
@@ -65,9 +65,6 @@ class ShareFold:
             self.refused, self.weights = error, np.ones(1)
             losses = np.array([np.inf])
         return losses, np.zeros(1), 0.0
-
-    def forget(self, value: Floats) -> None:
-        """As `Fold` says: no fit starts from another."""
 
     def _losses(self, recipe: Recipe, stop: StopToken) -> tuple[Floats, Floats]:
         made = self.build(recipe)

@@ -38,10 +38,10 @@ class Recipe:
             (boosting) or "svm".
         discretize: "mdl", "quantile", "uniform", "smooth" (many quantiles, whose weights are penalised by the
             differences of neighbours in lr, alr, hlr and halr), "mdl-smooth" (MDL's cuts, and smooth levels of those
-            columns in which it finds none), "auto" ("smooth", or "mdl-smooth" where that loses less on rows held out;
-            see best_order.py) or None (every distinct value is a level); dlr, rf, hgb and svm cut nothing.
+            columns in which it finds none), "auto" ("smooth", or "mdl-smooth" where that loses less on validation
+            rows; see best_order.py) or None (every distinct value is a level); dlr, rf, hgb and svm cut nothing.
         n_bins: Number of levels for "quantile" and "uniform".
-        holdout: Share of the rows held out, stratified by class; 0 holds out none.
+        holdout: Share of the rows that are test rows, stratified by class; 0 for none.
         seed: Seed of that split, and of whatever the fit itself draws: start="random", the order of rows of the
             solvers sgd and adagrad, dlr's validation rows, elr's folds, the trees of rf and hgb, the calibration
             of svm.

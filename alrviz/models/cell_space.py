@@ -40,11 +40,6 @@ def count_cells(levels: ArrayLike, order: int) -> int:
     return sums[order]
 
 
-def count_parameters(levels: ArrayLike, order: int, n_classes: int) -> int:
-    """Return the number of parameters of order n of levels (a,): one per cell and class, one per class."""
-    return n_classes * (1 + count_cells(levels, order))
-
-
 def check_order(n_columns: int, order: int) -> None:
     """Raise `RecipeError` if `n_columns` columns have no tuples of that order."""
     if order > n_columns:

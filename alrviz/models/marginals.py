@@ -189,12 +189,7 @@ class Parts:
 
 
 def _distinct(
-    tree: Tree,
-    root: int,
-    codes: NDArray[np.unsignedinteger],
-    missing: NDArray[np.bool_],
-    rows: Ints,
-    stop: StopToken,
+    tree: Tree, root: int, codes: NDArray[np.unsignedinteger], missing: NDArray[np.bool_], rows: Ints, stop: StopToken
 ) -> tuple[Ints, Ints]:
     """Return the first of each kind among the parts below `root` that `rows` (n,) of codes (a, N) have, and of each of
     these rows the number of its part (n,); missing (a, N): where codes are no levels.

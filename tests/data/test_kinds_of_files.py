@@ -1,14 +1,21 @@
 """Files of the kinds that people have: several instances of each, and one where the same pattern must not trigger."""
 
 import io
+import random
 
 import numpy as np
 import pytest
 
+from alrviz.data import quotes
+from alrviz.data.apply_reading import read_again
 from alrviz.data.dataset import Dataset
+from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
-from alrviz.data.quotes import close_quotes
+from alrviz.data.options import ReadOptions
+from alrviz.data.quotes import RepairedStream, close_quotes
 from alrviz.data.read import read_table
+from alrviz.data.stream import source
+from alrviz.data.stream.table import open_table
 from alrviz.errors import TableError
 from alrviz.stop import NEVER
 from tests.data.workbooks import workbook_of_rows
@@ -55,6 +62,19 @@ def test_many_lines_with_a_surplus_are_refused_and_the_first_ten_named():
         read(table() + "".join(f"{60 + i},red,yes,what\n" for i in range(12)))
 
 
+def test_short_lines_count_for_the_limit_of_rows():
+    with pytest.raises(TableError, match="100 rows allowed"):
+        read(table() + "60,red\n" * 50, limits=Limits(rows=100))
+
+
+def test_lines_that_are_mended_are_noted_of_new_rows_too():
+    dataset = read(table(), "class")
+    rows = read_again((table() + '60\n61,"red,no\n').encode(), dataset.reading)
+    assert len(rows.X) == 62
+    assert any("fewer cells" in note for note in rows.notes)
+    assert any("never closed" in note for note in rows.notes)
+
+
 def test_rows_stay_in_their_order():
     dataset = read("a,b,class\n1,x,yes\n2\n3,y,no\n4,x\n5,y,yes\n", "class")
     assert dataset.table.values[0].series.tolist() == [1, 2, 3, 4, 5]
@@ -91,6 +111,48 @@ def test_no_line_is_swallowed():
     assert noted(dataset, "2 lines", "quotation mark", "line 9")
 
 
+@pytest.mark.parametrize("piece", [7, 64, 1 << 20])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_text_in_pieces_is_the_text_as_a_whole(piece: int, seed: int, monkeypatch):
+    monkeypatch.setattr(quotes, "STREAM_PIECE", piece)
+    draw = random.Random(seed)
+    cells = ["x", "", '"', '"a', 'b"', '"a,b"', '"two\nlines"', '"say ""hi"""', '6" nail', "caf\u00e9"]
+    rows = [",".join(draw.choice(cells) for _ in range(draw.choice([3, 3, 3, 3, 2]))) for _ in range(60)]
+    text = "a,b,c\n" + "".join(f"{row}\n" for row in ["1,2,3"] * 20 + rows)
+    whole = close_quotes(text.encode(), ",", NEVER)
+    stream = RepairedStream(io.BytesIO(text.encode()), ",", "utf-8", NEVER)
+    pieces = io.BufferedReader(stream).read()
+    if piece >= len(text):
+        assert pieces == bytes(whole.data)
+        assert stream.n_repaired == len(whole.lines)
+    assert pieces.replace(b'"', b"") == text.encode().replace(b'"', b""), "nothing but marks is added"
+
+
+def test_lines_are_mended_in_batches_as_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "BLOCK", 300)
+    text = table() + '60,red\n61,blue,yes,,\n62,"blue,no\n63,red,yes\n64,blue\n'
+    (tmp_path / "t.csv").write_text(text)
+    whole = read(text, "class")
+    stream = open_table(tmp_path / "t.csv", "class")
+    texts = {name: [] for name in ("size", "colour", "class")}
+    for batch in stream.source.batches():
+        for name, column in batch.columns.items():
+            texts[name] += [None if code < 0 else column.levels[int(code)].as_py() for code in column.codes]
+    assert texts["size"] == [str(i) for i in range(65)]
+    assert texts["colour"][60:] == ["red", "blue", '"blue', "red", "blue"]
+    assert [label for label in texts["class"] if label] == list(whole.y)
+    mended = {note.partition(" (first")[0] for note in whole.notes if "line" in note}
+    assert len(mended) == 3
+    assert mended == {note.partition(": ")[2].partition(" (first")[0] for note in stream.notes if "line" in note}
+
+
+def test_a_mark_in_a_title_moves_no_line():
+    text = '"Report of 2020\n' + table()
+    found, asked = read(text, "class"), read(text, "class", options=ReadOptions(skip_rows=1))
+    assert list(found.frame) == list(asked.frame) == ["size", "colour", "class"]
+    assert found.n_rows == asked.n_rows == 60
+
+
 # ---- names -----------------------------------------------------------------------------------------------------------
 
 ORANGE = "age\tpain\tdisease\nc\ttypical\\ ang none\td\n\t\tclass\n"
@@ -103,15 +165,43 @@ def test_rows_of_types_and_roles():
     assert dataset.kinds == {"age": "numeric", "pain": "categorical"}
 
 
+def test_types_and_roles_of_several_files(tmp_path):
+    paths = [tmp_path / "1.tab", tmp_path / "2.tab"]
+    for path in paths:
+        path.write_text(ORANGE.replace("disease", "q"))
+    dataset = read_table(paths)
+    assert (dataset.n_rows, dataset.target, dataset.kinds) == (80, "q", {"age": "numeric", "pain": "categorical"})
+
+
 def test_types_and_roles_before_the_names():
     text = ORANGE.replace("age\tpain\tdisease\nc\ttypical\\ ang none\td\n\t\tclass\n", "C#age\tmS#pain\tcD#disease\n")
     dataset = read(text)
     assert (dataset.target, dataset.kinds) == ("disease", {"age": "numeric", "pain": "ignore"})
 
 
+def test_another_target_than_the_stated_one_may_be_chosen():
+    dataset = read(ORANGE, "pain")
+    assert (dataset.target, dataset.kinds) == ("pain", {"age": "numeric", "disease": "categorical"})
+    assert read(ORANGE).with_target("pain").target == "pain"
+
+
+def test_a_stated_kind_that_cannot_be_is_noted():
+    rows = "".join(f"{i if i % 3 else 'old'}\t2020-01-{i % 28 + 1:02}\t{i % 2}\n" for i in range(40))
+    dataset = read("C#age\tD#when\tcD#disease\n" + rows)
+    assert dataset.n_rows == 40
+    assert noted(dataset, "the file states", "'age'")
+    assert noted(dataset, "the file states", "'when'")
+
+
 def test_a_hash_within_a_name_is_a_name():
     dataset = read("no#1,b,class\n" + "".join(f"{i},{i % 2},{'yn'[i % 2]}\n" for i in range(30)))
     assert "no#1" in dataset.frame
+    dataset = read("C# years,b,class\n" + "".join(f"{i},{i % 2},{'yn'[i % 2]}\n" for i in range(30)))
+    assert "C# years" in dataset.frame
+
+
+def test_letters_that_could_be_types_and_roles_are_levels():
+    assert read("one,two\nc,c\nc,c\n" + "t,g\na,c\n" * 20).table.n_rows == 42
 
 
 GROUPS = [
@@ -151,6 +241,58 @@ def test_a_first_line_of_values_is_data():
     assert read(lines).table.n_rows == 79
     named = "male\tmood\n" + "".join(f"{'fe' * (i % 2)}male\t{'good' if i % 3 else 'bad'}\n" for i in range(60))
     assert list(read(named).frame) == ["male", "mood"]  # one name is a level, the other is none
+
+
+def test_names_hold_plain_blanks_alone():
+    text = '"knowledge\u00a0of food","two\nlines",class\n' + "".join(f"{i},{i % 4},{'yn'[i % 2]}\n" for i in range(30))
+    assert list(read(text).frame) == ["knowledge of food", "two lines", "class"]
+
+
+def test_questions_over_answers_name_their_columns():
+    text = "Respondent,How old are you?,Your sex?,Vote?\n,Open-Ended Response,Response,Response\n"
+    text += "".join(f"{1000 + i},{20 + i % 40},{'fm'[i % 2]},{'yes' if i % 3 else 'no'}\n" for i in range(60))
+    assert list(read(text, "Vote?").frame) == ["Respondent", "How old are you?", "Your sex?", "Vote?"]
+
+
+def test_empty_columns_without_names_are_left_out_and_counted():
+    dataset = read("a,b,class,,\n" + "".join(f"{i % 9},{i % 5},{'yn'[i % 2]},,\n" for i in range(40)), "class")
+    assert list(dataset.frame) == ["a", "b", "class"]
+    assert noted(dataset, "2 empty columns")
+    with_values = "a,class,\n" + "".join(f"{i % 9},{'yn'[i % 2]},1\n" for i in range(40))
+    assert list(read(with_values, "class").frame) == ["a", "class", "column 3"]
+
+
+def test_statistics_below_a_table_are_no_rows():
+    rows = "".join(f"P{i},{20 + i % 9},{'ab'[i % 2]}\n" for i in range(30))
+    assert read("name,age,class\n" + rows + "Mean,24.5,\nSD,3,\n", "class").table.n_rows == 30
+    assert read("name,age,class\n" + rows + "Meaney,24,a\nSDK,3,b\n", "class").table.n_rows == 32
+
+
+# ---- kinds ----------------------------------------------------------------------------------------------------------
+
+
+def test_answers_on_a_scale_are_in_their_order():
+    scale = ["Strongly disagree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly agree"]
+    dataset = read("q,class\n" + "".join(f"{scale[i % 5]},{'ab'[i % 2]}\n" for i in range(50)), "class")
+    assert dataset.kinds == {"q": "ordinal"}
+    assert list(dataset.X["q"].cat.categories) == scale
+    words = ["agree", "bread", "chair"] * 20
+    assert read("q,class\n" + "".join(f"{w},{'ab'[i % 2]}\n" for i, w in enumerate(words))).kinds["q"] == "categorical"
+
+
+def test_a_few_texts_among_numbers_are_missing_and_counted():
+    ages = ["19 but unclear" if i == 7 else "not asked" if i % 11 == 0 else str(20 + i % 37) for i in range(90)]
+    dataset = read("age,class\n" + "".join(f"{age},{'ab'[i % 2]}\n" for i, age in enumerate(ages)), "class")
+    assert dataset.kinds == {"age": "numeric"}
+    assert dataset.frame["age"].isna().sum() == 10
+    assert noted(dataset, "10 values", "no number", "'age'", "missing=()")
+    codes = [f"{i % 30}" if i % 3 else f"A{i % 30}" for i in range(90)]  # no few
+    assert read("age,class\n" + "".join(f"{c},{'ab'[i % 2]}\n" for i, c in enumerate(codes))).kinds["age"] != "numeric"
+
+
+def test_a_letter_is_no_table():
+    with pytest.raises(TableError, match="no table of rows"):
+        read("Dear all,\nthis is a letter.\nIt has no table.\nRegards\n")
 
 
 # ---- encodings -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""alpha="cv": chosen inside the rows that fit is given, by test log loss."""
+"""alpha="cv": chosen inside the rows that fit is given, by validation log loss."""
 
 import numpy as np
 import pytest

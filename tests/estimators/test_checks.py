@@ -21,7 +21,9 @@ from alrviz.estimators import (
     TANClassifier,
     WANBIACClassifier,
 )
-from alrviz.estimators.sklearn_models import ForestClassifier, SVMClassifier
+from alrviz.estimators.make import class_of
+from alrviz.estimators.sklearn_models import BoostingClassifier, ForestClassifier, SVMClassifier
+from alrviz.fitting.families import FAMILIES
 
 MODELS = [
     LRClassifier(),
@@ -60,6 +62,9 @@ OTHERS = [
     AnDEClassifier(),
     ELRClassifier(structure="tan", cross_tuning=False),
 ]
+# The classifier of a new family is tried as well, with its defaults; boosting is scikit-learn's and takes 40 s.
+_TRIED = {BoostingClassifier, *map(type, MODELS + OTHERS)}
+OTHERS += [cls() for cls in map(class_of, FAMILIES.values()) if cls not in _TRIED]
 LEARNED = {
     "check_sample_weight_equivalence_on_dense_data",
     "check_class_weight_classifiers",

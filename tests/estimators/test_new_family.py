@@ -86,6 +86,16 @@ def test_its_docstring_describes_parameters_of_its_own_and_shared_ones():
     assert "alpha" not in text
 
 
+def test_what_would_leave_its_own_make_out_is_refused(tmp_path):
+    data, recipe = load_demo("led", 300), Recipe("tempered", order=1)
+    data.frame.to_csv(tmp_path / "led.csv", index=False)
+    table = alrviz.open_table(tmp_path / "led.csv", data.target, cache=tmp_path / "codes")
+    with pytest.raises(RecipeError, match="batches"):
+        make_estimator(recipe).fit(table)
+    with pytest.raises(RecipeError, match="row by row"):
+        alrviz.learning_curve(data, recipe)
+
+
 def test_a_link_carries_them():
     recipe = Recipe("tempered", power=0.25, base="2", order=3)
     assert write_recipes((recipe,)) == "tempered_W0.25_E2_o3"
@@ -109,6 +119,24 @@ def test_a_widget_sets_them():
     assert not power.visible
     settings.show(0, Recipe("lr"), "lr", alone=True)
     assert not base.visible
+
+
+def test_a_widget_is_of_the_family_shown_where_another_has_a_parameter_of_that_name(monkeypatch):
+    class Cooled(Tempered):
+        """Another power."""
+
+        name = words = "cooled"
+        params: ClassVar[Mapping[str, Param]] = {
+            **Tempered.params,
+            "power": Param(5.0, low=2.0, high=9.0, label="Power of all", key="W", help="Its."),
+        }
+
+    monkeypatch.setitem(FAMILIES, "cooled", Cooled())
+    settings = RecipeSettings(lambda *_: None, lambda _: None, lambda _: None, Choosable(("lr", "tempered", "cooled")))
+    power = settings._fields["power"]
+    for family, looks in (("cooled", ("Power of all", 2, 9, 5)), ("tempered", ("Power of theta", 0, 0.9, 0.5))):
+        settings.show(0, Recipe(family), family, alone=True)
+        assert (power.label, power.start, power.end, power.value) == looks
 
 
 def test_every_setting_of_every_family_has_a_label_a_help_text_and_a_key_of_its_own():

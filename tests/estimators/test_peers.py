@@ -7,7 +7,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from alrviz.errors import RecipeError
-from alrviz.estimators.peers import PEERS, make_peer, numbers_of, peer_names
+from alrviz.estimators.peers import PEERS, make_peer, numbers_of
 from tests.estimators.tables import mixed
 
 
@@ -24,7 +24,7 @@ def curved(rows=150, classes=2, seed=0):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", peer_names())
+@pytest.mark.parametrize("name", PEERS)
 def test_each_learns_a_mixed_table_with_gaps(name, classes):
     X, y = curved(classes=classes)
     X["constant"] = 1.0
@@ -42,7 +42,7 @@ def test_each_learns_a_mixed_table_with_gaps(name, classes):
         assert model.decision_function(X).shape == ((len(X),) if classes == 2 else (len(X), 3))
 
 
-@pytest.mark.parametrize("name", peer_names())
+@pytest.mark.parametrize("name", PEERS)
 def test_each_takes_plain_arrays_and_every_value_of_its_grid(name):
     X, y = curved()
     points, y = X[["east", "north"]].fillna(0.0).to_numpy()[:60], y[:60]
@@ -56,7 +56,7 @@ def test_each_takes_plain_arrays_and_every_value_of_its_grid(name):
 def test_nonlinear_peers_see_a_ring_and_lr_does_not():
     X, y = curved(rows=300)
     points = X[["east", "north"]].fillna(0.0)
-    scores = {name: make_peer(name).fit(points, y).score(points, y) for name in peer_names()}
+    scores = {name: make_peer(name).fit(points, y).score(points, y) for name in PEERS}
     assert scores.pop("lr") < 0.7
     assert scores.pop("svm-sigmoid") < 0.9, "tanh of an inner product has no ring"
     assert min(scores.values()) > 0.85, scores

@@ -73,7 +73,7 @@ def test_a_page_opened_while_a_table_is_read_shows_that_one_first(page):
 
 
 def page_panes(page):
-    found = [page._name, page._head, page._notes, page._classes, page._prices, page._target.text]
+    found = [page._name, page._head, page._notes, page._classes, page._costs, page._target.text]
     return [*found, page._column.title, page._column.numbers.table]
 
 

@@ -156,6 +156,13 @@ def test_the_rail_shows_a_group_only_when_it_has_a_page(shell):
     assert shell.session.page == "second"
 
 
+def test_a_page_of_a_new_group_stands_last_in_the_rail():
+    third = type("Third", (_Page,), {"title": "Third", "icon": "looks_3", "group": "Repair", "slug": "third"})
+    shell = Shell(Session(owner="a" * 32, registry=Registry(ServerLimits(), timer=False)), [First, third, Second])
+    (rail,) = shell.root.sidebar
+    assert [button["label"] for button in rail.buttons] == ["First", "Second", "Third"]
+
+
 def test_the_frames_buttons_cost_no_react_tree_each(shell):
     menu, tools = shell.root.header[0].select(ButtonList)
     assert not list(shell.root.select(lambda part: isinstance(part, pmui.Button | pmui.IconButton)))

@@ -175,7 +175,7 @@ def test_a_recipe_cannot_be_changed():
 BAD = [
     (
         {"family": "allr"},
-        "family 'allr' is not known; expected one of 'lr', 'alr', .*'anje', 'dlr', 'elr', .* did you mean 'alr'?",
+        "family 'allr' is not known; expected one of 'lr', 'alr', .*'anje', .* did you mean 'alr'?",
     ),
     ({"family": "nb"}, r"family 'nb' is not known; .* did you mean Recipe\(\"anje\", order=1\)\?$"),
     ({"family": "HierarchicalALR"}, r"did you mean Recipe\(\"halr\"\)\?$"),

@@ -77,8 +77,8 @@ def test_to_take_a_cell_is_no_sign_of_life(store, monkeypatch):
     store.beat(later)
     before = store.runs("me")
     monkeypatch.setattr(store_module.time, "time", lambda: before[0].changed + 1e4)
-    assert store.take_cell(older, 0, "k") is not None
-    assert store.take_cell(later, 0, "k") is not None
+    assert store.take_task(older, 0, "k") is not None
+    assert store.take_task(later, 0, "k") is not None
     after = store.runs("me")
     assert [(run.id, run.changed) for run in after] == [(run.id, run.changed) for run in before]
     assert [run.state for run in after] == ["interrupted", "done"]
@@ -97,13 +97,20 @@ def test_the_latest_of_equal_runs_is_found(store):
     assert store.find("another", "path", '{"folds":2}', "d") is None
 
 
+def test_a_run_whose_id_is_taken_is_refused(store):
+    one = begin(store)
+    with pytest.raises(StoreError):
+        store.begin("another", "path", "{}", "d", id=one)
+    assert [run.state for run in store.runs("me")] == ["running"]
+
+
 def test_cells_are_kept_by_owner_and_key_and_shared_by_an_owners_studies(tmp_path, store):
     mine, other, later = begin(store), begin(store, owner="another"), begin(store)
     save(store, mine, 1, "k", [{"loss": 0.1, "nan": float("nan")}], b"\x01\x02")
     save(store, mine, 0, "first")
-    assert store.take_cell(other, 0, "k") is None
+    assert store.take_task(other, 0, "k") is None
     again = Store(tmp_path)
-    outcome, rows, predicted = again.take_cell(later, 5, "k")
+    outcome, rows, predicted = again.take_task(later, 5, "k")
     assert (outcome, rows[0]["loss"], predicted) == ("converged", 0.1, b"\x01\x02")
     assert rows[0]["nan"] != rows[0]["nan"]
     assert members(again, mine) == [(0, "first"), (1, "k")]
@@ -118,8 +125,8 @@ def test_deleting_a_run_leaves_cells_that_another_study_has(store):
     save(store, one, 1, "own")
     assert not store.delete("another", one), "nobody deletes what is not theirs"
     assert store.delete("me", one)
-    assert store.take_cell(two, 0, "shared") is not None
-    assert store.take_cell(two, 1, "own") is None
+    assert store.take_task(two, 0, "shared") is not None
+    assert store.take_task(two, 1, "own") is None
     save(store, one, 2)  # of a worker that was still at it
     assert members(store, one) == []
 
@@ -129,7 +136,7 @@ def test_forgotten_cells_are_to_be_computed_again(store):
     save(store, run, 0, "a", outcome="failed")
     save(store, run, 1, "b")
     store.forget_tasks("me", ["a"])
-    assert store.take_cell(run, 0, "a") is None
+    assert store.take_task(run, 0, "a") is None
     assert members(store, run) == [(1, "b")]
 
 

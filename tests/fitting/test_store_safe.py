@@ -49,7 +49,7 @@ def seen(folder, study, race):
     with closing(Store(folder)) as store:
         parts = {"runs": lambda: [run.__dict__ for run in store.runs(COOKIE)], "traces": lambda: store.traces(race)}
         parts |= {"cells": lambda: store.tasks(study), "damaged": lambda: store.damaged}
-        parts |= {f"cell {k}": lambda k=k: store.take_cell(study, k, f"cell {k}") for k in range(10)}
+        parts |= {f"cell {k}": lambda k=k: store.take_task(study, k, f"cell {k}") for k in range(10)}
         found = {}
         for name, part in parts.items():
             try:

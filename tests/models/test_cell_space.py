@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.models import cell_space as space_module
-from alrviz.models.cell_space import MOST_CELLS, CellSpace, count_cells, count_parameters
+from alrviz.models.cell_space import MOST_CELLS, CellSpace, count_cells
 from tests.oracles.rows import cell_numbers, tuples_of
 
 LEVELS = st.lists(st.integers(1, 5), min_size=1, max_size=5)
@@ -39,21 +39,20 @@ def test_cells_are_numbered_tuple_by_tuple_the_last_column_fastest(levels, order
 
 def test_parameter_counts_of_the_papers():
     levels = [4] * 54 + [5] * 2
-    assert count_parameters(levels, 2, 3) == 75_246
-    assert count_parameters(levels, 3, 3) == 5_465_451
+    assert 3 * (1 + count_cells(levels, 2)) == 75_246
+    assert 3 * (1 + count_cells(levels, 3)) == 5_465_451
     assert CellSpace(np.array(levels), 2).n_parameters(3) == 75_246
 
 
-@given(st.lists(st.integers(1, 300), min_size=1, max_size=8), st.integers(1, 4), st.integers(1, 9))
-def test_the_recurrence_is_the_sum_over_tuples(levels, order, n_classes):
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=8), st.integers(1, 4))
+def test_the_recurrence_is_the_sum_over_tuples(levels, order):
     total = sum(int(np.prod(t, dtype=object)) for t in combinations(levels, order))
     assert count_cells(levels, order) == total
-    assert count_parameters(levels, order, n_classes) == n_classes * (1 + total)
 
 
 def test_counts_are_exact_beyond_sixty_four_bits():
     assert count_cells([10**6] * 100, 12) == comb(100, 12) * 10**72
-    assert isinstance(count_parameters(np.array([200] * 50), 10, 3), int)
+    assert isinstance(count_cells(np.array([200] * 50), 10), int)
 
 
 def refusal(levels, order):

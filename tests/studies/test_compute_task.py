@@ -5,10 +5,10 @@ import threading
 import pytest
 
 from alrviz.errors import MemoryLimitError, Stopped
+from alrviz.fitting.alpha_path import AlphaPath
 from alrviz.fitting.recipe import Recipe
-from alrviz.fitting.runs.run import Run
 from alrviz.stop import StopToken
-from alrviz.studies.core import alpha_path_task, compute_task
+from alrviz.studies.core import compute_task
 from alrviz.studies.core.table_transfer import SentTable
 from alrviz.studies.protocols.alpha_path import alpha_path
 from alrviz.studies.protocols.learning_curve import learning_curve
@@ -105,13 +105,12 @@ def test_a_stop_ends_the_cell_under_way(made):
 
 
 def test_the_seconds_of_a_path_are_its_solvers(monkeypatch):
-    runs = []
+    runs, fit = [], AlphaPath.fit
 
-    class Watched(Run):
-        def __init__(self, *args, **options):
-            super().__init__(*args, **options)
-            runs.append(self)
+    def watched(*args):
+        runs.append(fit(*args))
+        return runs[-1]
 
-    monkeypatch.setattr(alpha_path_task, "Run", Watched)
+    monkeypatch.setattr(AlphaPath, "fit", watched)
     frame = alpha_path(small().dataset, ONE, alphas=[10.0, 1.0], references=False, n_jobs=1).run().frame()
     assert frame.train_seconds.tolist() == [run.trace[-1].seconds for run in runs]

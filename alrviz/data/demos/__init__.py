@@ -133,15 +133,9 @@ _DEMOS = {
         900,
     ),
     "two-moons": _plane(
-        "Two moons: two blurred half circles, each reaching into the other; Bayes error 2.9 %.",
-        clouds.TWO_MOONS,
-        600,
+        "Two moons: two blurred half circles, each reaching into the other; Bayes error 2.9 %.", clouds.TWO_MOONS, 600
     ),
-    "rings": _plane(
-        "Rings: a blurred circle inside a larger one; Bayes error 8.0 %.",
-        clouds.RINGS,
-        800,
-    ),
+    "rings": _plane("Rings: a blurred circle inside a larger one; Bayes error 8.0 %.", clouds.RINGS, 800),
     "age-curve": Demo(
         "Age curve: ill when newborn or near 68, healthy between and after; Bayes error 23 %.",
         "numeric",

@@ -62,14 +62,8 @@ THREE_CLASSES = (
     cloud("outside", 0.4, [(-3, 0), (3, 0)], [(0.8, 1), (0.8, 1)]),
     cloud("above", 0.3, [(0, 3)], [(2.2, 0.8)]),
 )
-TWO_MOONS = (
-    arc("upper", (0, 0), 1, 0, np.pi, 0.2),
-    arc("lower", (1, 0.5), 1, np.pi, 2 * np.pi, 0.2),
-)
-RINGS = (
-    arc("inner", (0, 0), 1, 0, 2 * np.pi, 0.35),
-    arc("outer", (0, 0), 2, 0, 2 * np.pi, 0.35),
-)
+TWO_MOONS = (arc("upper", (0, 0), 1, 0, np.pi, 0.2), arc("lower", (1, 0.5), 1, np.pi, 2 * np.pi, 0.2))
+RINGS = (arc("inner", (0, 0), 1, 0, 2 * np.pi, 0.35), arc("outer", (0, 0), 2, 0, 2 * np.pi, 0.35))
 
 
 def draw(clouds: tuple[Cloud, ...], rows: int, rng: np.random.Generator) -> pd.DataFrame:

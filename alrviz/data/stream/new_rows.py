@@ -37,7 +37,7 @@ def read_batches_again(
         TableError: a column that is not there, at the end one of which no value can be read; a damaged file.
     """
     features, tallies = None, dict[str, Tally]()
-    for batch in source.batches(stop):
+    for batch in source.batches(stop, notes=notes):
         names, _ = clean_names(list(batch.columns))
         columns = [replace(column, name=name) for name, column in zip(names, batch.columns.values(), strict=True)]
         features = features or features_of(RawTable(columns, source.options), reading, said, notes)

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -31,6 +30,8 @@ from alrviz.data.interpret import Values
 from alrviz.data.limits import NO_LIMITS
 from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
+from alrviz.data.quotes import RepairedStream, quotes_note
+from alrviz.data.records import UnevenRows, record_batches
 from alrviz.data.source import default_name, sniff_format
 from alrviz.data.text import TextColumn
 from alrviz.errors import MissingFileError, TableError, TableFileError, nearest
@@ -47,7 +48,6 @@ _PACKED: dict[bytes, Callable[[Path], Any]] = {
 }
 _BROKEN = (pa.ArrowException, UnicodeError, *DAMAGES)
 _NAMED = {"xlsx": "a workbook or a zip archive", "json": "JSON", "arff": "ARFF"}
-_UTF8 = (None, "utf-8", "utf-8-sig", "ascii")
 Column = TextColumn | Values
 
 
@@ -96,20 +96,23 @@ class Source:
         return [[os.fspath(path.resolve()), *stamp] for path, stamp in zip(self.paths, self.stamps, strict=True)]
 
     def batches(
-        self, stop: StopToken = NEVER, wanted: Callable[[int, int], NDArray[np.intp]] | None = None
+        self,
+        stop: StopToken = NEVER,
+        wanted: Callable[[int, int], NDArray[np.intp]] | None = None,
+        notes: list[str] | None = None,
     ) -> Iterator[Batch]:
         """Yield all rows, batch by batch. `wanted`, of the number of a batch's first row and how many it has, says
-        which of them (m,) its columns are to have; None for all.
+        which of them (m,) its columns are to have; None for all. Remarks on mended lines are added to `notes`.
 
         Raises:
             TableError: a file is damaged, cut short, or has other columns than the first.
             TableFileError: a file has changed since it was opened.
         """
-        first = 0
+        first, notes = 0, [] if notes is None else notes
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             _require_unchanged(path, stamp)
             with _broken(path):
-                for batch in _FORMATS[self.format][1](path, self):
+                for batch in _FORMATS[self.format][1](path, self, stop, notes):
                     stop.check()
                     own = batch if wanted is None else batch.take(pa.array(wanted(first, batch.num_rows)))
                     columns = {
@@ -301,38 +304,35 @@ def _text_layout(path: Path, options: ReadOptions, expected: Collection[str]) ->
     return _Layout([(column.name, pa.string()) for column in raw.columns], raw.options, raw.head, raw.kinds)
 
 
-def _text_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
-    options, text = source.options, pa.dictionary(pa.int32(), pa.string())
-    lines = int(options.skip_rows or 0) + int(options.header if options.header is not None else 1)
-    read = pa.csv.ReadOptions(
-        use_threads=True, block_size=BLOCK, skip_rows=lines, autogenerate_column_names=True,
-        encoding="utf8" if options.encoding in _UTF8 else str(options.encoding),
-    )  # fmt: skip
-    parse = pa.csv.ParseOptions(delimiter=options.delimiter or ",", newlines_in_values=True)
-    kinds = {f"f{i}": text for i in range(len(source.names))}
-    convert = pa.csv.ConvertOptions(column_types=kinds, strings_can_be_null=False)
+def _text_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:
+    options = source.options
+    delimiter = options.delimiter or ","
+    n_skipped = int(options.skip_rows or 0) + int(options.header if options.header is not None else 1)
+    uneven = UnevenRows(len(source.names), delimiter, n_skipped)
+    n_rows = 0
     with _opened(path) as stream:
+        text = RepairedStream(stream, delimiter, options.encoding or "utf-8", stop)
         try:
-            reader = pa.csv.open_csv(stream, read, parse, convert)
+            for batch in record_batches(text, uneven, BLOCK):
+                n_rows += batch.num_rows
+                yield batch
         except pa.ArrowInvalid as error:
             if not any(words in str(error) for words in ("Empty CSV", "Could not skip initial")):
                 raise
             return  # names, and no rows behind them
-        for batch in reader:
-            if batch.num_columns != len(source.names):
-                raise TableError(
-                    f"{path.name!r} has {batch.num_columns} values in its first row and {len(source.names)} names"
-                )
-            yield batch
+    remarks = uneven.check(n_rows, lambda record: f"row {record + 1:,}")
+    if text.n_repaired:
+        remarks.append(quotes_note(text.n_repaired))
+    notes += [f"{path.name!r}: {remark}" for remark in remarks]
 
 
-def _parquet_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
+def _parquet_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:
     text = [name for name, declared in zip(source.names, source.types, strict=True) if is_text(declared)]
     with pq.ParquetFile(path, pre_buffer=False, read_dictionary=text) as file:
         yield from file.iter_batches(batch_size=BATCH)
 
 
-def _arrow_batches(path: Path, source: Source) -> Iterator[pa.RecordBatch]:
+def _arrow_batches(path: Path, source: Source, stop: StopToken, notes: list[str]) -> Iterator[pa.RecordBatch]:
     with pa.memory_map(os.fspath(path)) as mapped:
         file = pa.ipc.open_file(mapped)
         yield from (file.get_batch(i) for i in range(file.num_record_batches))
@@ -356,7 +356,7 @@ def _arrow_layout(path: Path, options: ReadOptions, expected: Collection[str]) -
 
 # By format: how the layout of a file is found, and how its rows are read.
 _FindLayout = Callable[[Path, ReadOptions, Collection[str]], _Layout]
-_FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source], Iterator[pa.RecordBatch]]]] = {
+_FORMATS: dict[str, tuple[_FindLayout, Callable[[Path, Source, StopToken, list[str]], Iterator[pa.RecordBatch]]]] = {
     "delimited": (_text_layout, _text_batches),
     "parquet": (_parquet_layout, _parquet_batches),
     "arrow": (_arrow_layout, _arrow_batches),

@@ -272,8 +272,8 @@ def open_table(
     options = options or ReadOptions()
     source = open_source(paths, options, {str(name) for name in (target, *(kinds or ())) if name is not None})
     drawn = _Drawn(SAMPLE)
-    rows = 0
-    for batch in source.batches(stop, drawn.wanted):
+    rows, notes = 0, list[str]()
+    for batch in source.batches(stop, drawn.wanted, notes):
         drawn.add(batch.columns)
         rows = batch.first + batch.n_rows
         progress("looking", rows)
@@ -285,7 +285,7 @@ def open_table(
         parsed.columns,
         parsed.options,
         OWN_LIMITS,
-        parsed.notes,
+        [*notes, *parsed.notes],
         False,
         (),
         options,

@@ -81,7 +81,8 @@ class Frame:
         self._here = pn.pane.HTML(
             "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 12), align="center", css_classes=["alrviz-here-only"]
         )
-        in_groups = [page for group in GROUPS for page in pages.values() if page.group == group]
+        groups = dict.fromkeys((*GROUPS, *(page.group for page in pages.values())))  # a new group comes last
+        in_groups = [page for group in groups for page in pages.values() if page.group == group]
         self._rail = ButtonList(
             [Button(page.slug, page.title, page.icon, page.group) for page in in_groups], session.go, upright=True,
             sizing_mode="stretch_width",

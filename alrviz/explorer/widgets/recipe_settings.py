@@ -4,6 +4,7 @@ A control that has no effect is hidden, and nothing is offered that a recipe wou
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
@@ -20,7 +21,7 @@ from alrviz.explorer.recipes.recipe_fields import (
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS, button, html
 from alrviz.fitting.families import ENCODING, FAMILIES, RUNS
-from alrviz.fitting.families.param import in_digits
+from alrviz.fitting.families.param import Param, in_digits
 from alrviz.fitting.recipe import Recipe, paper_mode
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.style import safe
@@ -85,17 +86,21 @@ class RecipeSettings:
 
     def _widget(self, name: str) -> Viewable:
         param = param_of(name)
-        label, description = param.label or name, explain(param.term) if param.term else ""
+        looks = self._looks(name, param)
         if self._choosable.is_menu(name):
-            return self._select(name, label, description)
+            return self._select(name, **looks)
         kind = pmui.IntInput if param.integer else pmui.FloatInput
         shown = {} if param.integer else {"format": "0.[000000]"}
-        widget = kind(
-            **shown, label=label, step=param.step, start=param.low, end=min(param.high, param.highest), size="small",
-            description=description, sizing_mode="stretch_width", margin=(6, 8),
-        )  # fmt: skip
+        widget = kind(**shown, **looks, size="small", sizing_mode="stretch_width", margin=(6, 8))
         widget.param.watch(lambda event: self._edit(name, event.new), "value")
         return widget
+
+    def _looks(self, name: str, param: Param) -> dict[str, Any]:
+        """What a family's `Param` says of its widget: two families may have different parameters of one name."""
+        looks = {"label": param.label or name, "description": explain(param.term) if param.term else ""}
+        if self._choosable.is_menu(name):
+            return looks
+        return looks | {"step": param.step, "start": param.low, "end": min(param.high, param.highest)}
 
     def _select(self, name: str, label: str, description: str = "") -> Viewable:
         widget = pmui.Select(
@@ -157,6 +162,7 @@ class RecipeSettings:
         if key not in recipe.settings:
             return
         value = recipe.value(key)
+        widget.param.update(**self._looks(key, recipe.settings[key]))  # before the value, which its bounds hold
         if self._choosable.is_menu(key):
             values = self._choosable.values(recipe, key)
             widget.options = {self._words(recipe, key, o): _NONE if o is None else o for o in values}

@@ -142,7 +142,7 @@ class StudyLayout:
             self.first = page.menus.row()
             above = [pn.FlexBox(page.chooser.panel, beside, gap="4px 8px", css_classes=["alrviz-part-racers"], **line)]
         self.card = pn.Column(view, styles=CARD | {"min-height": page.high}, sizing_mode="stretch_width", margin=0)
-        if hasattr(view, "aside"):
+        if view.aside is not None:
             view.aside[:] = [self.cost_table]
         else:
             folded = [Collapsible("What it costs", self.cost_table)]
@@ -402,7 +402,8 @@ class StudyPage(Page):
 
     def axes(self) -> NumberAxes | None:
         """Return the picture of the study, if its axes are numbers."""
-        return getattr(self.study_view, "axes", None)
+        axes: NumberAxes | None = self.study_view.axes
+        return axes
 
     def use_it(self) -> None:
         """Race what the study chose on the page Convergence."""

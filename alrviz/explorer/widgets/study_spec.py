@@ -122,6 +122,8 @@ def grids_menu(grids: Mapping[str, RecipeGrid]) -> Menu:
 class StudySpec:
     """A study as it is set. Recipes are distinct, and the page's own where there are none.
 
+    A spec without a default below says it itself; `fresh` too, where the page's recipes can be chosen (`choosable`).
+
     Attributes:
         recipes: what is fitted.
         cuts: slug of how the page's own recipes cut numbers into levels.
@@ -129,8 +131,8 @@ class StudySpec:
 
     noun: ClassVar[str]  # what the history calls it
     icon: ClassVar[str]
-    make: ClassVar[Callable[..., Any]]  # the function of `alrviz` that makes the study, a static method
-    kind: ClassVar[str] = ""  # of the study, if it is not called as that function is
+    make: ClassVar[Callable[..., Any]]  # the public function that makes the study, as a static method
+    kind: ClassVar[str] = ""  # `Study.kind`, where it is not that function's name
     first: ClassVar[tuple[Recipe, ...]]  # the page's own recipes
     splits: ClassVar[Mapping[str, tuple[int, int]]] = FOLDS  # where it is a cross-validation, with a setting `folds`
     single: ClassVar[bool] = False  # whether that function takes one recipe

@@ -112,14 +112,7 @@ def _joining(n_rows: int, values: float, top: int) -> float:
 
 
 def _passing(
-    rows: RowCounts,
-    n_classes: int,
-    n_tuples: int,
-    seen: int,
-    free: int,
-    tables: TableSizes,
-    steps: int,
-    solver: int,
+    rows: RowCounts, n_classes: int, n_tuples: int, seen: int, free: int, tables: TableSizes, steps: int, solver: int
 ) -> float:
     """Bytes of counting and fitting."""
     padded = lanes_of(n_classes)[1]

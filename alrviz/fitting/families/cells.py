@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.splits import n_validation_rows
 from alrviz.errors import RecipeError
-from alrviz.fitting.cost.estimate import (
-    Estimate,
-    estimate_cells,
-    estimate_counting,
-    estimate_stream,
-    require_memory,
-)
+from alrviz.fitting.cost.estimate import Estimate, estimate_cells, estimate_counting, estimate_stream, require_memory
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families import observers
 from alrviz.fitting.families.alpha_folds import AUTO, tuned, with_folds, with_number
@@ -98,7 +92,11 @@ _PAPER: Mapping[str, Any] = {
 
 
 class CellFamily(Family):
-    """What the linear families share."""
+    """What the linear families share.
+
+    A deriving class that overrides `make` is not fitted to tables that are read in batches unless it has a
+    `make_stream` too, and does not learn row by row unless it says `learns_rows`: both would leave its change out.
+    """
 
     has_steps = True
     streams = True
@@ -106,9 +104,13 @@ class CellFamily(Family):
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         cls.estimator = f"alrviz.estimators.cells.{cls.__name__}Classifier"  # made there unless it is written out
-        own_tuples = {"tuples", "all_tuples"} & vars(cls).keys()
-        if own_tuples and "learns_rows" not in vars(cls):
-            cls.learns_rows = ""  # row by row all tuples of one order are counted, which are not this family's
+        own = vars(cls).keys()
+        # Learning row by row counts all tuples of one order, as they are: not those of a family with tuples of its own,
+        # nor what its `make` changes. `make_stream` does not call `make` either.
+        if {"tuples", "all_tuples", "make"} & own and "learns_rows" not in own:
+            cls.learns_rows = ""
+        if "make" in own and not {"make_stream", "streams"} & own:
+            cls.streams = False
 
     def chooses_tuples(self, params: Mapping[str, Any]) -> bool:
         """Return whether its models have some of `all_tuples` alone."""

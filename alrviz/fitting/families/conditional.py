@@ -81,8 +81,8 @@ class ELR(Networks):
         "cross_tuning": Param(
             True, {True: "early stopping by cross-validation", False: "until convergence"},
             label="Number of iterations", key="g",
-            help="Whether the number of iterations is the median of the best numbers on five held-out folds; False: "
-            "until convergence.",
+            help="Whether the number of iterations is the median of the best numbers on five validation folds; "
+            "False: until convergence.",
         ),
         "sum_missing": Param(
             "auto", {"auto": "by structure", True: "summed out", False: "a level of their own"},

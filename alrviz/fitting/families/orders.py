@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _KEEP = replace(
     KEEP, default=1.0, keywords={}, help="Share of the tuples of each order from 2 on that are kept, or above 1 their "
-    "number: those that, by the residuals of a model of the orders below, should lower held-out log loss most; tuples "
-    "of three or more grow from those that were kept. Single columns all stay.",
+    "number: those that, by the residuals of a model of the orders below, should lower validation log loss most; "
+    "tuples of three or more grow from those that were kept. Single columns all stay.",
 )  # fmt: skip
 
 

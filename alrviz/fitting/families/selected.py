@@ -49,8 +49,8 @@ _SELECTION: Mapping[str, Param] = {
             "mi-mm": "the same with Miller and Madow's correction, as plain MI favours tuples of many cells",
             "cv": "by how much the log loss of a part of the training rows rises where a model, fitted to others of "
             "that part, lacks the tuple",
-            "gain": "by how much held-out log loss should fall beside a model of their parts, from its residuals: it "
-            "sees exclusive or, keeps none that should raise it, but for the best, and has their parts in the model "
+            "gain": "by how much validation log loss should fall beside a model of their parts, from its residuals: "
+            "it sees exclusive or, keeps none that should raise it, but for the best, and has their parts in the model "
             "as well",
         },
     ),

@@ -82,10 +82,6 @@ class AlphaFold:
             slope = _by_order(step * objective.ridge * (w - objective.center), objective, alpha)
         return losses, slope, share * spent
 
-    def forget(self, value: Floats) -> None:
-        """As `Fold` says."""
-        self.ends.pop(tuple(value.tolist()), None)
-
 
 @dataclass(eq=False)
 class RowFold:
@@ -115,9 +111,6 @@ class RowFold:
                 own, judged = (of[g] * share + each for of in (fit.by_order, self.by_order))
                 slope[g] = np.vdot(down, times(judged, fit.a, fit.n_jobs) + times(matrix, fit.slope(own), fit.n_jobs))
         return top - z[self.y, rows], slope, taken / (1.0 + len(rows) / len(fit.y))
-
-    def forget(self, value: Floats) -> None:
-        """As `Fold` says: its fits are exact, and start anywhere."""
 
 
 @dataclass(frozen=True)

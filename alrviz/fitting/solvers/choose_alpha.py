@@ -53,9 +53,6 @@ class Fold(Protocol):
         further.
         """
 
-    def forget(self, value: Floats) -> None:
-        """Start no later fit from the one at these values (G,)."""
-
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -156,11 +153,8 @@ class GridSearch:
         folds, best, worse = [*folds], None, 0
         tried: list[Candidate] = []
         for each in self.values if folds else ():
-            value = np.array([each])
-            candidate = judge(folds, value, stop)
+            candidate = judge(folds, np.array([each]), stop)
             if not np.isfinite(candidate.loss):
-                for fold in folds:
-                    fold.forget(value)
                 continue
             yield candidate
             tried.append(candidate)

@@ -51,13 +51,17 @@ class Database:
             os.close(open_private(str(path), os.O_CREAT | os.O_RDWR))  # SQLite gives its further files the same mode
             restrict_home(path.parent)
             self._connection = self._open(schema, lock_timeout_ms)
+        except StoreError:
+            raise
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
-            raise error if isinstance(error, StoreError) else self._error(error) from error
+            raise self._error(error) from error
 
     def _open(self, schema: str, lock_timeout_ms: int) -> sqlite3.Connection:
         connection = self._connect(lock_timeout_ms)
         try:
+            connection.execute("BEGIN")  # another process that makes the tables meanwhile changes both
             version, application = (_number(connection, name) for name in ("user_version", "application_id"))
+            connection.execute("COMMIT")
             if application == APPLICATION_ID and version < FORMAT:
                 connection.close()
                 self._move_aside(version)
@@ -94,7 +98,9 @@ class Database:
 
     def _move_aside(self, version: int) -> None:
         """Rename a file of an older format: nothing of it is lost, and nothing of it is read."""
-        older = self.path.with_name(f"{self.path.stem}-format-{version}{self.path.suffix}")
+        stem, suffix = f"{self.path.stem}-format-{version}", self.path.suffix
+        names = (self.path.with_name(f"{stem}{mark}{suffix}") for mark in ("", *(f"-{k}" for k in range(2, 1000))))
+        older = next(name for name in names if not name.exists())
         self.path.replace(older)
         _log.warning("%r is of a version before 0.1 and cannot be read; it is now %r", str(self.path), str(older))
         os.close(open_private(str(self.path), os.O_CREAT | os.O_RDWR))

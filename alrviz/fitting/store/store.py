@@ -147,7 +147,7 @@ class Store:
             id or token_hex(16), kind, name, spec, data_hash, data_name, version, RUNNING, "", now, now, link
         )
         with self.database.transaction() as execute:
-            _write_run(execute, owner_digest(owner), run, 0)
+            execute(f"INSERT INTO runs ({_RUN}) VALUES (?, ?, ?, ?, ?, ?)", _run_row(owner_digest(owner), run, 0))
         self.prune()
         return run.id
 
@@ -222,7 +222,7 @@ class Store:
                 _write_part(execute, part)
         self.prune()
 
-    def take_cell(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
+    def take_task(self, run: str, place: int, key: str) -> tuple[str, list[dict[str, Any]], bytes] | None:
         """Return (outcome, rows, predicted) of a finished task, of this or another study of the run's owner.
 
         It is then also at that place of this study, whose time of the last change stays: looking is no sign of life.
@@ -364,15 +364,11 @@ def _checksum(*values: Any) -> int:
     return checksum
 
 
-def _write_run(execute: Any, owner: str, run: StoredRun, n_parts: int) -> None:
+def _run_row(owner: str, run: StoredRun, n_parts: int) -> tuple[Any, ...]:
+    """Return a run's row, in the order of `_RUN`."""
     about = {name: value for name, value in asdict(run).items() if name not in ("id", "changed")}
     row = (owner, run.id, run.changed, n_parts, json.dumps(about))
-    execute(
-        """INSERT INTO runs (owner, id, changed, n_parts, about, checksum) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET changed = excluded.changed, n_parts = excluded.n_parts, about = excluded.about,
-        checksum = excluded.checksum""",
-        (*row, _checksum(*row)),
-    )
+    return (*row, _checksum(*row))
 
 
 def _read_run(owner: str, id: str, changed: float, n_parts: int, about: str, checksum: int) -> StoredRun:
@@ -399,7 +395,8 @@ def _written_run(execute: Any, run: str, **changes: Any) -> Iterator[bool]:
     owner, id, changed, _, about, _ = row
     stored = replace(StoredRun(id=id, changed=changed, **json.loads(about)), **changes)
     (n_parts,) = execute("SELECT count(*) FROM parts WHERE run = ?", (run,)).fetchone()
-    _write_run(execute, owner, stored, n_parts)
+    change = "UPDATE runs SET changed = ?, n_parts = ?, about = ?, checksum = ? WHERE id = ?"
+    execute(change, (*_run_row(owner, stored, n_parts)[2:], id))
 
 
 def _write_part(execute: Any, part: Part) -> None:

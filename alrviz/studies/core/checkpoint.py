@@ -79,7 +79,7 @@ class Checkpoint:
         assert self._store is not None and self.id is not None
         try:
             with self._stop_keeping_on_error():
-                return self._store.take_cell(self.id, place, key)
+                return self._store.take_task(self.id, place, key)
         except Damaged as error:
             self.problem = f"{error}; it is computed again"
             _log.warning("%s", self.problem)

@@ -44,7 +44,7 @@ class Study(StudyResults):
     """Tasks of tables, computed on request, and what has come of them; made by the functions of the studies.
 
     Attributes:
-        kind: "bias_variance", "choose_order", "compare", "learning_curve" or "path".
+        kind: name of the function that made it ("path" of `alpha_path`): pages and the history find it by that.
         datasets, recipes, tasks, names: as `StudyResults` has them.
         spec: JSON of what was asked for: with the data's hash it is the same study again.
         error: what ended it before its time; None.

@@ -23,6 +23,7 @@ from alrviz.views.core.transport import change, key_button
 
 if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
+    from alrviz.views.core.live_figure import NumberAxes
 
 TICK = 100  # ms
 SLOW = 5  # ticks between two pictures while cells come fast
@@ -160,13 +161,23 @@ class StudyView(NotebookViewer):
     sentence: Any  # the pane of what the study says
     body: Any  # the pictures and what belongs to them
     _numbers: Numbers  # the buttons that save, and the table
+    layout: Any  # all of these and `bar.panel`
+    aside: Any = None  # the column in which a page puts its table of costs; None: it folds that below the view
+
+    @property
+    def axes(self) -> "NumberAxes | None":
+        """What stands along and up in the picture, if its axes are numbers: lessons draw answers on it."""
+        return None
 
     def build(self) -> None:
         """Make the panes, `sentence`, `body`, `_numbers` and `layout`, once."""
         raise NotImplementedError
 
     def draw(self, study: Any) -> None:
-        """Show what there is of a study, whose summary is `lines`."""
+        """Show what there is of a study, whose summary is `lines`; it may have no rows yet, and then no columns.
+
+        While the study waits, `tell` says "Press Run: " and what will be computed.
+        """
         raise NotImplementedError
 
     def empty(self) -> None:

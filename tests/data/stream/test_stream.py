@@ -251,6 +251,17 @@ def test_what_is_not_there_or_cannot_be_read_in_batches(tmp_path):
             open_table(folder, cache=tmp_path)
 
 
+def test_a_quotation_mark_swallows_no_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{i},{'ab'[i % 2]},{'yn'[i % 3 > 0]}\n" for i in range(60)]
+    path.write_text("size,text,class\n" + "".join(rows).replace("30,a,y", '30,a,"y'))
+    stream = open_table(path, "class")
+    assert stream.n_rows == 60
+    assert any("never closed" in note for note in stream.notes)
+    path.write_text("size,text,class\n" + "".join(rows).replace("30,a,", '30,"a, b\n1\n2\n3\n4\n5\n6\n7",'))
+    assert open_table(path, "class").n_rows == 60
+
+
 def test_text_is_read_as_it_was_said_to_be(tmp_path):
     lines = ["x;class", *(f"{k}.{k % 10}00,5;{'a' if k % 3 else 'b'}" for k in range(1, 200))]
     path = tmp_path / "german.csv.gz"

@@ -1,0 +1,138 @@
+"""Rows of delimited text, in memory or in batches: pyarrow parses, and rows of an uneven number of cells are mended.
+
+    fewer cells                     the missing ones are empty        fits
+    more, and the surplus is empty  the surplus is dropped            fits
+    more                            the surplus is dropped            does not fit
+
+All are counted. More than 1 % of rows that do not fit mean that the layout was taken for another: the table is refused.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from alrviz.data.numbers import short
+from alrviz.data.quotes import split_record
+from alrviz.errors import TableError
+
+MAX_UNFIT_SHARE = 0.01
+MAX_UNEVEN_SHARE = 0.5  # of the rows; with more of them the layout was taken for another
+NAMED_LINES = 10  # of rows that do not fit, in a refusal
+
+
+class UnevenRow(NamedTuple):
+    """A row as it was mended: its number among all records (from 0), its cells, and what was done."""
+
+    record: int
+    cells: list[str]
+    change: str  # "padded", "trimmed" or "cut"
+    text: str
+
+
+class UnevenRows:
+    """The uneven rows of a text of `width` columns, in order: the handler of pyarrow's CSV reader, which skips them.
+
+    `n_skipped` are the lines that the reader skips before the rows. `merged` puts the rows back, batch after batch.
+    """
+
+    def __init__(self, width: int, delimiter: str, n_skipped: int = 0):
+        self.width, self.delimiter, self.n_skipped = width, delimiter, n_skipped
+        self.rows: list[UnevenRow] = []
+        self._n_merged = self._n_fitting = 0
+
+    def take(self, row: "pa.csv.InvalidRow") -> str:
+        """Mend a row and have the parser skip it."""
+        cells = split_record(row.text, self.delimiter)
+        surplus = [cell for cell in cells[self.width :] if cell.strip()]
+        change = "padded" if len(cells) < self.width else "cut" if surplus else "trimmed"
+        cells = [*cells, *[""] * (self.width - len(cells))][: self.width]
+        self.rows.append(UnevenRow(row.number - 1 - self.n_skipped, cells, change, row.text))
+        return "skip"
+
+    def check(self, n_rows: int, place_of: Callable[[int], str]) -> list[str]:
+        """Return a note for each change, with its first place, such as "line 17"; `place_of` names that of a record.
+
+        Raises `TableError` where more than 1 % of `n_rows` have a surplus that is not empty.
+        """
+        changes = {
+            change: [row for row in self.rows if row.change == change] for change in ("padded", "trimmed", "cut")
+        }
+        if len(self.rows) > max(1, MAX_UNEVEN_SHARE * n_rows):
+            raise TableError(
+                f"{len(self.rows):,} of {n_rows:,} lines have not {self.width} cells at the delimiter "
+                f"{self.delimiter!r}: this is no table of rows, or another delimiter cuts it"
+            )
+        unfit = changes["cut"]
+        if len(unfit) > max(1, MAX_UNFIT_SHARE * n_rows):
+            lines = [f"{place_of(row.record)}: {short(row.text)}" for row in unfit[:NAMED_LINES]]
+            raise TableError(
+                f"{len(unfit):,} of {n_rows:,} lines have more than {self.width} cells at the delimiter "
+                f"{self.delimiter!r}, which as many were expected; the first are {'; '.join(lines)}"
+            )
+        what = {
+            "padded": "fewer cells than there are columns: the missing ones were read as empty",
+            "trimmed": "empty cells beyond the last column, which were dropped",
+            "cut": "more cells than there are columns: the surplus was dropped",
+        }
+        return [
+            f"{len(rows):,} {'line has' if len(rows) == 1 else 'lines have'} {words} (first in "
+            f"{place_of(rows[0].record)})"
+            for change, words in what.items()
+            if (rows := [row for row in self.rows if row.change == change])
+        ]
+
+    def merged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return a batch of the rows that fit, columns of dictionaries, with the mended rows at their places."""
+        waiting = self.rows[self._n_merged :]
+        places = [row.record - self._n_merged - k - self._n_fitting for k, row in enumerate(waiting)]
+        places = [place for place in places if place <= batch.num_rows]
+        rows = waiting[: len(places)]
+        self._n_merged += len(rows)
+        self._n_fitting += batch.num_rows
+        if not rows:
+            return batch
+        columns = []
+        for j, column in enumerate(batch.columns):
+            levels = column.dictionary
+            texts = pa.array([row.cells[j] for row in rows], type=pa.string())
+            joined = pa.concat_arrays([levels.cast(pa.string()), texts]).dictionary_encode()
+            codes = joined.indices.to_numpy()
+            fitting = codes[: len(levels)][column.indices.to_numpy(zero_copy_only=False)]
+            indices = np.insert(fitting, places, codes[len(levels) :]).astype(np.int32)
+            columns.append(pa.DictionaryArray.from_arrays(pa.array(indices), joined.dictionary))
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+    @property
+    def left(self) -> bool:
+        """Whether rows wait behind the last batch."""
+        return self._n_merged < len(self.rows)
+
+
+def record_batches(text: Any, uneven: UnevenRows, block: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a stream of UTF-8, uneven ones mended, as columns of dictionaries, `block` bytes at a time.
+
+    Raises `ArrowInvalid` for a row longer than a block, and for an empty text.
+    """
+    cells = pa.dictionary(pa.int32(), pa.string())
+    names = [f"f{place}" for place in range(uneven.width)]
+    with pa.csv.open_csv(
+        text,
+        pa.csv.ReadOptions(
+            use_threads=False, block_size=min(block, 2**31 - 1), skip_rows=uneven.n_skipped, column_names=names
+        ),
+        pa.csv.ParseOptions(delimiter=uneven.delimiter, newlines_in_values=True, invalid_row_handler=uneven.take),
+        pa.csv.ConvertOptions(column_types=dict.fromkeys(names, cells), strings_can_be_null=False, check_utf8=False),
+    ) as reader:
+        for batch in reader:
+            yield uneven.merged(batch)
+        if uneven.left:
+            yield uneven.merged(empty_batch(uneven.width))
+
+
+def empty_batch(width: int) -> pa.RecordBatch:
+    """Return no rows of so many columns of dictionaries."""
+    cells = pa.dictionary(pa.int32(), pa.string())
+    return pa.RecordBatch.from_pylist([], schema=pa.schema([(f"f{place}", cells) for place in range(width)]))
