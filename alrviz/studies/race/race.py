@@ -66,7 +66,7 @@ class Race(Job[None]):
         recorded: whether it was run earlier.
 
     Attributes:
-        dataset, runs, recorded: as given; of a race that was run earlier, runs are `RecordedRun`s.
+        dataset, runs, recorded: as given; of a race that was run earlier, each run is a `RecordedRun`.
         recipes: one for each racer, as asked for: a run fills in what it chooses.
         stopped_at: the last iteration that was seen when who watched it stopped it, where more was computed; else None.
         entry: in the registry of a server, which knows who owns the race and whose turn it is; else None.
