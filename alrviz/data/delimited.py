@@ -27,7 +27,6 @@ from alrviz.data.layout import (
     kinds_by_name,
     left_out,
     read_names,
-    without_empty_columns,
 )
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
@@ -104,8 +103,6 @@ def read_delimited(
     notes += said
     columns = [TextColumn.of(name, column.codes, column.levels) for name, column in zip(names, table, strict=True)]
     if head.n_rows:
-        columns, said = without_empty_columns(head.names, columns)
-        notes += said
         columns, said = _without_names(columns, stop)
         notes += said
     in_force = replace(

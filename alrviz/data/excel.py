@@ -37,7 +37,6 @@ from alrviz.data.layout import (
     kinds_by_name,
     left_out,
     read_names,
-    without_empty_columns,
 )
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.numbers import listed
@@ -98,9 +97,6 @@ def read_excel(
     for name, place in zip(names, places, strict=True):
         stop.check()
         columns.append(sheet.columns.pop(place).text(name, sheet.rows, titles + named.n_rows, footer))
-    if named.n_rows:
-        columns, said = without_empty_columns(named.names, columns)
-        notes += said
     in_force = replace(
         options,
         header=bool(named.n_rows) if named.n_rows < 2 else named.n_rows,

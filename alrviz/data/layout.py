@@ -19,7 +19,6 @@ from alrviz.data.interpret import KnownNames
 from alrviz.data.numbers import short
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
 from alrviz.data.reading import FOOTER, MOST_TITLES
-from alrviz.data.text import TextColumn
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
 FEWEST_VALUES = 20  # of a column, until what it lacks means something
@@ -194,8 +193,7 @@ def read_names(
     """
     first = tuple(cell.strip() for cell in rows[0])
     if known is not None and first == known.head:
-        left_out = [""] * (len(first) - len(known.names))  # columns at the right that were empty
-        return NameRows(known.header, first, [*known.names, *left_out])
+        return NameRows(known.header, first, list(known.names))
     one_less = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if one_less:
         return NameRows(1, first, names_less_one(rows[0], rows[1:], width))
@@ -392,17 +390,6 @@ def joined_names(rows: Sequence[Sequence[str]]) -> tuple[list[str], str]:
         own = any(row[place].strip() for row in rows)
         names.append(" ".join(dict.fromkeys(parts)) if own else "")
     return names, f"{len(rows)} rows of names were joined: {', '.join(short(name) for name in names[:3])} ..."
-
-
-def without_empty_columns(names: Sequence[str], columns: Sequence[TextColumn]) -> tuple[list[TextColumn], list[str]]:
-    """Return the columns but the last ones that have neither a name in the file nor a value, and a note on these."""
-    width = len(columns)
-    while width and not names[width - 1].strip() and not any(columns[width - 1].levels.to_pylist()):
-        width -= 1
-    count = len(columns) - width
-    if not count or not width:
-        return list(columns), []
-    return list(columns[:width]), [f"{count:,} empty {'column' if count == 1 else 'columns'} at the right left out"]
 
 
 def _filled(row: Sequence[str]) -> int:

@@ -348,7 +348,7 @@ FOOTER = re.compile(
 )
 
 
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f]+")
+_BLANKS = re.compile("[\\x00-\\x1f\\x7f\\u00a0\\u2007\\u202f]+")
 
 
 def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:

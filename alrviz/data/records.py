@@ -60,9 +60,10 @@ class UnevenRows:
         changes = {
             change: [row for row in self.rows if row.change == change] for change in ("padded", "trimmed", "cut")
         }
-        if len(self.rows) > max(1, MAX_UNEVEN_SHARE * n_rows):
+        n_uneven = sum(row.change != "trimmed" for row in self.rows)
+        if n_uneven > max(1, MAX_UNEVEN_SHARE * n_rows):
             raise TableError(
-                f"{len(self.rows):,} of {n_rows:,} lines have not {self.width} cells at the delimiter "
+                f"{n_uneven:,} of {n_rows:,} lines have not {self.width} cells at the delimiter "
                 f"{self.delimiter!r}: this is no table of rows, or another delimiter cuts it"
             )
         unfit = changes["cut"]

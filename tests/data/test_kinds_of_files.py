@@ -254,14 +254,6 @@ def test_questions_over_answers_name_their_columns():
     assert list(read(text, "Vote?").frame) == ["Respondent", "How old are you?", "Your sex?", "Vote?"]
 
 
-def test_empty_columns_without_names_are_left_out_and_counted():
-    dataset = read("a,b,class,,\n" + "".join(f"{i % 9},{i % 5},{'yn'[i % 2]},,\n" for i in range(40)), "class")
-    assert list(dataset.frame) == ["a", "b", "class"]
-    assert noted(dataset, "2 empty columns")
-    with_values = "a,class,\n" + "".join(f"{i % 9},{'yn'[i % 2]},1\n" for i in range(40))
-    assert list(read(with_values, "class").frame) == ["a", "class", "column 3"]
-
-
 def test_statistics_below_a_table_are_no_rows():
     rows = "".join(f"P{i},{20 + i % 9},{'ab'[i % 2]}\n" for i in range(30))
     assert read("name,age,class\n" + rows + "Mean,24.5,\nSD,3,\n", "class").table.n_rows == 30

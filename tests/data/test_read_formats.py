@@ -255,7 +255,7 @@ def test_a_cell_far_away_is_a_row_and_a_column_and_no_more():
 
     table = read_columns(edited(sixty_rows(), far), limits=Limits(bytes=100_000, columns=10))
     assert table.n_rows == 60, "a remark below the table"
-    assert table.names == ("a", "b", "class")
+    assert table.names == ("a", "b", "class", "column 4")
 
 
 def test_columns_of_a_sheet_are_counted_against_their_limit_and_cells_against_that_of_bytes():

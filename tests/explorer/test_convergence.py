@@ -668,7 +668,7 @@ def test_run_that_waits_for_a_table_is_given_up_with_the_table():
     assert page.session.table.loading is not None
     page.race_view.press_run()
     assert page.race_view.player.waits
-    assert "The race starts by itself" in page.race_view.sentence.object
+    assert "starts by itself" in page.race_view.sentence.object
     page.session.table.give_up()
     assert not page.race_view.player.waits
     assert not page.race_view.sentence.object

@@ -453,7 +453,7 @@ def test_it_goes_on_when_its_page_is_closed_if_that_was_ticked(running, visit, m
     clock.now += 3600
     registry.sweep()
     assert study.phase == "stopped"
-    assert "nobody looked at it for 60 s" in study.told
+    assert "nobody looked at it for 60 s" in study.entry.note
 
 
 def test_behind_another_page_it_asks_nothing_and_leaves_that_pages_link_alone(running, visit):

@@ -63,7 +63,7 @@ class Results:
         measured: the figures that there are, of `COMPARED`.
     """
 
-    kind, phase, error, link = "results", "done", None, ""
+    kind, phase, error, link, entry, problem = "results", "done", None, "", None, ""
 
     def __init__(self, file: str, rows: "pd.DataFrame", names: Sequence[str] = ()):
         self._file, self._rows = file, rows
