@@ -181,7 +181,7 @@ def sentence(means: pd.DataFrame) -> str:
     ]
     seconds = every[every.method == "auto"].fit_seconds
     return (
-        "`AutoClassifier` has a lower held-out log loss than scikit-learn's gradient boosting, stopped early, on "
+        "`AutoClassifier` has a lower test log loss than scikit-learn's gradient boosting, stopped early, on "
         f"{lower(RIVAL)} data sets ({half(RIVAL)}; {sizes}), than LightGBM on {lower('lightgbm')} "
         f"({half('lightgbm')}), CatBoost on {lower('catboost')} ({half('catboost')}) and EBM on {lower('ebm')} "
         f"({half('ebm')}); of the sets that no choice has seen on {lower(RIVAL, within=new)}, "
@@ -359,7 +359,7 @@ how many. While `AutoClassifier` was made, ways of choosing penalties, cuts and 
 splits of {", ".join(SEEN[:9])},
 {", ".join(SEEN[9:])}; on the {unseen(of)["set"].nunique()} ranked sets
 that no choice has seen its ratio is {new_mean:.2f}, the median
-{new_median:.2f}. Ratios are geometric means of held-out log loss over that of scikit-learn's
+{new_median:.2f}. Ratios are geometric means of test log loss over that of scikit-learn's
 boosting, **a log loss below {LEAST_LOSS:g} counted as {LEAST_LOSS:g}, one above that of the class shares as that**, on
 the {len(losses)} sets that all methods have been tried on, by kind (categorical: at most a third of the columns are
 numbers; numeric: all are); each is on the sets that the method and boosting were fitted to. A method that failed or
@@ -407,7 +407,7 @@ folds. Which sets a rival was not fitted to within how much time stands [at the 
 
 ## Where the family wins, and where not
 
-Wins-draws-losses in held-out log loss (four decimals), its geometric mean ratio (below 1: ours is lower) and in
+Wins-draws-losses in test log loss (four decimals), its geometric mean ratio (below 1: ours is lower) and in
 brackets its median, and the p of a sign test, not corrected, on all sets that both were fitted to; rows are training
 rows of a fold.
 
