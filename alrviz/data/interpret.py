@@ -285,17 +285,16 @@ def stray_texts(column: TextColumn) -> tuple[str, ...]:
     """Return the few texts that keep a column of numbers from being one; () where they are not few."""
     others = column.levels.filter(pc.invert(pc.match_substring_regex(column.levels, NUMBERLIKE)))
     n_numbers = len(column.levels) - len(others)
-    if pc.any(pc.match_substring_regex(others, INFINITE)).as_py():  # refused with its row
-        return ()
     if not 0 < len(others) <= n_numbers // NUMBERS_PER_STRAY_TEXT:
         return ()
+    if pc.any(pc.match_substring_regex(others, INFINITE)).as_py():  # refused with its row
+        return ()
     texts = tuple(others.to_pylist())
-    n_rows = int(np.isin(column.codes, pc.index_in(others, column.levels).to_numpy()).sum())
-    return texts if n_rows <= MAX_STRAY_SHARE * (column.codes >= 0).sum() else ()
+    return texts if column.count(texts) <= MAX_STRAY_SHARE * (column.codes >= 0).sum() else ()
 
 
 def _stray_note(column: TextColumn, texts: tuple[str, ...]) -> Sentence:
-    rows = int(np.isin(column.codes, pc.index_in(pa.array(texts), column.levels).to_numpy()).sum())
+    rows = column.count(texts)
     are = "value is" if rows == 1 else "values are"
     said = f"{rows:,} {are} no number in {column.name!r}, such as {short(texts[0])}: read as missing"
     return Sentence(

@@ -71,7 +71,7 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
             is_level = _is_level(token, others, measured)
             (levels if is_level else gaps).setdefault(token, []).append(column.name)
             if token in CERTAIN and not is_level and not measured:
-                cells[token] += int((column.codes == pc.index(column.levels, token).as_py()).sum())
+                cells[token] += column.count([token])
     by_column: dict[str, tuple[str, ...]] = {}
     notes = []
     for token, names in gaps.items():

@@ -15,6 +15,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -156,7 +157,7 @@ def _lone_marks(lines: _Lines, suspects: list[int], mark: bytes, width: int, sto
     for place, k in enumerate(suspects):
         if place % 1000 == 0:
             stop.check()
-        if k <= closed or not _is_open(lines[k], mark):
+        if k <= closed or not _is_unclosed(_fields(lines[k], mark)[-1], mark):
             continue
         last = suspects[place + 1] if place + 1 < len(suspects) else None
         if last is not None and last - k <= MAX_JOINED_LINES and _is_one_record(lines, k, last, mark, width):
@@ -168,10 +169,11 @@ def _lone_marks(lines: _Lines, suspects: list[int], mark: bytes, width: int, sto
 def _is_one_record(lines: _Lines, first: int, last: int, mark: bytes, width: int) -> bool:
     """Whether lines first..last are one row rather than a row each."""
     joined = b"\n".join(lines[k] for k in range(first, last + 1))
-    if _is_open(joined, mark):
+    fields = _fields(joined, mark)
+    if _is_unclosed(fields[-1], mark):
         return False
     rows_alone = [len(_fields(lines[k], mark, literal=True)) == width for k in range(first, last + 1)]
-    fits = len(_fields(joined, mark)) == width
+    fits = len(fields) == width
     if width > 1 and all(rows_alone):
         return fits and last - first < FEW_LINES
     return fits or not rows_alone[0]
@@ -207,27 +209,22 @@ def _match(line: bytes, place: int, mark: bytes) -> bytes | None:
     return line[place : len(line) if end < 0 else end]
 
 
+@cache
 def _quoted_field(mark: bytes) -> "re.Pattern[bytes]":
     stop = re.escape(mark)
     return re.compile(rb'"(?:[^"]|"")*"(?=' + stop + rb"|\Z)")
 
 
-def _is_open(record: bytes, mark: bytes) -> bool:
-    """Whether the last field of a record opens a quotation mark and does not close it."""
-    place = 0
-    while place <= len(record):
-        field = _match(record, place, mark)
-        if field is None:
-            return True
-        place += len(field) + len(mark)
-    return False
+def _is_unclosed(field: bytes, mark: bytes) -> bool:
+    """Whether a field opens a quotation mark and does not close it."""
+    return field.startswith(b'"') and _quoted_field(mark).fullmatch(field) is None
 
 
 def _quoted(line: bytes, mark: bytes) -> bytes:
     """Return a line with the fields that open a quotation mark quoted whole."""
     body = line.rstrip(b"\r\n")
-    fields = []
-    for field in _fields(body, mark, literal=True):
-        closed = _quoted_field(mark).fullmatch(field) is not None
-        fields.append(b'"' + field.replace(b'"', b'""') + b'"' if field.startswith(b'"') and not closed else field)
+    fields = [
+        b'"' + field.replace(b'"', b'""') + b'"' if _is_unclosed(field, mark) else field
+        for field in _fields(body, mark, literal=True)
+    ]
     return mark.join(fields) + line[len(body) :]

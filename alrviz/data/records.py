@@ -60,7 +60,7 @@ class UnevenRows:
         changes = {
             change: [row for row in self.rows if row.change == change] for change in ("padded", "trimmed", "cut")
         }
-        n_uneven = sum(row.change != "trimmed" for row in self.rows)
+        n_uneven = len(self.rows) - len(changes["trimmed"])
         if n_uneven > max(1, MAX_UNEVEN_SHARE * n_rows):
             raise TableError(
                 f"{n_uneven:,} of {n_rows:,} lines have not {self.width} cells at the delimiter "
@@ -82,7 +82,7 @@ class UnevenRows:
             f"{len(rows):,} {'line has' if len(rows) == 1 else 'lines have'} {words} (first in "
             f"{place_of(rows[0].record)})"
             for change, words in what.items()
-            if (rows := [row for row in self.rows if row.change == change])
+            if (rows := changes[change])
         ]
 
     def merged(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -117,20 +117,22 @@ def record_batches(text: Any, uneven: UnevenRows, block: int) -> Iterator[pa.Rec
 
     Raises `ArrowInvalid` for a row longer than a block, and for an empty text.
     """
-    cells = pa.dictionary(pa.int32(), pa.string())
-    names = [f"f{place}" for place in range(uneven.width)]
+    empty = empty_batch(uneven.width)
     with pa.csv.open_csv(
         text,
         pa.csv.ReadOptions(
-            use_threads=False, block_size=min(block, 2**31 - 1), skip_rows=uneven.n_skipped, column_names=names
+            use_threads=False,
+            block_size=min(block, 2**31 - 1),
+            skip_rows=uneven.n_skipped,
+            column_names=empty.schema.names,
         ),
         pa.csv.ParseOptions(delimiter=uneven.delimiter, newlines_in_values=True, invalid_row_handler=uneven.take),
-        pa.csv.ConvertOptions(column_types=dict.fromkeys(names, cells), strings_can_be_null=False, check_utf8=False),
+        pa.csv.ConvertOptions(column_types=empty.schema, strings_can_be_null=False, check_utf8=False),
     ) as reader:
         for batch in reader:
             yield uneven.merged(batch)
         if uneven.left:
-            yield uneven.merged(empty_batch(uneven.width))
+            yield uneven.merged(empty)
 
 
 def empty_batch(width: int) -> pa.RecordBatch:

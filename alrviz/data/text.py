@@ -86,6 +86,10 @@ class TextColumn:
         lookup = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)
         return TextColumn(self.name, lookup[self.codes], self.levels.filter(pa.array(~gone)), self.typed)
 
+    def count(self, texts: Sequence[str]) -> int:
+        """Return how many rows hold one of these levels."""
+        return int(np.isin(self.codes, pc.index_in(pa.array(texts, pa.string()), self.levels).drop_null()).sum())
+
     def first_row(self, level: int) -> int:
         """Return the first data row (counted from 1) with this level."""
         return int(np.argmax(self.codes == level)) + 1
