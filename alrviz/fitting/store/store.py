@@ -392,9 +392,11 @@ def _written_run(execute: Any, run: str, **changes: Any) -> Iterator[bool]:
     yield row is not None
     if row is None or _checksum(*row[:-1]) != row[-1]:
         return
-    owner, id, changed, _, about, _ = row
-    stored = replace(StoredRun(id=id, changed=changed, **json.loads(about)), **changes)
+    owner, id, changed, n_parts_before, about, _ = row
     (n_parts,) = execute("SELECT count(*) FROM parts WHERE run = ?", (run,)).fetchone()
+    if not changes and n_parts == n_parts_before:  # a task was only looked at
+        return
+    stored = replace(StoredRun(id=id, changed=changed, **json.loads(about)), **changes)
     change = "UPDATE runs SET changed = ?, n_parts = ?, about = ?, checksum = ? WHERE id = ?"
     execute(change, (*_run_row(owner, stored, n_parts)[2:], id))
 
