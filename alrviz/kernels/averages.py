@@ -182,7 +182,7 @@ def keys(codes, begin, end, index, t, levels, low, n_cells, values, joint, out):
     values of each group, and those of the rows.
     """
     own, strides = index.columns[t], index.strides[t]
-    where, mask, shift = index.where[t], index.mask[t], index.shift[t]
+    where, mask, shift, slots, held = index.where[t], index.mask[t], index.shift[t], index.slots, index.held
     for r in range(end - begin):
         local = np.int64(0)
         for j in range(len(own)):
@@ -191,7 +191,7 @@ def keys(codes, begin, end, index, t, levels, low, n_cells, values, joint, out):
                 local = np.int64(-1)
                 break
             local += code * strides[j]
-        s = _seen_cell(local, where, mask, shift, index.slots, index.held) if local >= 0 else np.int64(-1)
+        s = _seen_cell(local, where, mask, shift, slots, held) if local >= 0 else np.int64(-1)
         out[0, r] = s - low if s >= 0 else n_cells
     for g in range(len(values)):
         for r in range(end - begin):
