@@ -18,7 +18,7 @@ each): of 381 columns of two to four whole numbers 351 are codes, of 713 of five
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
@@ -26,9 +26,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from alrviz.data.interpret import Values
+from alrviz.data.dates import PAIR_FORMS, split_pairs
+from alrviz.data.interpret import Values, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
-from alrviz.data.reading import MONTHS, PARTS, WEEKDAYS, ColumnReading, number_text, part_of
+from alrviz.data.reading import MONTHS, PARTS, WEEKDAYS, WHOLE, ColumnReading, number_text, part_of
 
 KINDS = ("categorical", "numeric", "ordinal", "ignore", "target")
 MOST_CODES = 4
@@ -50,6 +51,15 @@ RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
     rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
 )
+# Decades and quarters, with the numbers that order them: "early 1970s", "Q3 2019".
+PERIODS: dict[re.Pattern[str], Callable[[re.Match[str]], tuple[int, int]]] = {
+    re.compile(r"^(early|mid|late)?[ -]*'?((?:\d\d)?\d0)'?s$"): lambda period: (
+        int(period[2]) + 1900 * (len(period[2]) < 4),
+        {"early": 0, "late": 2}.get(period[1] or "", 1),
+    ),
+    re.compile(r"^(\d{4})[ /-]?q([1-4])$"): lambda period: (int(period[1]), int(period[2])),
+    re.compile(r"^q([1-4])[ /-]?(\d{4})$"): lambda period: (int(period[2]), int(period[1])),
+}
 CODE_NAME = re.compile(r"(^|[\W_])(codes?|type|category|zip|zipcode|postcode)$")
 SCALES = (
     ("very low", "vlow", "low", "med", "medium", "mid", "high", "vhigh", "very high"),
@@ -110,6 +120,7 @@ class KindCode(Enum):
     DATES = "dates"
     ID = "id"
     TEXT_ID = "id or free text"
+    PAIR = "two numbers"
     MAYBE_ID = "numbers that may be an id, and are used"
     MANY_LEVELS = "too many levels"
 
@@ -149,6 +160,8 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
 
 
 def _guess_text(values: Values, n_levels: int, n_present: int) -> KindGuess:
+    if split_pairs(text_of(values.series)) is not None:
+        return KindGuess("ignore", "two numbers in a cell; each is in a column of its own", KindCode.PAIR)
     hint = f"; {values.hint}" if values.hint else ""
     many = n_levels > MOST_LEVELS and (n_levels > n_present / 5 or NAMES.search(values.name.lower()))
     if (n_levels > n_present / 2 and n_levels > MOST_CODES) or many:
@@ -203,6 +216,10 @@ def sort_levels(levels: Sequence[str]) -> list[str] | None:
     if all(found) and any(match["sign"] or match["rest"] for match in found if match):
         return sorted(levels, key=_range_key)
     lowered = [level.lower() for level in levels]
+    for form, key in PERIODS.items():
+        if all(periods := [form.match(level) for level in lowered]):
+            keys = dict(zip(levels, (key(period) for period in periods if period), strict=True))
+            return sorted(levels, key=keys.__getitem__)
     for scale in SCALES:
         if set(lowered) <= set(scale):
             return sorted(levels, key=lambda level: scale.index(level.lower()))
@@ -224,6 +241,8 @@ def date_parts(values: Values) -> list[Values]:
     parts = []
     for part, labels in PARTS.items():
         numbers, name = part_of(dates, part), f"{values.name} {part}"
+        if part == "weekday" and values.reading is not None and values.reading.form not in ("", *WHOLE):
+            continue  # months have none
         if part == "hour" and not (dates[present] != dates[present].astype("datetime64[D]")).any():
             continue
         if labels:
@@ -235,6 +254,19 @@ def date_parts(values: Values) -> list[Values]:
         reading = replace(values.reading or ColumnReading(values.name, values.name, "date"), name=name, part=part)
         kind = "ordinal" if labels else "numeric"
         parts.append(Values(name, series, kind, f"the {part} of {values.name!r}", made=True, reading=reading))
+    return parts
+
+
+def pair_parts(values: Values) -> list[Values]:
+    """Return the two numbers that stand for a column of blood pressures; [] for any other column."""
+    if values.declared is not None or values.made or not isinstance(values.series.dtype, pd.CategoricalDtype):
+        return []
+    parts, missing = [], values.reading.missing if values.reading else ("",)
+    for form, series in (split_pairs(text_of(values.series)) or {}).items():
+        name = f"{values.name} {'systolic' if form == PAIR_FORMS[0] else 'diastolic'}"
+        reading = ColumnReading(name, values.name, "time", "numeric", form=form, missing=missing)
+        hint = f"the {form} numbers of {values.name!r}"
+        parts.append(Values(name, series.rename(name), "numeric", hint, made=True, reading=reading))
     return parts
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.dates import parse_dates, parse_times
+from alrviz.data.dates import parse_dates, parse_times, split_pairs
 from alrviz.data.numbers import listed
 from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING
 from alrviz.data.quantities import measured_limits, plain_numbers
@@ -111,6 +111,7 @@ def _is_measured(column: TextColumn) -> bool:
         or measured_limits(column) is not None
         or parse_dates(column, None) is not None
         or parse_times(column) is not None
+        or split_pairs(column) is not None
     )
 
 

@@ -31,6 +31,7 @@ from alrviz.data.layout import (
     QUANTITY,
     count_footer,
     count_titles,
+    join_stacked,
     kinds_by_name,
     left_out,
     read_names,
@@ -100,6 +101,10 @@ def read_workbook(
     for name, column in zip(names, sheet.columns, strict=True):
         stop.check()
         columns.append(column.text(name, table_rows))
+    title = " ".join(filter(None, head[titles - 1])) if 0 < titles <= len(head) else ""
+    if named.n_rows:
+        columns, joined = join_stacked(columns, title, stop)
+        notes += joined
     in_force = replace(
         options,
         header=bool(named.n_rows) if named.n_rows < 2 else named.n_rows,
