@@ -85,9 +85,9 @@ class SessionRuns(param.Parameterized):
     # ---- races ---------------------------------------------------------------------------------------------------
 
     def adopt(self, race: Race, kind: str = KIND, *, bytes: int = 0, threads: int = 1) -> Race:
-        """Hand a race to the registry in place of the one shown, and keep it in the run store while it runs.
+        """Add a race to the registry in place of the one shown, and save it to the run store while it runs.
 
-        From now on it is started and stopped by its `entry`.
+        From now on its `entry` starts and stops it.
 
         Args:
             race: not started yet.

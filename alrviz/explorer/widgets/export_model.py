@@ -65,8 +65,8 @@ class FittedModel:
         dataset, n_rows: the table, and how many of its rows the model has learned from.
         size: the numbers that it holds: cells x classes, or of dlr the numbers that vote.
         make: returns its classifier.
-        judged: how it is judged, on its test rows.
-        exportable: whether a file can keep it.
+        judged: its evaluation on test rows.
+        exportable: whether it can be saved to a file.
     """
 
     name: str
@@ -80,13 +80,13 @@ class FittedModel:
 
     @property
     def rows_words(self) -> str:
-        """How many rows it has learned from, and why not all."""
+        """The number of rows it was fitted on, and of those left for testing."""
         rows, every = self.n_rows, self.dataset.n_rows
         return f"{rows:,} of {every:,} rows ({every - rows:,} are test rows)" if rows < every else f"all {rows:,} rows"
 
 
 def models_of_race(race: Any) -> dict[int, FittedModel]:
-    """Return the models of a race that has ended, by racer: none of a recorded race, of a fit that went astray."""
+    """Return the models of a race that has ended, by racer; recorded races and failed fits have none."""
     names = short_names([run.recipe for run in race.runs])
     return {
         k: _model_of_run(name, run)

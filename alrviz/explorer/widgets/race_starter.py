@@ -1,6 +1,6 @@
-"""What begins the race of a page: a press of Run, or, where it is cheap, the change of a setting.
+"""Start the race of a page: when Run is pressed or, if the race is cheap, when a setting changes.
 
-Either waits until the cost is estimated. Pages say what is to be raced (`want`) and show `pane`, the line of its cost.
+Either way the cost is estimated first. Pages set the table and the recipes (`want`) and show `pane`, the cost line.
 """
 
 from collections.abc import Callable, Hashable
@@ -21,7 +21,7 @@ from alrviz.studies.race.race import Race, race
 from alrviz.views.core.panes import say
 from alrviz.views.race.fit_player import PlayerButtons
 
-# The pane has one line in the room that is left: where its words change by themselves, no button under them may move.
+# The cost line never wraps: a second line would move the buttons below while its text changes.
 _ONE_LINE = ".quiet {display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right}"
 
 
@@ -29,19 +29,19 @@ class RaceStarter:
     """The race that Run starts next.
 
     Args:
-        session: nothing begins by itself while a lesson's question is open.
+        session: no race starts by itself while a lesson's question is open.
         tasks: runs the estimate.
-        buttons: what Run is one of; its player starts `new_race`.
-        adopt: hands the race to the registry (of `SessionRuns`).
-        noun: what it is called: "race" or "fit".
-        on_estimate: called when another cost is known.
+        buttons: with Run among them; their player starts `new_race`.
+        adopt: hands the race to the registry (`SessionRuns.adopt`).
+        noun: "race" or "fit", for the cost line.
+        on_estimate: called when a new estimate has arrived.
 
     Attributes:
-        pane: the line that says what it costs.
-        autorun: whether the race begins by itself as soon as its cost is known to be low.
-        dataset, recipes: what is raced; no table as long as there is none.
-        estimates: of the racers; empty until they are known.
-        refused: why a racer cannot be paid for; "" where all can.
+        pane: the cost line.
+        autorun: whether the race starts by itself if the estimate shows that it is cheap.
+        dataset, recipes: the table, None until there is one, and the racers.
+        estimates: one for each racer; empty until they have arrived.
+        refused: why a racer exceeds the limits; "" if none does.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class RaceStarter:
         self._session, self._tasks, self._buttons = session, tasks, buttons
         self._adopt, self._noun, self._on_estimate = adopt, noun, on_estimate
         buttons.player.again = self.new_race
-        self._for_press = False  # whether the cost was asked for because Run was pressed, which then takes a refusal
-        self._activity = ""  # what the thread is doing
-        self._estimated: Hashable = None  # what `estimates` are or will be of
+        self._for_press = False  # whether a press of Run asked for the estimate; it then also accepts a refusal
+        self._activity = ""  # of the estimating thread, for the cost line
+        self._estimated: Hashable = None  # table and recipes of the latest estimate
         self.estimates: list[RecipeEstimate] = []
         self.refused = ""
         room = {"flex": "1 1 0", "min-width": "0"}
@@ -67,14 +67,14 @@ class RaceStarter:
         self.dataset: Dataset | Stream | None = None
         self.recipes: tuple[Recipe, ...] = ()
 
-    # ---- what is wanted --------------------------------------------------------------------------------------------
+    # ---- table and recipes -----------------------------------------------------------------------------------------
 
     def arm(self, autorun: bool) -> None:
-        """Let the race that is wanted begin by itself if it is cheap, or not; that Stop was pressed counts no more."""
+        """Set whether the next race may start by itself, and forget an earlier press of Stop."""
         self.autorun, self._buttons.player.halted = autorun, False
 
     def want(self, dataset: Dataset | Stream | None, recipes: tuple[Recipe, ...]) -> None:
-        """Say what Run is to start, and estimate its cost; forget a press that waits for another cost."""
+        """Set the race that Run starts and estimate its cost; drop a press of Run that waits for an older estimate."""
         self.dataset, self.recipes = dataset, recipes
         player = self._buttons.player
         if dataset is not None and self._estimate(dataset):
@@ -85,21 +85,21 @@ class RaceStarter:
                 self._buttons.say_status()
 
     def forget(self) -> None:
-        """Estimate nothing (any more)."""
+        """Cancel the estimate and clear the cost line."""
         self._tasks.cancel("cost")
         self._estimated, self.estimates, self.refused = None, [], ""
         say(self.pane, "")
 
-    # ---- its cost --------------------------------------------------------------------------------------------------
+    # ---- cost ------------------------------------------------------------------------------------------------------
 
     @property
     def known(self) -> bool:
-        """Whether the cost of what is wanted is known."""
+        """Whether the estimates of the current recipes have arrived."""
         return bool(self.estimates)
 
     @property
     def solvers(self) -> list[str]:
-        """Of every racer, which solver will run and why, where that is more than its recipe says."""
+        """Return for each racer which solver will run and why; "" if it is the one that its recipe names."""
         choices = [one.estimate.choice if one.estimate else None for one in self.estimates]
         return ["" if choice is None or choice.as_asked else choice.reason for choice in choices]
 
@@ -109,9 +109,9 @@ class RaceStarter:
         return min(available_threads(), self._session.registry.limits.threads or available_threads())
 
     def _estimate(self, dataset: Dataset | Stream) -> bool:
-        """Estimate what the racers cost on this table; return whether that was not asked already.
+        """Estimate the racers' cost on this table; return False if that estimate is there or under way.
 
-        What was refused is estimated again: memory may be free by now.
+        A refused race is estimated again, because memory may have become free.
         """
         recipes, threads, wanted = self.recipes, self.threads, (dataset.hash, self.recipes)
         if self._estimated == wanted and not self.refused:
@@ -129,7 +129,7 @@ class RaceStarter:
         self._activity = activity
 
     def _look(self) -> None:
-        """Show what the thread is doing, and what a press of Run waits for."""
+        """Show the progress of the estimate, and whether a press of Run waits for it."""
         then = f" the {self._noun} starts then" if self._buttons.player.waits else ""
         self.say(f"{self._activity} …{then}")
 
@@ -150,35 +150,35 @@ class RaceStarter:
         self._tasks.failed("cost", error)
 
     def say(self, words: str) -> None:
-        """Show other words in place of the cost."""
+        """Show a text in place of the cost."""
         say(self.pane, f"<span class='quiet'>{words}</span>")
 
     def tell_passes(self, race: Race | None) -> None:
-        """While all rows of a table larger than memory are gone over: say how fast, and what memory the process has."""
+        """Show speed and memory of a running race that reads a table larger than memory in passes."""
         if race is None or race.control.phase != "running" or not isinstance(getattr(race, "dataset", None), Stream):
             return
         if words := passes_text(race.runs):
             self.say(words)
 
-    # ---- its beginning ---------------------------------------------------------------------------------------------
+    # ---- start -----------------------------------------------------------------------------------------------------
 
     def start_if_cheap(self) -> None:
-        """Begin what was to begin by itself, once its cost is known to be low."""
+        """Start the race if it may start by itself and its estimate is low."""
         player = self._buttons.player
         if not self.autorun or not self.known or player.halted or self._session.runs.asking:
             return
         self.autorun = player.expected = False
         if not self.refused and is_cheap(self.estimates):
-            player.outdated = True  # whatever is shown is not this race
+            player.outdated = True  # the race on the screen is another one
             self._buttons.begin()
         else:
             self._buttons.say_status()
 
     def new_race(self) -> Race | None:
-        """Return the race that Run starts, at the cost estimated; None without one.
+        """Return the race that Run starts, with its estimates; None if there is none yet.
 
-        Where the cost is not known yet, or was refused before the press, it is asked for, and the press is repeated
-        when it arrives.
+        Without an estimate, or if it was refused before the press, the cost is estimated first; the press is repeated
+        when the estimate arrives.
         """
         dataset, recipes = self.dataset, self.recipes
         self._buttons.player.for_table = dataset is None
@@ -193,7 +193,7 @@ class RaceStarter:
         try:
             if self.refused:
                 raise AlrvizError(self.refused)
-            # A pass over files has an estimate of its own, and an order that is still to be chosen has none.
+            # Runs over files make their own estimate, and order="auto" has none before its order is chosen.
             known = not isinstance(dataset, Stream) and all(one.params.get("order") != "auto" for one in recipes)
             estimates = [one.estimate for one in self.estimates if one.estimate] if known else ()
             made = race(dataset, recipes, n_jobs=self.threads, estimates=estimates)
