@@ -44,24 +44,6 @@ rows of the table above, which must have its columns and its class. Without refi
 REFITS = {"0": 0, "10": 10, "30": 30, "100": 100}
 HOLDOUT = 0.3
 
-ABOUT = r"""
-A model of [[order]] $n$ gives every [[cell]] of its [[tuple|tuples]] a score. Its cells overlap: a pair also says what
-its two columns say by themselves. Here the score is *taken apart* so that nothing is said twice,
-$\text{score}_k(x) = b_k + \sum_S f_S(x_S, k)$, where the mean of $f_S$ over the rows that agree in all other columns
-of $S$ is 0: main effects, then what pairs add to them, then triples. The sum is exact for every row.
-
-*Bars* rank tuples by what leaving them out would cost, in [[nats]] a row (half the variance of $f_S$ over the classes);
-whiskers are the 90 % band of *refits* with other row weights (the [[Bayesian bootstrap]]). The *square* beside them has
-main effects on its diagonal and pairs beside it; columns that interact stand near each other. Press a bar or a cell to
-see the [[pure effect]] of each of that tuple's cells: blue for the first class, vermilion for the other, the paler the
-fewer rows, hatched where no row is; of three columns a map for each level of the third, of more a slice through the
-row below. As *dots* a bar shows which columns its tuple has.
-
-*Left out (muted)*: the figures of the [[test rows]] follow at once; the curve shows the loss when only the best
-tuples are kept. Muting a pair leaves the main effects of its columns. *A row*: its log-odds as a sum, and the
-probability were one of its levels another; press a level to try it, and another column's beside it. Where columns
-are nearly equal, what they share is split between them."""
-
 
 def _unpacked(data: bytes) -> int:
     """Bytes of the files in a zip; of what is none its own."""
@@ -151,7 +133,7 @@ class InteractionsPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Interactions", "hub", "Understand", "interactions"
-    spec_of, view_of, about = InteractionsSpec, InteractionsView, ABOUT
+    spec_of, view_of = InteractionsSpec, InteractionsView
     viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
