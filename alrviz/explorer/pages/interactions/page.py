@@ -16,7 +16,7 @@ from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.server.tables import UploadClaim, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_estimate import estimate_recipes, time_line
@@ -39,8 +39,6 @@ FILE_WORDS = "Drop a model (.zip), or browse"
 FILE_TOLD = (
     "A model saved as a zip by save_model, or on this server by 'Export model'. It stays in this server's memory."
 )
-FILE_ABOUT = """Drop a model that was saved as a zip, by `save_model` or by *Export model*: it is taken apart under the
-rows of the table above, which must have its columns and its class. Without refits it has no whiskers."""
 REFITS = {"0": 0, "10": 10, "30": 30, "100": 100}
 HOLDOUT = 0.3
 
@@ -151,7 +149,7 @@ class InteractionsPage(StudyPage):
             self.session, self._dropped, self._refused, FILE_WORDS, FILE_TOLD, width=400, margin=(0, 16, 8, 0)
         )
         self.back = button("Back to the recipe", self._leave_file, icon="undo", visible=False)
-        self.said = html(text=rich(FILE_ABOUT))
+        self.said = html(text=about_html("model-file"))
         self.file = Collapsible(
             "Your own model: open a file", self.said,
             pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
@@ -225,7 +223,7 @@ class InteractionsPage(StudyPage):
         if given is None:
             _release(self._shown_room)
             self._shown_room = None
-            say(self.said, rich(FILE_ABOUT))
+            say(self.said, about_html("model-file"))
 
     def _leave_file(self) -> None:
         if self.runner.costs is not None:  # otherwise it follows when they are estimated
