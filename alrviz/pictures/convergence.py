@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, NumeralTickFormatter, Scatter
+from bokeh.models import FixedTicker, HoverTool, NumeralTickFormatter
 from bokeh.models.annotations import Label, Legend, LegendItem
 from bokeh.models.axes import LogAxis
 from bokeh.plotting import figure
@@ -32,8 +32,8 @@ from alrviz.pictures.measures import (
     values,
     zero_place,
 )
-from alrviz.pictures.palette import GREY, IN_FRONT, MARKERS, racer_colours, readable
-from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot
+from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
+from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, write
 
 DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
 DASHES = [7, 5]
@@ -278,7 +278,9 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
         items.append(
             LegendItem(label=name, renderers=[full, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])])
         )
-    _head_marks(fig, plot["heads"], plot["words"], dark)
+    fig.scatter("x", "y", source=plot["heads"], marker="marker", size=10, color="colour")
+    place: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
+    write(fig, plot["words"], size=16, bold=True, front=dark, **place)
     hover = HoverTool(renderers=hovered, mode="mouse", point_policy="snap_to_data")
     fig.add_tools(hover)
     legend = _legend(fig, items)
@@ -286,25 +288,6 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
     note = Label(text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner)
     fig.add_layout(note)
     plot.parts |= {"dots": tuple(dots), "hover": hover, "note": note, "legend": legend, "kinds": tuple(items[-2:])}
-
-
-def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource, dark: bool) -> None:
-    fig.add_glyph(heads, Scatter(x="x", y="y", marker="marker", size=10, fill_color="colour", line_color="colour"))
-    fig.text(
-        "x",
-        "y",
-        text="words",
-        x_offset="dx",
-        y_offset="dy",
-        text_align="align",
-        text_baseline="bottom",
-        text_color="colour",
-        text_font_size="16px",
-        text_font=FONT,
-        text_font_style="bold",
-        source=words,
-        **IN_FRONT[dark],
-    )
 
 
 def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
