@@ -6,7 +6,7 @@ from scipy.stats import norm
 from alrviz.errors import AlrvizError
 from alrviz.pictures import evaluation as drawn
 from alrviz.pictures.picture import Picture
-from alrviz.pictures.still_svg import still_svg
+from alrviz.pictures.still import still_svg
 from alrviz.studies.protocols.report_facts import GROUP, ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import BINNING, loss_text, row_losses

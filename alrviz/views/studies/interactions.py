@@ -17,7 +17,7 @@ import param
 from alrviz.pictures import interactions as drawn
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
-from alrviz.pictures.still_svg import still_svg
+from alrviz.pictures.still import still_svg
 from alrviz.studies.core.export import made_from, study_about, to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
