@@ -207,6 +207,5 @@ def _draw_groups(plot: Plot, names: Sequence[str], of: str, dark: bool) -> None:
     fig.line("x", "y", source=plot["all"], line_color=GREY, line_dash=[5, 4], line_width=1.6)
     fig.segment("low", "y", "high", "y", source=source, line_color=BLUE, line_width=2.6)
     dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=9)
-    level_axis(fig.yaxis[0], names[::-1], tilts=False)
-    fig.yaxis[0].formatter.args = {"words": list(names[::-1])}  # with their rows
+    level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=40)  # with their rows
     fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), (of, "@x{0.0 %}")]))

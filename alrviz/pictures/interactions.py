@@ -37,6 +37,7 @@ DOTS = 150  # levels on a line that have a dot each
 PANELS = 6  # levels of a third column that have a heat map each
 STEPS = 9  # effects of a row's sum that have a bar each
 BAR_CUT = 26  # letters of a bar's name
+_ON_LINE = 10  # levels on a line that are named
 _FAINT = 0.25  # opacity of what hardly any row says
 SURE = 50  # rows from which on a point is drawn in full colour
 _TIPS = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
@@ -168,14 +169,10 @@ def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
         line_color="colour",
     )  # fmt: skip
     fig.segment("from", "y", "to", "y", source=bars, line_color=INKS[dark], line_width=2)
-    level_axis(fig.yaxis[0], [short(name, BAR_CUT) for name in reversed(names)], tilts=False)
-    words = [short(name, BAR_CUT) for name in reversed(names)]
-    fig.yaxis[0].update(ticker=FixedTicker(ticks=[k + 0.5 for k in range(len(words))]), major_label_policy=AllLabels())
-    fig.yaxis[0].formatter.args = {"words": words}
-    if percent:
-        fig.xaxis[0].formatter = NumeralTickFormatter(format="0%")
-    else:
-        fig.xaxis[0].formatter = BasicTickFormatter(power_limit_low=-5)
+    level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=BAR_CUT)
+    fig.yaxis[0].major_label_policy = AllLabels()
+    numbers = NumeralTickFormatter(format="0%") if percent else BasicTickFormatter(power_limit_low=-5)
+    fig.xaxis[0].formatter = numbers
     fig.xaxis[0].ticker.desired_num_ticks = 4
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=_TIPS))
 
@@ -210,9 +207,7 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig.scatter("x", "value", source=bars, size="size", fill_color=FOR, fill_alpha="alpha", line_color=None)
     fig.scatter("x", "y", source=marks, size=13, fill_color=None, line_color=INKS[dark], line_width=2)
     write(fig, marks, INKS[dark], x="at", y="above", size=14, front=dark, align="side", baseline="middle")
-    level_axis(fig.xaxis[0], names)
-    ticks = fig.xaxis[0].ticker.ticks
-    fig.xaxis[0].ticker.ticks = ticks[:: max(1, len(ticks) // 8)]
+    level_axis(fig.xaxis[0], names, most=_ON_LINE)
     if percent:
         fig.yaxis[0].formatter = NumeralTickFormatter(format="0%")
     every = fig.line("x", "value", source=bars, line_alpha=0.0)  # levels without a dot say what they are, too

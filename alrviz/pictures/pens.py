@@ -49,7 +49,7 @@ class Pen:
 
     def line(self, points: Points, colour: Any, width: float = 1.0, dash: Any = ()) -> None:
         """Draw a line; what is not finite breaks it."""
-        finite: NDArray[np.bool_] = np.isfinite(points).all(axis=1)
+        finite: NDArray[np.bool_] = np.all(np.isfinite(points), axis=1)
         for run in np.split(np.arange(len(points)), np.flatnonzero(np.diff(finite)) + 1):
             if len(run) > 1 and finite[run[0]]:
                 self.stroke(points[run], colour, width, dash)

@@ -80,8 +80,9 @@ class RatioCell:
     def _same(self, ratio: ColumnRatio) -> bool:
         """Whether it is what is drawn: of two columns a hand moves one."""
         old = self.ratio
-        same = old is not None and old.phi is ratio.phi and old.rug is ratio.rug
-        return same and np.array_equal(old.weight, ratio.weight)
+        if old is None or old.phi is not ratio.phi or old.rug is not ratio.rug:
+            return False
+        return np.array_equal(old.weight, ratio.weight)
 
     def _place(self, ratio: ColumnRatio) -> None:
         """Put the slider where the bandwidth is, unless the reader holds it."""
