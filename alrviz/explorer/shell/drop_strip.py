@@ -17,7 +17,7 @@ from alrviz.explorer.session.session import Session
 
 PIECE = 1_000_000  # bytes a message; a message of the page may have 2 MB, and small pieces keep the event loop free
 WORDS = "Your data: drop a file, or browse"
-TABLES = "CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx, also packed (gzip, zip ...). It stays in this server's memory."
+TABLES = "CSV, JSON, Parquet, Excel, SPSS, Stata ..., also packed (gzip, zip). It stays in this server's memory."
 
 
 class DropStrip(pmui.FileInput):
