@@ -110,12 +110,7 @@ class DropStrip(pmui.FileInput):
 
 
 class FileStrip(DropStrip):
-    """A strip for files that are not to become the session's table; its bytes count against what the server holds.
-
-    Args:
-        session: whose file it is.
-        taken, refused, words, description: as for `DropStrip`.
-    """
+    """A strip for files that are not to become the session's table; its bytes count against what the server holds."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ from alrviz.explorer.pages.data.suggestions import is_number, suggestions
 from alrviz.explorer.pages.data.target_card import TargetCard
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.lazy_dialog import LazyDialog
+from alrviz.explorer.shell.dialogs import LazyDialog
 from alrviz.explorer.shell.theme import CARD, button, card, html
 from alrviz.explorer.widgets import order_costs
 from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
