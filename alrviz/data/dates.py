@@ -30,6 +30,7 @@ YEARS_AHEAD = 5  # of a date that was planned
 DECADE = "^[0-9]*0s$"  # no seconds: 1970s
 PAIR_FORMS = ("first of two", "second of two")
 MIN_PAIRS = 5  # different ones
+MAX_REVERSED = 0.05  # share of pairs whose first number is the smaller: slips of the pen
 MIN_PRESSURE, MAX_PRESSURE = 20, 300  # mmHg, of a living human
 TIME_UNITS = {
     "hours and minutes": "lengths of time, as hours: 2h 30min is 2.5",
@@ -130,13 +131,13 @@ def parse_times(column: TextColumn) -> tuple[pd.Series, str] | None:
 def split_pairs(column: TextColumn) -> dict[str, pd.Series] | None:
     """Return the two numbers of a column of blood pressures (167/92) by their form, None where it is of others.
 
-    Both vary, the first is the larger, and both are what can be measured: no fractions, marks, scores or days.
+    Both vary, the first is nearly always the larger, and both can be measured: no fractions, marks, scores or days.
     """
     levels = column.levels
     if len(levels) < MIN_PAIRS or not all_match(levels, TIME_FORMS["first of two"]):
         return None
     first, second = (hours_of(levels, form) for form in PAIR_FORMS)
-    if (first <= second).any() or first.max() > MAX_PRESSURE or second.min() < MIN_PRESSURE:
+    if np.mean(first <= second) > MAX_REVERSED or first.max() > MAX_PRESSURE or second.min() < MIN_PRESSURE:
         return None
     if min(len(set(first)), len(set(second))) < MIN_PAIRS:
         return None

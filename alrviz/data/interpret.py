@@ -241,7 +241,9 @@ def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) ->
         f"bands in {name!r} that a spreadsheet took for days were mended: {', '.join(months)}" if bands else "",
     ]
     texts = spellings(merged) if options.merge_case is not False else {}
-    reading = ColumnReading(name, name, missing=missing, spellings={**texts, **bands})
+    reading = ColumnReading(
+        name, name, missing=missing, spellings={**texts, **{text.lower(): band for text, band in bands.items()}}
+    )
     return Values(name, merged.categorical(), reading=reading), "; ".join(filter(None, notes))
 
 

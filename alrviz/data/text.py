@@ -172,7 +172,7 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
 
 
 def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
-    """Return a column of bands with those mended that a spreadsheet took for days, and the band by the folded text.
+    """Return a column of bands with those mended that a spreadsheet took for days, and each band by its text.
 
     Of 1-5, Jun-25 and 26-50 the second was 6-25; 6-10 may have become 10-Jun or 6-Oct.
     """
@@ -184,10 +184,10 @@ def mend_bands(column: TextColumn) -> tuple[TextColumn, dict[str, str]]:
         if found := DAY.match(level):
             month = MONTH_NAMES[(found["before"] or found["after"]).lower()]
             low, high = sorted((month, int(found["day"] or found["year"])))
-            bands[level.lower()] = f"{low}-{high}"
+            bands[level] = f"{low}-{high}"
     if not bands:
         return column, {}
-    mended = pa.array([bands.get(level.lower(), level) for level in levels], type=pa.string())
+    mended = pa.array([bands.get(level, level) for level in levels], type=pa.string())
     return TextColumn.of(column.name, column.codes, mended, column.typed), bands
 
 

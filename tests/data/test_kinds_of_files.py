@@ -466,7 +466,7 @@ def test_levels_with_an_order(texts: list[str], order: list[str]):
 
 def test_a_band_that_became_a_day_is_mended_in_new_rows_too():
     dataset = column_of(["26-50", "Jun-25", "1-5", "51-75"])
-    assert noted(dataset, "jun-25 is 6-25")
+    assert noted(dataset, "Jun-25 is 6-25")
     assert read_again(b"x,k\nJun-25,1\n6-25,2\n", dataset.reading).X["x"].tolist() == ["6-25", "6-25"]
     assert "Jun-25" in set(column_of(["Jun-25", "Jul-25", "1-5", "Aug-25"]).frame["x"])  # mostly months
 
