@@ -37,6 +37,7 @@ QUANTITY = re.compile(r"^[+\-(]*[$€£]?\s?\d[\d.,' \u00a0\u202f:/-]*([eE][+-]?
 TOTAL = re.compile(
     r"^(grand |sub)?(total|sum|average|mean|median)s?\b[^a-z]*$|^(summe|gesamt|insgesamt)$", re.IGNORECASE
 )
+TITLE_NAMES = ("title", "title of the table")  # of a column of titles, the second where the first is taken
 GAPS = {*MISSING, *DOUBTFUL}
 
 
@@ -201,7 +202,7 @@ def read_names(
     """
     first = tuple(cell.strip() for cell in rows[0])
     if known is not None and first == known.head:
-        names = list(known.names)[-max(width, len(first)) :]  # titles of tables under one another come before
+        names = [name for name in known.names if name in first or name not in TITLE_NAMES]
         return NameRows(known.header, first, names)
     one_less = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if one_less:
@@ -463,7 +464,7 @@ def join_stacked(columns: list[TextColumn], title: str, stop: StopToken) -> tupl
     notes = [f"{len(starts):,} {'row that repeats' if len(starts) == 1 else 'rows that repeat'} the names left out"]
     if len(set(filter(None, titles))) > 1:
         part = np.searchsorted(starts, np.flatnonzero(~gone))
-        name = "title" if all(column.name != "title" for column in columns) else "title of the table"
+        name = TITLE_NAMES[any(column.name == TITLE_NAMES[0] for column in columns)]
         joined.insert(0, TextColumn.from_values(name, [titles[k] or None for k in part]))
         notes.append(f"{len(titles):,} tables under one another were joined; their titles are the column {name!r}")
     return joined, notes
