@@ -113,7 +113,9 @@ def convergence(
         heldout.append(_cut(dashed, curve.upto))
         beyond.append(full if curve.upto is not None else _cut(full, -1))
     every = [part for pair in whole for part in pair]
-    levels = _levels(measure, baseline) | ({} if floor is None else {BEST: floor})
+    known = baseline or {}
+    levels = {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
+    levels |= {} if floor is None else {BEST: floor}
     names = [curve.name for curve in curves]
     height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
@@ -189,11 +191,6 @@ def _markers(line: Data, number: int, racers: int, view: Box) -> Data:
     wanted = np.arange((number + 0.5) / racers * MARKER_STEP_PX, across[-1], MARKER_STEP_PX)
     at = np.unique(np.searchsorted(across, wanted))
     return {"x": line["x"][at], "y": line["y"][at]}
-
-
-def _levels(measure: str, baseline: Mapping[str, float] | None) -> dict[str, float]:
-    known = baseline or {}
-    return {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
 
 
 def marks(

@@ -173,7 +173,8 @@ def _cell(line: Mapping[Any, Any], there: Filled, kind: str, most: float) -> str
     else:
         spread = line["error_se"]
         more = "" if pd.isna(spread) else f" ± {spread:.3f}"
-        words = f"{bias:.3f} {_signed(variance)} = <b>{error:.3f}</b>{more}"
+        sign = "+" if variance >= 0 else "&minus;"
+        words = f"{bias:.3f} {sign} {abs(variance):.3f} = <b>{error:.3f}</b>{more}"
         bar = _bar(bias, error, most, family_colour(str(line["label"])))
     left = there.total - there.done
     notes = [f"{there.done} of {there.total} fits"] if left or pd.isna(error) else []
@@ -189,10 +190,6 @@ def _bar(bias: float, error: float, most: float, colour: str) -> str:
     full = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
     pale = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
     return f"<div class='sum' aria-hidden='true'>{full}{pale}</div>"
-
-
-def _signed(value: float) -> str:
-    return f"+ {value:.3f}" if value >= 0 else f"&minus; {-value:.3f}"
 
 
 def numbers_html(table: pd.DataFrame, kind: str) -> str:

@@ -52,12 +52,14 @@ TABLES = {
     "classes": ("classes", "figures of every class"), "curve": ("thresholds", "the class's figures at every threshold"),
     "groups": ("groups", "the groups beside each other"), "worst": ("worst rows", "the rows of the highest loss"),
 }  # fmt: skip
-_FIGURES = (
-    ("sensitivity", "rows of this class that are found (recall)"), ("specificity", "rows of other classes left alone"),
-    ("ppv", "of the rows said to be of it, those that are (precision)"),
-    ("npv", "of the rows said not to be of it, those that are not"),
-    ("accuracy", "rows told rightly: of it, or not"), ("positive", "share of rows said to be of it"),
-)  # fmt: skip
+_FIGURES = {  # of a class: name and meaning
+    "sensitivity": ("sensitivity", "rows of this class that are found (recall)"),
+    "specificity": ("specificity", "rows of other classes left alone"),
+    "ppv": ("PPV", "of the rows said to be of it, those that are (precision)"),
+    "npv": ("NPV", "of the rows said not to be of it, those that are not"),
+    "accuracy": ("accuracy", "rows told rightly: of it, or not"),
+    "positive": ("predicted", "share of rows said to be of it"),
+}
 
 
 class EvaluationView(NotebookViewer):
@@ -295,9 +297,9 @@ class EvaluationView(NotebookViewer):
     def _figures_html(self) -> str:
         of = self.figures_at
         cells = " ".join(
-            f"<span style='margin-right:22px;white-space:nowrap'><abbr title='{why}'>{_short(name)}</abbr> "
-            f"<b>{_share(of[name])}</b></span>"
-            for name, why in _FIGURES
+            f"<span style='margin-right:22px;white-space:nowrap'><abbr title='{meaning}'>{name}</abbr> "
+            f"<b>{_share(of[figure])}</b></span>"
+            for figure, (name, meaning) in _FIGURES.items()
         )
         at = "" if np.isnan(of.threshold) else f" at threshold {of.threshold:.3g}"
         costs = ""
@@ -305,7 +307,8 @@ class EvaluationView(NotebookViewer):
             asked = self._costs(self.evaluation)
             costs = f". A row costs {self._decided.cost(asked):.4g} on average; predicted as most probable, "
             costs += f"{self.evaluation.cost(asked):.4g}"
-        return f"<div>{cells}</div><div class='quiet'>{safe(of['class'], 60)}{at}: {_counts(of)}{costs}</div>"
+        counts = f"{of.tp:,.0f} of {of.tp + of.fn:,.0f} found, {of.fp:,.0f} false alarms"
+        return f"<div>{cells}</div><div class='quiet'>{safe(of['class'], 60)}{at}: {counts}{costs}</div>"
 
     def _show_worst(self) -> None:
         if self._failures.open and self.evaluation is not None:
@@ -348,18 +351,8 @@ def _name_of(value: str) -> str:
     return names[value].removesuffix(" of")
 
 
-def _short(name: str) -> str:
-    return {"ppv": "PPV", "npv": "NPV", "positive": "predicted"}.get(name, name)
-
-
 def _share(value: float) -> str:
     return "&ndash;" if np.isnan(value) else percent(value)
-
-
-def _counts(of: pd.Series) -> str:
-    """What became of the rows, in words."""
-    found, missed, alarms = of.tp, of.fn, of.fp
-    return f"{found:,.0f} of {found + missed:,.0f} found, {alarms:,.0f} false alarms"
 
 
 def false_alarms(specificity: Any) -> Any:

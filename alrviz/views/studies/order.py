@@ -16,9 +16,9 @@ from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, side_by_side, stack
 from alrviz.views.core.saving import csv_button
-from alrviz.views.core.style import html_table, safe
+from alrviz.views.core.style import html_table
 from alrviz.views.race.words import number
-from alrviz.views.studies.study_view import StudyView, notes_html
+from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
 MAIN, SIDE = 400, 344  # px that losses and costs need, and the curve with what a page says under it
@@ -100,17 +100,10 @@ def orders_of(study: OrderStudy) -> list[int]:
 
 def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
-    total = len({task.split for task in study.tasks})
-    if study.phase == "waiting":
-        of = f"{total} test folds of {study.dataset.n_rows:,} rows"
-        return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {of}.</span>"
-    there = int(lines.folds.iloc[0]) if len(lines) else 0
-    said = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
-    if study.phase == "done":
-        return said if said.startswith("n&nbsp;") else said[:1].upper() + said[1:]
-    if there < 2:
-        return f"<span class='quiet'>{there} of {total} folds: a sentence needs two.</span>"
-    return f"<span class='quiet'>After {there} of {total} folds:</span> {said}"
+    if study.phase != "waiting":
+        return folds_html(study, verdict, lines)
+    of = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
+    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {of}.</span>"
 
 
 _SE = "± <abbr title='standard error'>se</abbr>"

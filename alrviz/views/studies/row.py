@@ -135,7 +135,8 @@ class RowPart:
         host, self.found, self._first = self.host, found, first
         row, (of, against), tried = min(host.row, found.encoded.n_rows - 1), host.classes(found), self._column(found)
         name, pair_of = found.columns[tried], (found.classes[of], found.classes[against])
-        changes = {name: level for name, level in host.changes.items() if _has(found, name, level)}
+        known = {column: found.labels(j) for j, column in enumerate(found.columns) if column in host.changes}
+        changes = {column: level for column, level in host.changes.items() if level in known.get(column, ())}
         own = found.row(row, of=pair_of[0], against=pair_of[1])
         said = found.row(row, of=pair_of[0], against=pair_of[1], changes=changes) if changes else own
         self.explanation = said
@@ -166,10 +167,6 @@ class RowPart:
         along = f"P({short(str(said.of))}) were {short(name, 20)} another"
         self.levels.show(drawn.bar_picture(bars, along, dark=host.dark, percent=True), of=(found, row, tried))
         return said
-
-
-def _has(found: Interactions, name: str, level: str) -> bool:
-    return name in found.columns and level in found.labels(found.columns.index(name))
 
 
 class RowView(NotebookViewer, RowSettings):

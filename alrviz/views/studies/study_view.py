@@ -111,6 +111,17 @@ def progress_words(study: "Study") -> str:
     return " · ".join([*words, server] if server else words)
 
 
+def folds_html(study: "Study", verdict: str, lines: Any) -> str:
+    """What a study of test folds has found, and how many of them that rests on while it is not all."""
+    words = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
+    if study.phase == "done":
+        return words if words.startswith("n&nbsp;") else words[:1].upper() + words[1:]
+    total, complete = len({task.split for task in study.tasks}), int(lines.folds.iloc[0]) if len(lines) else 0
+    if complete < 2:
+        return f"<span class='quiet'>{complete} of {total} folds: a sentence needs two.</span>"
+    return f"<span class='quiet'>After {complete} of {total} folds:</span> {words}"
+
+
 def notes_html(notes: Sequence[str]) -> str:
     """What a verdict stands on, in one quiet line."""
     told = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
