@@ -159,9 +159,7 @@ def _line(mine: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float
         name, rounds = np.repeat(name[:1], 2), np.repeat(rounds[:1], 2)
     order = np.argsort(x)
     spread = np.nan_to_num(error)
-    line = {
-        "x": x, "y": y, "low": y - spread, "high": y + spread, "error": error, "name": name, "rounds": rounds,
-    }  # fmt: skip
+    line = {"x": x, "y": y, "low": y - spread, "high": y + spread, "error": error, "name": name, "rounds": rounds}
     return {key: values[order] for key, values in line.items()}
 
 
@@ -186,9 +184,8 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
     fig.xaxis[0].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
     fig.xgrid.grid_line_color = None
     for k, (source, (text, colour, dashed)) in enumerate(zip(plot["lines"], lines, strict=True)):
-        line = fig.line(
-            "x", "y", source=source, line_color=colour, line_width=2.6, line_dash=[7, 5] if dashed else []
-        )  # fmt: skip
+        dash = [7, 5] if dashed else []
+        line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dash)
         bars = fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
         marker = MARKERS[k % len(MARKERS)]
         dots.append(fig.scatter("x", "y", source=source, color=colour, size=0 if dashed else 8, marker=marker))
@@ -197,12 +194,6 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     look: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
     add_legend(fig, items, ncols=legend_columns([text for text, *_ in lines]), click_policy="hide", **look)
-
-
-def names(picture: Picture) -> tuple[str, ...]:
-    """What the lines of a picture are called."""
-    found: tuple[str, ...] = picture.key[0]
-    return found
 
 
 def legend_columns(texts: Sequence[str]) -> int:

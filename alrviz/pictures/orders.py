@@ -71,34 +71,25 @@ def orders(
     across: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
     if reference is not None and len(x):
         words = f"{reference[0]} {loss_text(reference[1])}"
-        ends, far = (
-            (x.min() - _ROOM, (x.max() if automatic is None else auto) + _ROOM),
-            int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1])),
-        )
+        ends = x.min() - _ROOM, (x.max() if automatic is None else auto) + _ROOM
+        far = int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1]))  # the end farther from a point's number
         across = {
             "x": ends[:1], "right": ends[1:], "y": level, "words": [words],
-            "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],  # farther from a point's number
+            "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],
         }  # fmt: skip
     places = [*compared, *([] if automatic is None else [auto])]
-    of: dict[str, Any] = {
-        "x": (min(places) - _ROOM, max(places) + _ROOM),
-        "key": (tuple(compared), label, dark, automatic is None),
-    }
-    beside: dict[str, Any] = {
-        "orders": compared,
-        "auto": None if automatic is None else auto,
-        "label": label,
-        "dark": dark,
-    }
+    key = tuple(compared), label, dark, automatic is None
+    look: dict[str, Any] = {"orders": compared, "auto": None if automatic is None else auto}
+    look |= {"label": label, "dark": dark}
     columns = ("x", "y", "low", "high", "error", "words")
     values = (auto, own["log_loss"], *reach, own["se"], loss_text(own["log_loss"])) if own else ()
     alone = {name: [values[k]] if own else [] for k, name in enumerate(columns)}
     pictures = {
         "losses": Picture(
-            draw=partial(_losses, **beside),
-            y=(low, high), labels=("", "test log loss (nats per row)"),
+            draw=partial(_losses, **look), key=key, x=(min(places) - _ROOM, max(places) + _ROOM), y=(low, high),
+            labels=("", "test log loss (nats per row)"),
             data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": said,
-                  "reference": across, "automatic": alone}, **of,
+                  "reference": across, "automatic": alone},
         )
     }  # fmt: skip
     for name, title in COSTS.items():
@@ -106,10 +97,9 @@ def orders(
         single = _cost(name, np.array([auto] if own else [], float), [SimpleNamespace(**own)] if own else [])
         y = log_range(np.concatenate([part["y"], single["y"]]))
         pictures[name] = Picture(
-            draw=partial(_costs, **beside),
-            y=y, labels=("", title), data={"points": part, "automatic": single},
+            draw=partial(_costs, **look), key=key, x=(min(places) - _NARROW, max(places) + _NARROW), y=y,
+            labels=("", title), data={"points": part, "automatic": single},
             parts={"ticks": {"ticks": power_ticks(*y)}}, axes={"y_axis_type": "log"},
-            **of | {"x": (min(places) - _NARROW, max(places) + _NARROW)},
         )  # fmt: skip
     return pictures
 

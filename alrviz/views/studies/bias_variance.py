@@ -13,7 +13,7 @@ import panel as pn
 import param
 
 from alrviz.pictures import bias_variance as pictures
-from alrviz.pictures.bias_variance import AXES, KINDS, legend_rows, names, share_text, varying
+from alrviz.pictures.bias_variance import AXES, KINDS, legend_rows, share_text, varying
 from alrviz.pictures.palette import family_colour
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -88,7 +88,7 @@ class BiasVarianceView(StudyView):
         self._offer(varying(table))
         drawn = pictures.bias_variance(table, self.axis, self.definition, dark=self.dark)
         # A long legend stands above the picture, not in its place.
-        more = ROW * max(0, legend_rows(names(drawn["error"])) - 3)
+        more = ROW * max(0, legend_rows(drawn["error"].key[0]) - 3)
         high = f"calc({self._height} + {more}px)"
         self._place.param.update(height=330 + more, styles={"height": high, "flex": f"0 0 {high}"})
         for part, picture in drawn.items():
