@@ -72,16 +72,16 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     axis: of AXES. kind: of KINDS. Against order or alpha the lines are those of the largest training size of which
     there are figures.
     """
-    there = table[table["error"].notna()] if table["error"].notna().any() else table
-    share, shares = there["train_share"].max(), table["train_share"].nunique()
+    known = table[table["error"].notna()] if table["error"].notna().any() else table
+    share, shares = known["train_share"].max(), table["train_share"].nunique()
     shown = table if axis == "train_share" else table[table["train_share"] == share]
     along = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
     values = _values(shown[axis])
     places = {value: float(k) for k, value in enumerate(values)}
     by_name = _along(shown, axis)
     parts = list(by_name.values())
-    of = KINDS[kind]
-    columns = {"bias": of.bias, "variance": of.variance, "error": "error"}
+    definition = KINDS[kind]
+    columns = {"bias": definition.bias, "variance": definition.variance, "error": "error"}
     ends = (-_ROOM, max(len(values), 1) - 1 + _ROOM)
     lines = {}
     for part, column in columns.items():
@@ -92,7 +92,11 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     dashed = tuple(not any(value in places for value in mine[axis]) for mine in parts)
     ticks = tuple(_tick(axis, value) for value in values)
     drawn = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
-    titles = {"bias": of.on_axis(of.bias_words), "variance": of.on_axis(of.variance_words), "error": "error (0-1)"}
+    titles = {
+        "bias": definition.on_axis(definition.bias_words),
+        "variance": definition.on_axis(definition.variance_words),
+        "error": "error (0-1)",
+    }
     ranges = _ranges(lines)
     return {
         part: Picture(
@@ -110,8 +114,8 @@ def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
         return {}
     about = zip(table["name"], table["label"], table[axis], strict=True)
     names = [_without(str(name), str(label), axis, value) for name, label, value in about]
-    found = {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
-    return {_called(name, mine, axis): mine for name, mine in found.items()}
+    lines = {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
+    return {_called(name, mine, axis): mine for name, mine in lines.items()}
 
 
 def _called(name: str, mine: pd.DataFrame, axis: str) -> str:
@@ -124,9 +128,9 @@ def _called(name: str, mine: pd.DataFrame, axis: str) -> str:
 
 def _values(column: pd.Series) -> list[Any]:
     """The values of an axis, ascending; words ("cv") and an alpha for each order after the numbers."""
-    found = [value for value in dict.fromkeys(column) if not _is_missing(value)]
-    several = [value for value in found if isinstance(value, str | tuple)]
-    return [*sorted(value for value in found if value not in several), *sorted(several, key=in_digits)]
+    values = [value for value in dict.fromkeys(column) if not _is_missing(value)]
+    words = [value for value in values if isinstance(value, str | tuple)]
+    return [*sorted(value for value in values if value not in words), *sorted(words, key=in_digits)]
 
 
 def _is_missing(value: Any) -> bool:
@@ -150,11 +154,11 @@ def _tick(axis: str, value: Any) -> str:
 
 
 def _line(mine: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:
-    there = mine[mine[column].notna()]
-    x = np.array([places.get(value, np.nan) + shift for value in there[axis]], float)
-    y, error = there[column].to_numpy(float), there[f"{column}_se"].to_numpy(float)
-    name, rounds = there["name"].to_numpy(object), there["rounds"].to_numpy()
-    if len(there) and np.isnan(x).all():  # no such setting: a level from end to end
+    known = mine[mine[column].notna()]
+    x = np.array([places.get(value, np.nan) + shift for value in known[axis]], float)
+    y, error = known[column].to_numpy(float), known[f"{column}_se"].to_numpy(float)
+    name, rounds = known["name"].to_numpy(object), known["rounds"].to_numpy()
+    if len(known) and np.isnan(x).all():  # no such setting: a level from end to end
         x, y, error = np.array(ends), np.repeat(y[:1], 2), np.full(2, np.nan)
         name, rounds = np.repeat(name[:1], 2), np.repeat(rounds[:1], 2)
     order = np.argsort(x)

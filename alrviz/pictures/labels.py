@@ -232,9 +232,9 @@ def spread(view: Box, y: Sequence[float]) -> list[float]:
         at[k] = max(at[k], at[k - 1] + LINE)
     for k in reversed(range(len(at))):  # and down again, where that went out of the picture
         at[k] = min(at[k], highest if k == len(at) - 1 else at[k + 1] - LINE)
-    found = np.empty(len(at))
-    found[order] = wanted[order] - at
-    return found.tolist()
+    shifts = np.empty(len(at))
+    shifts[order] = wanted[order] - at
+    return shifts.tolist()
 
 
 def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]:

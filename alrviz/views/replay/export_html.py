@@ -117,8 +117,8 @@ def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: 
         for k, view in enumerate(views)
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
     ]
-    told = verdict([racer.lane(ended=over) for racer in watched.racers], by=by)
-    sentences = [*_racing(watched, steps, over), (len(steps) - 1, told.sentence)]
+    result = verdict([racer.lane(ended=over) for racer in watched.racers], by=by)
+    sentences = [*_racing(watched, steps, over), (len(steps) - 1, result.sentence)]
     return Film(
         title=_title(watched.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} racers"),
         counted=watched.counted,
@@ -170,10 +170,10 @@ def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: 
 
 def _at(column: Any, steps: Any) -> Any:
     """A racer's column at the film's steps, NaN beyond its end."""
-    found = np.full(len(steps), np.nan)
+    values_at = np.full(len(steps), np.nan)
     there = steps < len(column)
-    found[there] = np.asarray(column, float)[steps[there]]
-    return found
+    values_at[there] = np.asarray(column, float)[steps[there]]
+    return values_at
 
 
 def _title(race: Race, what: str) -> str:
@@ -200,10 +200,10 @@ def _bandwidth_film(race: Race, watched: RaceReader) -> Film:
     scenes: list[DensityFrame] = []
     models: list[Any] = []
     for step in path.iterations[places].tolist():
-        found: Any = model_at(run, step)
+        model: Any = model_at(run, step)
         previous = scenes[-1] if scenes else None
-        scenes.append(density_frame_of(found.model, run.encoded, labels, iteration=step, previous=previous))
-        models.append(found)
+        scenes.append(density_frame_of(model.model, run.encoded, labels, iteration=step, previous=previous))
+        models.append(model)
     x = [path.iterations[places].astype(float)]
     columns, losses = _column_lines(path, x), _loss_line(watched, path, x)
     nothing: list[Any] = [None] * len(columns)
@@ -266,18 +266,18 @@ def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
     final = scenes[-1]
     order = sorted(range(len(final.columns)), key=lambda d: -final.columns[d].importance)[:COLUMNS]
     classes = final.classes
-    found = []
+    panels = []
     for d in order:
         last = final.columns[d]
         every = PLACES if last.x is not None else 1
         frames = np.array([np.atleast_2d(scene.columns[d].weighted.T)[:, ::every] for scene in scenes])
-        seen = [scene.columns[d].at_rows(scene.columns[d].weighted).ravel() for scene in scenes]
-        low, high = min(0.0, *(float(s.min()) for s in seen)), max(0.0, *(float(s.max()) for s in seen))
+        at_rows = [scene.columns[d].at_rows(scene.columns[d].weighted).ravel() for scene in scenes]
+        low, high = min(0.0, *(float(s.min()) for s in at_rows)), max(0.0, *(float(s.max()) for s in at_rows))
         air = 0.12 * max(high - low, 0.1)
         rug = list(zip(last.rug.tolist(), last.rug_class.tolist(), strict=True))
         notes = [f"h = {scene.columns[d].bandwidth:.3g}" if last.x is not None else "" for scene in scenes]
         speaks = f"toward {classes[1]}" if len(classes) == 2 else "toward each class"
-        found.append(
+        panels.append(
             ReplayPanel(
                 name=f"{last.column}: what it adds {speaks}", frames=frames, low=low - air, high=high + air,
                 colours=["text"] if frames.shape[1] == 1 else class_colours(len(classes)),
@@ -285,4 +285,4 @@ def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
                 rug_colours=class_colours(len(classes)), notes=notes,
             )
         )  # fmt: skip
-    return found
+    return panels

@@ -130,22 +130,22 @@ def checked_card(card: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _summary(facts: ReportFacts) -> str:
-    found, of, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
+    evaluation, summary, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
     tested = bool(facts.holdout)
-    tried = "test rows, which it had never seen" if tested else found.what
+    judging_rows = "test rows, which it had never seen" if tested else evaluation.what
     lines = [
         f"The model predicts <b>{safe(data.target, 60)}</b> ({_classes_in_words(data)}) from {data.X.shape[1]} columns "
         f"of a table of {facts.whole_rows or data.n_rows:,} rows. It learned from {facts.rows_trained:,} of them and "
-        f"was then tried on {len(found.y):,} {tried}.",
-        f"Of these, <b>{percent(of.error)} are predicted wrongly</b> (95 % interval: {percent(of.error_low)} to "
-        f"{percent(of.error_high)}). Whoever always says "
-        f"&ldquo;{safe(found.classes[int(found.shares.argmax())], 60)}&rdquo;, the most frequent class, is wrong for "
-        f"{percent(of.shares_error)}.{reference_in_words(facts)}",
-        missed(found),
+        f"was then tried on {len(evaluation.y):,} {judging_rows}.",
+        f"Of these, <b>{percent(summary.error)} are predicted wrongly</b> (95 % interval: "
+        f"{percent(summary.error_low)} to {percent(summary.error_high)}). Whoever always says "
+        f"&ldquo;{safe(evaluation.classes[int(evaluation.shares.argmax())], 60)}&rdquo;, the most frequent class, is "
+        f"wrong for {percent(summary.shares_error)}.{reference_in_words(facts)}",
+        missed(evaluation),
         *(f"<b>Beware</b>: {safe(note, 600)}" for note in filter(None, [data.leaks_note])),
-        never_predicted(found),
-        no_better(found),
-        f"{calibration_sentence(found)} {worst_calibrated(facts)}",
+        never_predicted(evaluation),
+        no_better(evaluation),
+        f"{calibration_sentence(evaluation)} {worst_calibrated(facts)}",
         "" if facts.effects is None else _top(facts),
         hardest_group(facts),
         most_missed(facts),
@@ -204,11 +204,11 @@ def _table(facts: ReportFacts) -> str:
         else ""
     )
     notes = "".join(f"<li>{_sentence(note)}</li>" for note in [*data.notes, *_dates(data)])
-    said = f"<h3>What was noticed while reading</h3><ul>{notes}</ul>" if notes else ""
+    noticed = f"<h3>What was noticed while reading</h3><ul>{notes}</ul>" if notes else ""
     return (
         f"<p>{_size(facts)}, and {data.X.shape[1]} columns "
         f"that are used. A <i>level</i> is a value of a column{f'; {numbers}' if numbers else ''}.</p>"
-        f"<h3>The classes</h3>{classes}{said}<h3>The columns</h3>{columns}{more}"
+        f"<h3>The classes</h3>{classes}{noticed}<h3>The columns</h3>{columns}{more}"
     )
 
 
@@ -272,28 +272,28 @@ def _looks(order: int) -> str:
 
 def _learned_by(facts: ReportFacts, recipe: Recipe) -> str:
     """How points were found, and what the word means that a stranger may not know."""
-    said = recipe.definition.learned_by(recipe.params)
+    words = recipe.definition.learned_by(recipe.params)
     if not recipe.definition.is_regularised(recipe.params):
-        return said
+        return words
     encoder = getattr(facts.model, "encoder_", None)
     smooth = isinstance(encoder, Encoder) and any(column.smooth for column in encoder.columns_)
-    near = ", and intervals next to each other are pulled together" if smooth else ""
+    smoothing = ", and intervals next to each other are pulled together" if smooth else ""
     return (
-        f"{said}: large points cost a penalty{near}. A value of few rows can have large points all the same, where "
-        f"nearly all of these rows{', or of those of its neighbours,' if smooth else ''} are of one class"
+        f"{words}: large points cost a penalty{smoothing}. A value of few rows can have large points all the same, "
+        f"where nearly all of these rows{', or of those of its neighbours,' if smooth else ''} are of one class"
     )
 
 
 def _settled(facts: ReportFacts) -> Recipe | None:
     """The recipe of what was fitted: with the order and the alpha that were chosen."""
     recipe, model = facts.recipe, facts.model
-    found = {
+    settings = {
         name: value
         for name, value in (("order", getattr(getattr(model, "cells_", None), "order", None)),
                             ("alpha", getattr(model, "alpha_", None)))
         if recipe is not None and value is not None and isinstance(recipe.params.get(name), str)
     }  # fmt: skip
-    return recipe.replace(**found) if recipe is not None and found else recipe
+    return recipe.replace(**settings) if recipe is not None and settings else recipe
 
 
 def _chosen(facts: ReportFacts) -> str:
@@ -302,26 +302,32 @@ def _chosen(facts: ReportFacts) -> str:
         if params.get("alpha") == "cv":
             return "<p>How small its points are kept was chosen by cross-validation; other settings were given.</p>"
         return "<p>Its settings were given, not chosen by the program.</p>"
-    taken = 0 if facts.effects is None else _order(facts.effects)
+    chosen_order = 0 if facts.effects is None else _order(facts.effects)
     lines = [
         [
-            (f"{tuples_text(order)} too" if order > 1 else "single columns") + " (taken)" * (order == taken),
+            (f"{tuples_text(order)} too" if order > 1 else "single columns") + " (taken)" * (order == chosen_order),
             *("given up" if np.isnan(loss) else loss_text(loss) for loss in losses),
         ]
         for order, *losses in facts.losses[sorted(facts.losses, reverse=True)].itertuples()
     ]
-    best = "; the table has the best of each line" if len(lines) > 1 else ""
-    few = ""
-    if facts.losses.shape[1] == 1 and taken in facts.losses.index and facts.losses.iloc[:, 0].idxmin() != taken:
-        gap = float(facts.losses.loc[taken].iloc[0] - facts.losses.iloc[:, 0].min())
-        few = f" Here the lowest is {loss_text(gap)} lower, less than a standard error: the simpler one was taken."
+    best_note = "; the table has the best of each line" if len(lines) > 1 else ""
+    simpler_note = ""
+    if (
+        facts.losses.shape[1] == 1
+        and chosen_order in facts.losses.index
+        and facts.losses.iloc[:, 0].idxmin() != chosen_order
+    ):
+        gap = float(facts.losses.loc[chosen_order].iloc[0] - facts.losses.iloc[:, 0].min())
+        simpler_note = (
+            f" Here the lowest is {loss_text(gap)} lower, less than a standard error: the simpler one was taken."
+        )
     heads = ["the model looks at", "log loss on validation rows", "on those of the first fold alone"]
     table = html_table(heads[: 1 + facts.losses.shape[1]], lines) if len(lines) > 1 else ""
     return (
         f"<p><b>Why this one:</b> {_tried(facts)} were tried on validation rows, set apart from the training "
-        f"rows{best}. The one with the lowest <i>log loss</i> was taken, or a simpler one that is as good as far as "
-        f"the rows can tell.{few} Log loss is the mean of -log(probability given to what happened): it punishes being "
-        "sure and wrong.</p>"
+        f"rows{best_note}. The one with the lowest <i>log loss</i> was taken, or a simpler one that is as good as "
+        f"far as the rows can tell.{simpler_note} Log loss is the mean of -log(probability given to what happened): it "
+        "punishes being sure and wrong.</p>"
         f"{table}"
     )
 
@@ -338,62 +344,62 @@ def _tried(facts: ReportFacts) -> str:
 
 
 def _card(facts: ReportFacts, card: Mapping[str, str]) -> str:
-    found, of, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
-    auc = "" if np.isnan(of.auc) else f", AUC {number(of.auc, 3)}"
+    evaluation, summary, data = facts.evaluation, facts.evaluation.summary(), facts.dataset
+    auc = "" if np.isnan(summary.auc) else f", AUC {number(summary.auc, 3)}"
     drawn_so = data.splitting.words or "drawn at random, class by class"
     if facts.whole_rows is not None:  # read in batches: a hash of its number says of each row whether it is a test row
         drawn_so = "each drawn at random by itself"
     if not facts.holdout:
         drawn_so = "no row was set apart to test it"
-    judged = f"{len(found.y):,} {found.what}, {safe(drawn_so, 200)}"
-    judged += "".join(f"; {safe(note, 200)}" for note in found.notes if facts.whole_rows is not None)
+    judged = f"{len(evaluation.y):,} {evaluation.what}, {safe(drawn_so, 200)}"
+    judged += "".join(f"; {safe(note, 200)}" for note in evaluation.notes if facts.whole_rows is not None)
     recipe = _settled(facts)
-    by = "" if recipe is None else recipe.definition.learned_by(recipe.params)
-    if recipe is None or facts.effects is None or not by:
+    learned_by = "" if recipe is None else recipe.definition.learned_by(recipe.params)
+    if recipe is None or facts.effects is None or not learned_by:
         kind = safe(recipe.name if recipe else type(facts.model).__name__, 300)
     else:
-        kind = f"a score table that looks at {_looks(_order(facts.effects))}, by {safe(by)}"
-    known = {
+        kind = f"a score table that looks at {_looks(_order(facts.effects))}, by {safe(learned_by)}"
+    figures = {
         "Model": kind,
         "Version": f"alrviz {__version__}, {date.today().isoformat()}",
         "Predicts": f"{safe(data.target, 60)}: {_classes_in_words(data)}",
         "Trained on": f"{facts.rows_trained:,} rows of {safe(data.name, 60)}",
         "Judged on": judged,
-        "Figures": f"error {percent(of.error)}, log loss {loss_text(of.log_loss)} nats{auc}, calibration error "
-        f"(ECE, {BINNING}) {points(of.ece)} percentage points",
+        "Figures": f"error {percent(summary.error)}, log loss {loss_text(summary.log_loss)} nats{auc}, calibration "
+        f"error (ECE, {BINNING}) {points(summary.ece)} percentage points",
         "Groups compared": ", ".join(safe(name, 40) for name in facts.groups),
     }
-    said = {
+    statements = {
         words: safe(card[key], 2000) if key in card else "<span class='quiet'>not stated</span>"
         for key, words in CARD.items()
     }
-    lines = [[words, f"<td class='t'>{text}</td>"] for words, text in {**known, **said}.items()]
+    lines = [[words, f"<td class='t'>{text}</td>"] for words, text in {**figures, **statements}.items()]
     return html_table(["", ""], lines)
 
 
 def _again(facts: ReportFacts) -> str:
     data, model = facts.dataset, facts.model
     kinds = {c.name: c.kind for c in data.columns if not c.guessed and c.kind != "target"}
-    said = f".with_kinds(**{kinds!r})" if kinds else ""
+    kinds_call = f".with_kinds(**{kinds!r})" if kinds else ""
     split = f".{data.splitting.call}" if data.splitting.call else ""
     cut = ", quartiles=True" if data.quartiles else ""
     how = "read_table" if facts.whole_rows is None else "open_table"
-    read = f"dataset = alrviz.{how}(FILE, target={data.target!r}{cut}){said}{split}"
+    read = f"dataset = alrviz.{how}(FILE, target={data.target!r}{cut}){kinds_call}{split}"
     code = f"import alrviz\n\n{read}  # the file of {data.name!r}\n{facts.code}\n"
     names = ("numpy", "scipy", "pandas", "scikit-learn", "numba")
     versions = {"alrviz": __version__, "Python": platform.python_version(), **{name: version(name) for name in names}}
     lines = {
         "Data": safe(data.name, 100), "Digest": f"{data.hash} (SHA-256 of values, target and kinds)",
         "Test rows": f"{facts.holdout:g} of all, seed {facts.seed}",
-        "Versions": ", ".join(f"{name} {of}" for name, of in versions.items()),
+        "Versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
     }  # fmt: skip
     recipe = _settled(facts)
     if facts.recipe is not None and recipe is not None:
         order = " (n: how many columns are looked at together)" if " n=" in recipe.name else ""
         lines["Model"] = f"{safe(recipe.name, 300)}{order}"
-        held = facts.recipe.replace(holdout=facts.holdout, seed=facts.seed)
+        used = facts.recipe.replace(holdout=facts.holdout, seed=facts.seed)
         lines["Recipe"] = (
-            f"<code>{safe(held.to_json(), 2000)}</code> (n_bins: where columns are cut into intervals of equal width, "
+            f"<code>{safe(used.to_json(), 2000)}</code> (n_bins: where columns are cut into intervals of equal width, "
             "or of as many rows each)"
         )
     if facts.chosen:

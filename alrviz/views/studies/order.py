@@ -56,9 +56,9 @@ class OrderStudyView(StudyView):
         left = stack(as_high(losses, high, 256), cost)
         right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE, margin=0)
         self.body = side_by_side(left, right, MAIN, SIDE, margin=(0, 0, 6, 0))
-        told = "all fits, with recipes, seed, data hash and version"
+        fits = "all fits, with recipes, seed, data hash and version"
         pictures = {part.replace("train_", ""): picture for part, picture in self.pictures.items()}
-        files = [csv_button("alrviz-orders.csv", self.csv_of_fits, told)]
+        files = [csv_button("alrviz-orders.csv", self.csv_of_fits, fits)]
         self._numbers = self._fold_numbers(files, pictures, lambda _: numbers_html(self.lines))
         self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._numbers)
 
@@ -102,8 +102,8 @@ def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
     if study.phase != "waiting":
         return folds_html(study, verdict, lines)
-    of = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
-    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {of}.</span>"
+    folds = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
+    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {folds}.</span>"
 
 
 _SE = "± <abbr title='standard error'>se</abbr>"
@@ -118,17 +118,17 @@ def numbers_html(lines: pd.DataFrame) -> str:
     """The table below: a line per order."""
     if not len(lines):
         return "<p class='quiet'>No fold is complete yet.</p>"
-    shown = [name for name in _COLUMNS if name in lines]
+    columns = [name for name in _COLUMNS if name in lines]
     whole = ("order", "folds", "wins", "parameters")
     body = []
-    for line in lines[shown].to_dict("records"):
+    for line in lines[columns].to_dict("records"):
         cells = [
             "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in whole else number(float(value))
             for name, value in line.items()
         ]
         body.append(cells)
-    told = (
+    note = (
         "<p class='quiet'>Test log loss in nats per row; ± one standard error by Nadeau and Bengio, since folds "
         "share training rows. The CSV has every fit.</p>"
     )
-    return html_table([_COLUMNS[name] for name in shown], body) + told
+    return html_table([_COLUMNS[name] for name in columns], body) + note

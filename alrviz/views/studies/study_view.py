@@ -68,16 +68,16 @@ class StudyBar:
         """Bring the row up to date; only what differs reaches the browser."""
         phase = "waiting" if study is None else study.phase
         under_way = phase in ("running", "queued")
-        goes_on = not outdated and phase in ("stopped", "failed")
+        resumes = not outdated and phase in ("stopped", "failed")
         done = not outdated and phase == "done"
-        label, hint = ("Resume", _RESUME) if goes_on else ("Run", _RUN)
+        label, hint = ("Resume", _RESUME) if resumes else ("Run", _RUN)
         disabled = not may_run or waits or (not outdated and under_way) or done
         change(self.run, label=label, description=hint, disabled=disabled)
         change(self.stop, disabled=not under_way and not waits)
         failed = 0 if study is None else study.progress.failed
         change(self.redo, visible=bool(failed) and not under_way and not outdated)
-        told = "" if study is None else progress_html(study, outdated)
-        say(self.told, _WAITS if waits else told)
+        progress = "" if study is None else progress_html(study, outdated)
+        say(self.told, _WAITS if waits else progress)
 
 
 def progress_html(study: "Study", outdated: bool = False) -> str:
