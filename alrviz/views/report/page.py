@@ -24,7 +24,7 @@ from alrviz.studies.effects.words import beyond_chance
 from alrviz.studies.protocols.report_facts import ReportFacts
 from alrviz.studies.statistics.evaluation import percent
 from alrviz.studies.statistics.measures import BINNING, loss_text
-from alrviz.views.core.style import html_table, safe
+from alrviz.views.core.style import html_table, page_html, safe
 from alrviz.views.race.words import number
 from alrviz.views.report.groups import hardest_group, most_divided, most_missed, where_it_fails
 from alrviz.views.report.judged import (
@@ -51,39 +51,6 @@ _ERRORS = (
     "than two of them away.</p>"
 )
 COLUMNS = 60  # in the table of columns
-_STYLE = """
-:root { color-scheme: light; --alrviz-line: #d5d5da; --alrviz-quiet: #5c5c66; }
-body { font: 16px/1.5 Roboto, 'Segoe UI', Helvetica, Arial, sans-serif; color: #1d1d24; background: #fff; margin: 0;
-  font-variant-numeric: tabular-nums; }
-main { max-width: 1240px; margin: 0 auto; padding: 24px 20px 60px; box-sizing: border-box; }
-h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3em; } h2 { font-size: 1.25rem; margin: 2em 0 .4em;
-  border-top: 1px solid var(--alrviz-line); padding-top: 1em; } h3 { font-size: 1rem; margin: 1.2em 0 .3em; }
-p, ul { max-width: 46em; } .quiet { color: var(--alrviz-quiet); }
-nav { display: flex; flex-wrap: wrap; gap: .2em 1.1em; }
-.box { background: #f2f4fa; border-radius: 8px; padding: 10px 18px; margin: 14px 0; } a { color: #2f4f9e; }
-.scroll { overflow-x: auto; background: /* shaded on the right until it is scrolled to its end */
-  linear-gradient(to left, #fff 30%, #fff0) 100% 0 / 60px 100% no-repeat local,
-  linear-gradient(to left, #0002, #0000) 100% 0 / 16px 100% no-repeat scroll; }
-table { border-collapse: collapse; } th { font-weight: 500; text-align: right;
-  color: var(--alrviz-quiet); vertical-align: bottom; }
-td { text-align: right; vertical-align: top; white-space: nowrap; }
-td:first-child, td.t { white-space: normal; overflow-wrap: break-word; min-width: 9em; }
-td.t, th.t { text-align: left; } td.t { overflow-wrap: anywhere; }
-th, td { padding: .25em .8em .25em 0; border-bottom: 1px solid var(--alrviz-line); }
-th:first-child, td:first-child { text-align: left; }
-@media (max-width: 600px) { table { font-size: .92rem; } th, td { padding-right: .5em; }
-  td:first-child, td.t { min-width: 6em; } }
-.scroll th:first-child, .scroll td:first-child { position: sticky; left: 0; background: #fff; z-index: 1; }
-figure { margin: 0; }
-figcaption { color: var(--alrviz-quiet); font-size: .92rem; max-width: 34em; }
-.pictures { display: flex; flex-wrap: wrap; gap: 18px 26px; margin: 10px 0; } .pictures figure { flex: 1 1 380px; }
-.pictures > * { min-width: min(380px, 100%); max-width: 100%; }
-pre { background: #f4f4f6; padding: 12px; border-radius: 6px; overflow-x: auto; font-size: .86rem;
-  white-space: pre-wrap; overflow-wrap: anywhere; }
-details > summary { cursor: pointer; color: #2f4f9e; padding: .4em 0; }
-@media print { .scroll { overflow: visible; } td, th { white-space: normal !important; } }
-@media print { h2 { break-after: avoid; } figure, table { break-inside: avoid; } nav { display: none; } }
-"""
 
 
 def report_html(facts: ReportFacts, card: Mapping[str, str] | None = None, *, rows: bool = True) -> str:
@@ -109,13 +76,8 @@ def report_html(facts: ReportFacts, card: Mapping[str, str] | None = None, *, ro
     title = f"Predicting {safe(data.target, 60)} on {safe(data.name, 60)}"
     links = "".join(f"<a href='#{key}'>{words}</a>" for key, (words, _) in parts.items())
     body = "".join(f"<section id='{key}'><h2>{words}</h2>{text}</section>" for key, (words, text) in parts.items())
-    return (
-        f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<link rel='icon' href='data:,'><style>{_STYLE}</style></head><body><main><h1>{title}</h1>"
-        f"<p class='quiet'>A report by alrviz {__version__}, {date.today().isoformat()}</p><nav>{links}</nav>"
-        f"{body}</main></body></html>\n"
-    )
+    made = f"<p class='quiet'>A report by alrviz {__version__}, {date.today().isoformat()}</p>"
+    return page_html(title, f"{made}<nav>{links}</nav>{body}")
 
 
 def checked_card(card: Mapping[str, str] | None) -> dict[str, str]:

@@ -28,7 +28,7 @@ from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import Updating, choice, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button, file_button
-from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
+from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, page_html, safe
 from alrviz.views.core.transport import change
 from alrviz.views.race.words import number
 from alrviz.views.studies.row import RowPart, RowSettings, only_hover, pair, row_csv
@@ -42,16 +42,6 @@ LABELS = {"names": "names", "dots": "dots"}
 _OF_ROWS = ("of", "against", "row", "column", "changes")
 LISTED = 40  # tuples in the table
 OFFERED = 400  # tuples and classes in menus
-_PAGE = """<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>
-<meta name='viewport' content='width=device-width, initial-scale=1'><link rel='icon' href='data:,'><style>
-body {{ font: 16px/1.5 Roboto, 'Segoe UI', Helvetica, Arial, sans-serif; max-width: 1060px; margin: 0 auto;
-  padding: 24px 20px; color: #1d1d24; background: #fff; font-variant-numeric: tabular-nums; }}
-.pictures {{ display: flex; flex-wrap: wrap; gap: 18px 26px; }} figure {{ margin: 0; flex: 1 1 440px; }}
-.scroll {{ overflow-x: auto; }} table {{ border-collapse: collapse; }} .quiet, th, figcaption {{ color: #5c5c66; }}
-th, td {{ padding: .25em .8em .25em 0; border-bottom: 1px solid #d5d5da; text-align: right; white-space: nowrap; }}
-th:first-child, td:first-child {{ text-align: left; }}</style></head><body><h1>{title}</h1><p>{sentence}</p>
-<div class='pictures'>{pictures}</div><p>{muting}</p><p>{row}</p>{table}<p class='quiet'>{made}</p></body></html>
-"""
 
 
 class InteractionsView(StudyView, RowSettings):
@@ -373,11 +363,9 @@ class InteractionsView(StudyView, RowSettings):
             for what, figure in self._pictures.items()
             if figure.picture is not None
         )
-        parts = {
-            "title": safe(title, 200), "sentence": self.sentence.object, "pictures": pictures, "made": safe(made, 900),
-            "muting": self.muting.object, "row": self.one_row.told.object, "table": self._numbers_html(),
-        }  # fmt: skip
-        return _PAGE.format(**parts).encode("utf-8", "replace")
+        words = f"<p>{self.muting.object}</p><p>{self.one_row.told.object}</p>{self._numbers_html()}"
+        body = f"<p>{self.sentence.object}</p><div class='pictures'>{pictures}</div>{words}"
+        return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(made, 900)}</p>").encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
         of = "" if self.found is None else f"{self.found.judged_on} "
