@@ -16,6 +16,7 @@ import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 
 from alrviz.fitting.families.param import in_digits
+from alrviz.pictures.labels import legend_columns
 from alrviz.pictures.palette import MARKERS, racer_colours
 from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend
 from alrviz.studies.core.names import parameter_words
@@ -23,7 +24,7 @@ from alrviz.studies.statistics.crossing import family_of
 
 _ROOM = 0.4  # of a step, left of the first value and right of the last
 _DODGE, _WIDEST = 0.05, 0.25  # of a step: between lines, so that their bars do not cover each other, and of all
-_WIDTH, _SAMPLE, _LETTER = 290, 38, 7.0  # assumed px of a legend, of an entry's sample and of a letter
+_WIDTH = 320  # assumed px of a legend
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,15 +198,9 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
     tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     look: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
-    add_legend(fig, items, ncols=legend_columns([text for text, *_ in lines]), click_policy="hide", **look)
-
-
-def legend_columns(texts: Sequence[str]) -> int:
-    """In how many columns the legend of these lines fits beside its picture's neighbours."""
-    widest = max((_SAMPLE + _LETTER * len(text) for text in texts), default=_WIDTH)
-    return max(1, min(len(texts), math.floor(_WIDTH / widest)))
+    add_legend(fig, items, ncols=legend_columns([text for text, *_ in lines], _WIDTH), click_policy="hide", **look)
 
 
 def legend_rows(texts: Sequence[str]) -> int:
     """How many rows the legend of these lines has."""
-    return math.ceil(len(texts) / legend_columns(texts))
+    return math.ceil(len(texts) / legend_columns(texts, _WIDTH))

@@ -17,7 +17,7 @@ from bokeh.models import FixedTicker, HoverTool, NumeralTickFormatter
 from bokeh.models.annotations import Label
 from bokeh.models.axes import LogAxis
 
-from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, place, with_room
+from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, legend_columns, place, with_room
 from alrviz.pictures.measures import (
     ALPHAS,
     MEASURES,
@@ -37,7 +37,6 @@ from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, add_legend, 
 DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
 DASHES = [7, 5]
 LEGEND_ROW = 25  # px
-SAMPLE = 38  # px of a legend's entry beside its words
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
 BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
 MOST = 0.75  # of the width of a picture, for the words of a grey line
@@ -130,9 +129,7 @@ def convergence(
         "dots": tuple({"visible": len(line["x"]) <= FEW} for line in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
         "note": {"text": note, "visible": bool(note)},
-        "legend": {
-            "ncols": math.ceil(max(1, len(names) + len(kinds)) / legend_rows(names, measure, int(within.width)))
-        },
+        "legend": {"ncols": legend_columns([*names, *kinds], within.width)},
         "kinds": tuple({"visible": kind in kinds} for kind, _ in KINDS),
     }
     if log_x:  # where an x of 0 stands on a logarithmic axis
@@ -302,7 +299,7 @@ def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
 def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
     """How many rows the legend of these racers needs in so many pixels."""
     words = [*names, *_kinds(measure)]
-    return max(1, math.ceil(sum(SAMPLE + LETTER * len(text) for text in words) / width))
+    return max(1, math.ceil(len(words) / legend_columns(words, width)))
 
 
 def _kinds(measure: str) -> list[str]:

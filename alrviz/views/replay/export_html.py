@@ -34,14 +34,9 @@ from alrviz.views.maps.words import others_words
 from alrviz.views.replay.path import path_film
 
 SHORT = {
-    "nll": "training",
-    "gap": "suboptimality",
-    "gradient": "norm",
-    "heldout": "",
-    "error": "training",
-    "rmse": "training",
-    "alpha": "alpha",
-}
+    "nll": "training", "gap": "suboptimality", "gradient": "norm", "heldout": "", "error": "training",
+    "rmse": "training", "alpha": "alpha",
+}  # fmt: skip
 SCENES = 120  # steps of a film of bandwidths
 COLUMNS = 6  # columns whose curves are shown: those that move scores most
 SAID = 120  # sentences on the way of a race
@@ -109,14 +104,14 @@ def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: 
         )
         for k, curve in enumerate(curves)
     ]  # fmt: skip
-    measures = watched.measures
-    views = [_view(name, *parts, steps, watched) for name in measures]
-    names = [curve.name for curve in parts[0]]
-    shown = [
-        k
-        for k, view in enumerate(views)
+    views = {name: _view(name, *parts, steps, watched) for name in watched.measures}
+    shown = {
+        name: view
+        for name, view in views.items()
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
-    ]
+    }
+    first = "gap" if "gap" in views else "nll"
+    names = [curve.name for curve in parts[0]]
     result = verdict([racer.lane(ended=over) for racer in watched.racers], by=by)
     sentences = [*_racing(watched, steps, over), (len(steps) - 1, result.sentence)]
     return Film(
@@ -126,10 +121,8 @@ def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: 
         sentences=sentences,
         axes=[ReplayAxis(word, label) for word, (_, label) in AXES.items()],
         lines=lines,
-        views=[views[k] for k in shown],
-        measure=next(
-            (k for k, place in enumerate(shown) if measures[place] == ("gap" if "gap" in measures else "nll")), 0
-        ),
+        views=list(shown.values()),
+        measure=list(shown).index(first) if first in shown else 0,
         about=_about(watched.race),
     )
 
@@ -146,14 +139,12 @@ def _racing(watched: RaceReader, steps: Any, over: bool) -> list[tuple[int, str]
 def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, watched: RaceReader) -> View:
     """What lines of racers show of a measure, or those of their alphas."""
     curves, before, after = (alphas, racers, []) if name == "alpha" else (racers, [], alphas)
-    parts: dict[str, list[Any]] = {
-        part: [
-            *(None for _ in before),
-            *(_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves),
-            *(None for _ in after),
-        ]
+    train, heldout = (
+        [None] * len(before)
+        + [_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
+        + [None] * len(after)
         for part in ("train", "heldout")
-    }
+    )
     gap = name == "gap"
     less = [curve.best / curve.rows for curve in (*racers, *alphas)] if gap else []
     floor = gap_floor(values(c.columns, name, "train", c.rows, c.best) for c in curves) if gap else None
@@ -162,8 +153,7 @@ def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: 
     grey |= {} if floor is None else {BEST: floor}
     label = axis_label(name, watched.to_zero)
     return View(
-        label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=parts["train"],
-        heldout=parts["heldout"], less=less, floor=floor or 0.0, grey=grey,
+        label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=train, heldout=heldout, less=less, floor=floor or 0.0, grey=grey,
         along=[along_label(axis, measure=name) for axis in AXES],
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ It shows a study of `alrviz.bias_variance`, and fills while that computes. Above
 grid, below them the grid itself, each cell's error taken apart.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -134,10 +135,7 @@ class Filled:
 
 def filled(study: "Study") -> dict[tuple[int, float], Filled]:
     """How far each cell of the grid is, by racer and share of the training rows."""
-    total: dict[tuple[int, float], int] = {}
-    for task in study.tasks:
-        key = (task.racer, task.split.share)
-        total[key] = total.get(key, 0) + 1
+    total = Counter((task.racer, task.split.share) for task in study.tasks)
     cells = {key: Filled(0, count) for key, count in total.items()}
     for task, result in study.results():
         key = (task.racer, task.split.share)
