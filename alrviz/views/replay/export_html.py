@@ -153,7 +153,8 @@ def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: 
     grey |= {} if floor is None else {BEST: floor}
     label = axis_label(name, watched.to_zero)
     return View(
-        label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=train, heldout=heldout, less=less, floor=floor or 0.0, grey=grey,
+        label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=train, heldout=heldout,
+        less=less, floor=floor or 0.0, grey=grey,
         along=[along_label(axis, measure=name) for axis in AXES],
     )  # fmt: skip
 
