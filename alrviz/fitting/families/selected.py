@@ -77,7 +77,7 @@ class SelectiveALR(ALR):
         **_SELECTION, **ALR.params, "alpha": replace(ALR.params["alpha"], keywords={"cv": "nested CV"}),
     }  # fmt: skip
     paper: ClassVar[Mapping[str, Any]] = _PAPER
-    colours: ClassVar[Mapping[str, str]] = {"salr": "#007744"}
+    colours: ClassVar[Mapping[str, str]] = {"salr": "#994477"}
     aliases: ClassVar[Mapping[str, str]] = {"selectivealr": 'Recipe("salr")'}
     smooths = False  # tuples are chosen by cells of their own
     _labels: ClassVar[Mapping[str, str]] = {}

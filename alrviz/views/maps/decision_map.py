@@ -144,6 +144,11 @@ class DecisionMapView(NotebookViewer):
             self._take(X)
         self._ask()
 
+    def set_model(self, model: Any) -> None:
+        """Map another model of the same rows; None empties the map."""
+        self._model = model
+        self._ask()
+
     @property
     def busy(self) -> bool:
         """Whether a finer map, or any, is still to come."""

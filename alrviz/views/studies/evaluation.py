@@ -48,6 +48,7 @@ WORST = 12
 FOLLOWS = 200_000  # rows; of more the figures follow when the slider is let go
 HEIGHT = "340px"
 MATRIX, CURVE = 352, 420  # px that they need, with the buttons above them
+BESIDE = "picture beside it"  # the one beside the confusion matrix, whichever is shown
 TABLES = {
     "classes": ("classes", "figures of every class"), "curve": ("thresholds", "the class's figures at every threshold"),
     "groups": ("groups", "the groups beside each other"), "worst": ("worst rows", "the rows of the highest loss"),
@@ -148,7 +149,7 @@ class EvaluationView(NotebookViewer):
         saves = [
             *(csv_button(f"alrviz-{what}.csv", partial(self.csv, what), told, f"CSV of {label}")
               for what, (label, told) in TABLES.items()),
-            *picture_buttons({"confusion matrix": self.matrix, "picture beside it": self.curve}, self.origin),
+            *picture_buttons({"confusion matrix": self.matrix, BESIDE: self.curve}, self.origin),
         ]  # fmt: skip
         self._numbers = Numbers(saves, self._numbers_html)
         self.body = stack(controls, self.grid, self.told, pictures, self._failures, self._numbers, visible=False)
@@ -342,7 +343,7 @@ class EvaluationView(NotebookViewer):
         """Return what stands above and below a picture of `what` when it is saved."""
         rows = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
         about = {"alrviz": __version__, **self._about, "class": self.label}
-        what = what if what == "confusion matrix" else _name_of(self.picture)
+        what = _name_of(self.picture) if what == BESIDE else what
         return Origin(f"{what[:1].upper()}{what[1:]}{rows}", made_from(about, self._recipes))
 
 
