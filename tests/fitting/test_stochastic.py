@@ -40,7 +40,7 @@ def naive_parts(objective):
         found = []
         for b in range(blocks.n_blocks):
             joint = blocks.first[b + 1] - blocks.first[b]
-            links = blocks.links[blocks.at[b] : blocks.at[b + 1]].reshape(joint, -1)
+            links = blocks.links[blocks.first_link[b] : blocks.first_link[b + 1]].reshape(joint, -1)
             found += (links[rows.keys[b, i]] - outside).tolist()
         places.append([c for c in found if c >= 0] + [last])
     owner = objective.parameterisation.owner
