@@ -179,11 +179,11 @@ def test_tasks_are_runs_of_chunks_as_long_as_a_second(client, coded, monkeypatch
 
     def shards(seconds: float) -> list[int]:
         sent.clear()
-        chunks._seconds = seconds
+        chunks._chunk_seconds = seconds
         counted(coded, chunks)
-        return [len(of[3]) for work, of in sent if work.__name__ == "_shard"]
+        return [len(of[3]) for work, of in sent if work.__name__ == "_run_task"]
 
-    number = chunks.number
+    number = chunks.n_chunks
     assert number > FANOUT**2
     assert shards(2.0) == [1] * number
     assert shards(0.3) == [FANOUT] * (number // FANOUT) + [number % FANOUT] * (number % FANOUT > 0)

@@ -260,7 +260,7 @@ def test_without_a_step_the_model_is_the_start(stream, monkeypatch, solver):
 def test_a_chunk_that_is_looked_at_is_no_pass(stream):
     coded = stream.coded(holdout=0.2)
     chunks = local_chunks(coded, "train")
-    assert chunks.number == 1
+    assert chunks.n_chunks == 1
     list(chunks.read([0]))
     assert chunks.passes == 0
     streamed_rows = count_stream(coded.levels, 2, chunks, 2, 1.0, 2**24, 1)

@@ -61,7 +61,7 @@ def test_features_are_the_definition(given_table, wider, m, leave_out):
 def test_grids_are_within_a_thousandth(classes, leave_out, ratio, gridded, monkeypatch):
     """Also where S is thin, for it is exact there."""
     monkeypatch.setattr(sources, "NODES_PER_BANDWIDTH", ratio)
-    monkeypatch.setattr("alrviz.models.density_votes.PER_BANDWIDTH", ratio)
+    monkeypatch.setattr("alrviz.models.density_votes.NODES_PER_BANDWIDTH", ratio)
     given_table = table(300, classes, missing=0.02, weights="parts")
     given_table[0][0, :40] = np.random.default_rng(1).standard_cauchy(40) * 1e6
     features = DensityFeatures(*given_table)

@@ -70,7 +70,7 @@ def test_the_same_bits_for_any_number_of_threads_and_parts(how, classes, monkeyp
     pieces = [one.rows(given_table[0][:, a : a + 97], given_table[1][:, a : a + 97], log_h) for a in range(0, 700, 97)]
     assert np.array_equal(np.concatenate([piece.phi for piece in pieces], axis=2), new.phi)
     for of, name, length in (
-        (passes, "_ROWS", 64), (sources, "_NODES", 256), (sources, "_SPREAD", 50)
+        (passes, "_ROWS_PER_PART", 64), (sources, "_NODES_PER_PART", 256), (sources, "_ROWS_PER_PART", 50)
     ):  # fmt: skip
         monkeypatch.setattr(of, name, length)
     monkeypatch.setattr("alrviz.passes.threads.available_threads", lambda: 4)

@@ -130,7 +130,9 @@ class Stochastic(Solver):
         else:
             looked = rows.visits(rows.visit_order, slope.size, objective.stop) if slope.any() else np.ones(slope.size)
             ridge = slope / np.maximum(1.0, looked)
-        return StochasticPlan(rows, objective.center.ravel(), slope, ridge, drawn_sample(rows.visit_order, rows.y, self.seed))
+        return StochasticPlan(
+            rows, objective.center.ravel(), slope, ridge, drawn_sample(rows.visit_order, rows.y, self.seed)
+        )
 
     def _trial(self, objective: LinearObjective, state: SolverState, search: Search, x: float) -> SolverState:
         plan, w = search.plan, state.point.w.ravel()
