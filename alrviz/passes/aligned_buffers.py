@@ -35,7 +35,7 @@ def lanes_of_table(table: NDArray[np.floating]) -> tuple[int, ...]:
 
 
 def empty(rows: int, padded_width: int) -> Floats:
-    """Return an uninitialised array (rows, padded_width) that begins at a cache line."""
+    """Return an uninitialised array, shaped (rows, padded_width), that begins at a cache line."""
     size = rows * padded_width
     raw = np.empty(size + _CACHE_LINE_BYTES // 8)
     skip = -raw.ctypes.data % _CACHE_LINE_BYTES // 8
@@ -43,7 +43,7 @@ def empty(rows: int, padded_width: int) -> Floats:
 
 
 def zeros(rows: int, padded_width: int) -> Floats:
-    """Return zeros (rows, padded_width) that begin at a cache line."""
+    """Return zeros, shaped (rows, padded_width), that begin at a cache line."""
     size = rows * padded_width
     raw = np.zeros(size + _CACHE_LINE_BYTES // 8)
     skip = -raw.ctypes.data % _CACHE_LINE_BYTES // 8
@@ -62,7 +62,7 @@ class BufferPool:
         self._closed = False
 
     def empty(self, *shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Return an uninitialised array in C order that begins at a cache line."""
+        """Return an uninitialised array, shaped `shape`, in C order from the start of a cache line on."""
         kind = np.dtype(dtype)
         size = math.prod(shape) * kind.itemsize
         free = self._free.get(size)

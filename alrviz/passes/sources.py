@@ -164,7 +164,7 @@ class Grid:
         return votes
 
     def sums(self, h: float, stop: StopToken = NEVER) -> tuple[np.ndarray, ...]:
-        """Return the tuple `grid` of the kernels (kernels/grids.py) for the bandwidth h; () if sums are exact."""
+        """Return the tuple `grid` of the kernels, with sums (2C, n), for the bandwidth h; () if sums are exact."""
         if self.exact:
             return ()
         taps = min(self._pad, int(np.ceil(REACH_BANDWIDTHS * h / self.delta)))
