@@ -100,7 +100,7 @@ def test_the_options_in_force_read_the_table_alike():
 
 
 def test_what_no_single_column_has_is_refused():
-    with pytest.raises(TableError, match="missing, dayfirst, pivot.*mean 'missing'"):
+    with pytest.raises(TableError, match=r"missing, dayfirst, pivot.*mean .missing"):
         ReadOptions(columns={"x": {"mising": [""]}})
     with pytest.raises(TableError, match="delimiter"):
         ReadOptions(columns={"x": {"delimiter": ","}})
