@@ -285,10 +285,10 @@ class ExportModel:
 
 def _classifier_of(run: Any) -> "RecipeClassifier":
     if isinstance(run, ExportableModel):
-        from alrviz.estimators.model_parts import reading_of
+        from alrviz.estimators.model_parts import spec_of
 
         fitted: RecipeClassifier = run.classifier
-        fitted.reading_ = reading_of(run.dataset, fitted.encoder_)
+        fitted.spec_ = spec_of(run.dataset, fitted.encoder_)
         return fitted
     from alrviz.estimators.make import estimator_of
 
