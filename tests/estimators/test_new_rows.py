@@ -618,7 +618,7 @@ def test_where_no_table_tells_the_order_of_dates_it_is_said(text, first, flag, t
 
 @pytest.mark.parametrize("state", [{"format": 2}, {"format": 99}, {}, None, []])
 def test_a_spec_of_another_format_is_refused(state):
-    with pytest.raises(TableError, match="format .*reads format 3"):
+    with pytest.raises(TableError, match=r"format .*reads format 3"):
         ParseSpec.from_dict(state)
 
 
