@@ -28,7 +28,7 @@ def add_to(commands: Commands) -> None:
         "judge it on the others, and write one HTML file that needs no server and no network.",
     )  # fmt: skip
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, ARFF, xlsx ...")
+    add("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, Excel, SPSS ...")
     add("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     add("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the HTML file to write")

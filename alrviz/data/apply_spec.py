@@ -169,7 +169,7 @@ def read_as_before(
     given = ReadOptions(**spec.layout.given).with_change(options.given)
     if is_taken(source):
         return read_raw(source, given, limits, stop, notes)
-    data = load_bytes(source, limits, stop, notes)
+    data = load_bytes(source, limits, stop, notes, given.sheet)
     if sniff_format(data) not in LAID_OUT:
         return raw_of_bytes(data, given, limits, stop)
     return apply_layout(data, spec, options, lambda tried, known: raw_of_bytes(data, tried, limits, stop, known), notes)

@@ -1,7 +1,7 @@
 """From whatever a user hands over to columns: the format by the content, its reader, then what texts are.
 
 bytes -> unpacked -> format -> text or typed columns -> numbers, dates, levels
-source.py            delimited, arff, excel, frames     interpret.py
+source.py            delimited, arff, workbook, frames     interpret.py
 """
 
 import io
@@ -12,7 +12,6 @@ from typing import Any
 
 from alrviz.data.arff import read_arff
 from alrviz.data.delimited import read_delimited
-from alrviz.data.excel import read_excel
 from alrviz.data.frames import parse_text, read_arrow, read_parquet
 from alrviz.data.interpret import ParsedTable, Values, interpret
 from alrviz.data.json_rows import read_json
@@ -21,11 +20,13 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.other_sources import is_taken, read_taken
 from alrviz.data.parse_spec import Layout
 from alrviz.data.source import load_bytes, sniff_format
+from alrviz.data.stat_files import read_stat_file
 from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.data.workbook import read_workbook
 from alrviz.stop import StopToken
 
-READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "json": read_json}
-LAID_OUT = {"delimited": read_delimited, "xlsx": read_excel}  # where the row of names has to be found
+READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "json": read_json, "stat": read_stat_file}
+LAID_OUT = {"delimited": read_delimited, "workbook": read_workbook}  # where the row of names has to be found
 
 
 def read_raw(
@@ -39,7 +40,8 @@ def read_raw(
         return read_taken(source, options, limits, stop, partial(_values_of, expected=expected))
     if isinstance(source, io.TextIOBase):
         options = replace(options, encoding="utf-8")  # it is text already
-    return raw_of_bytes(load_bytes(source, limits, stop, notes), options, limits, stop, expected=expected)
+    data = load_bytes(source, limits, stop, notes, options.sheet)
+    return raw_of_bytes(data, options, limits, stop, expected=expected)
 
 
 def raw_of_bytes(

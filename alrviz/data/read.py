@@ -42,7 +42,8 @@ def read_table(
     """Read a table and say what its columns are.
 
     The format is told by the content: CSV and its relatives, JSON (one object a line, or a list), Parquet, Arrow
-    (Feather), ARFF and xlsx; each may be packed (gzip, bzip2, xz, Zstandard, a zip with one table).
+    (Feather), ARFF, workbooks (xlsx, xlsm, xls, ods) and files of SPSS, Stata and SAS; each may be packed (gzip, bzip2,
+    xz, Zstandard, zip).
 
     Args:
         path_or_frame: a path, bytes, or an open file (`io.StringIO` for text); or a table at hand: a data frame

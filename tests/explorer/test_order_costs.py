@@ -7,7 +7,7 @@ import pytest
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
 from alrviz.explorer.widgets import order_costs
-from alrviz.explorer.widgets.cost_line import prepare_racers
+from alrviz.explorer.widgets.race_cost import prepare_racers
 from alrviz.fitting.cost.estimate import estimate
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import prepare

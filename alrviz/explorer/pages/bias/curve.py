@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.shell.glossary import explain
@@ -22,9 +23,6 @@ from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.learning_curve import learning_curve
 from alrviz.views.studies.learning_curve import LearningCurveView
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 HIGH = "440px"  # of the cards of both tabs
 ORDERS = (1, 2, 3)
@@ -166,7 +164,7 @@ print(study.summary().to_string())
         """Return shuffles, window, and where theta is from."""
         return {"repeats": self.repeats, "window": self.window, "theta": self.theta}
 
-    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+    def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate a walk of every learner over all rows."""
 
         def seconds(recipe: Recipe) -> float:
@@ -175,7 +173,7 @@ print(study.summary().to_string())
 
         return estimate_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of all walks."""
         return self.repeats * sum((one.cost for one in fits), Cost())
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.pages.bias.curve import HIGH, CurveTab
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import JUDGED, alphas_beside
@@ -19,10 +20,6 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.cost import RecipeEstimate, share_seconds
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.views.studies.bias_variance import BiasVarianceView
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-
 
 ORDERS = (1, 2, 3)
 FOLDS = {"3x2": (3, 2), "5x2": (5, 2), "10x2": (10, 2), "30x2": (30, 2), "5x5": (5, 5), "5x10": (5, 10)}
@@ -174,7 +171,7 @@ print(study.summary().to_string())
         """Return rounds, folds and sizes."""
         return dict(zip(("rounds", "folds"), self.split, strict=True)) | {"train_shares": self.shares}
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study: half of what a fit takes does not shrink with its rows."""
         return sum(map(share_seconds, self.shares)) * super().cost(dataset, fits)
 

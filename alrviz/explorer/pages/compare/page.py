@@ -5,12 +5,14 @@ Its tab "results" shows figures of a file so; its tab "history" lists all that t
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.data.dataset import Dataset
+from alrviz.data.demos import demo_names
 from alrviz.explorer.pages.compare.history_tab import HistoryTab
 from alrviz.explorer.pages.compare.results_tab import ResultsTab
 from alrviz.explorer.pages.compare.table_sets import NamedTable, OwnTables, TableSets, open_all, opener
@@ -33,9 +35,6 @@ from alrviz.studies.core.names import short_names
 from alrviz.studies.protocols.compare import COMPARED, compare
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.studies.compare import CompareView
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 FIRST_SETS = TableSets(("monks-1", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine"))
 
@@ -129,7 +128,7 @@ print(ranks(study, "log_loss"))
         return next((recipe for recipe in tried if recipe not in self.recipes), Recipe("ande"))
 
     def learn(
-        self, dataset: "Dataset | None", session: Session
+        self, dataset: Dataset | None, session: Session
     ) -> Callable[[StopToken, Callable[[str], None]], PlannedComparison]:
         """Return what opens the tables on a thread, estimates every recipe on each, and looks for what is kept."""
         seed, own, finish = session.seed, opener(session), self.finish(session)
@@ -190,8 +189,6 @@ class CompareMenus(StudyMenus):
 
     def show(self, spec: Any) -> None:
         """Show what is set."""
-        from alrviz.data.demos import demo_names
-
         super().show(spec)
         self["cuts"].visible = True  # whatever the session's own table is
         options: dict[str, str | FileLink] = {**self._own.options(), **{name: name for name in demo_names()}}
@@ -266,7 +263,7 @@ class CompareTab(StudyPage):
         else:
             super().ask()
 
-    def estimate(self, dataset: "Dataset | None") -> None:
+    def estimate(self, dataset: Dataset | None) -> None:
         """Estimate the study of the data sets chosen; the session's table matters only if it is one of them."""
         session = self.session
         chosen = dataset is not None and any(session.table.source.file == link for link, _ in self.spec.sets.own)

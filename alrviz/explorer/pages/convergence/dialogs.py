@@ -8,10 +8,9 @@ import panel_material_ui as pmui
 from param.parameterized import Event
 
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.lazy_dialog import LazyDialog
+from alrviz.explorer.shell.dialogs import LazyDialog, copy_button, script_dialog
 from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
 from alrviz.explorer.shell.theme import button, html
-from alrviz.explorer.widgets.dialogs import ScriptDialog, copy_button
 from alrviz.explorer.widgets.scripts import script
 from alrviz.fitting.recipe import Recipe
 from alrviz.views.core.clipboard import copy_code
@@ -31,7 +30,7 @@ class RaceDialogs:
 
     def __init__(self, session: Session):
         self.session = session
-        self._script = ScriptDialog()
+        self._script = script_dialog()
         self._link = pmui.TextInput(label="Read-only link", sizing_mode="stretch_width", margin=(12, 0, 8, 0))
         self._keep = pmui.Switch(label="Let this race continue when I close the page", margin=(8, 0))
         self._keep.param.watch(self._kept, "value")

@@ -4,18 +4,20 @@ import io
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import panel as pn
 from panel.viewable import Viewable
 
-from alrviz.errors import AlrvizError, TableError, for_page
+from alrviz.data.dataset import Dataset
+from alrviz.errors import TableError
 from alrviz.estimators.model_file import load_model
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.server.tables import UploadClaim, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
 from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_estimate import estimate_recipes, time_line
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
@@ -31,9 +33,6 @@ from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
 from alrviz.views.studies.interactions import InteractionsView
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 ORDERS = (1, 2, 3, 4)
 FILE_WORDS = "Drop a model (.zip), or browse"
@@ -131,7 +130,7 @@ print(study.importance())
         """Return how many refits, and the share of test rows."""
         return {"refits": REFITS[self.refits], "holdout": HOLDOUT}
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the fit and the refits, and of taking each apart."""
         refits = REFITS[self.refits]
         total = (1 + refits) * sum((one.cost for one in fits), Cost())
@@ -141,7 +140,7 @@ print(study.importance())
         seconds = taking_apart_seconds(rows, dataset.X.shape[1], dataset.n_classes, order, refits)
         return total + Cost(seconds=seconds)
 
-    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+    def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate the fit, and what the refits say of each cell, in single precision."""
         fits, refits = estimate_recipes(dataset, self.recipes, HOLDOUT, stop), REFITS[self.refits]
         effects = (Cost(bytes=4 * one.cost.parameters * refits) for one in fits)
@@ -236,9 +235,7 @@ class InteractionsPage(StudyPage):
         self.tasks.start("model file", work, done, failed)
 
     def _refused(self, error: Exception) -> None:
-        known = isinstance(error, (AlrvizError, MemoryError))
-        text = for_page(error) if known else f"{type(error).__name__}: {error}"
-        say(self.said, f"<p class='bad'>The model cannot be taken apart: {safe(text, 600)}</p>")
+        say(self.said, f"<p class='bad'>The model cannot be taken apart: {safe(error_text(error), 600)}</p>")
 
     def _shown(self, given: Interactions | None) -> None:
         """Where the recipe's study has taken the place of a file's model, that leaves the memory."""

@@ -1,20 +1,15 @@
 """The page Lessons: what can be learned here, for whom, how long it takes, and how far this visitor is."""
 
-from typing import TYPE_CHECKING
-
 import panel as pn
+from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Lesson
 from alrviz.explorer.lessons import library
 from alrviz.explorer.lessons.progress import progress_of
 from alrviz.explorer.page import Page
-from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import html
 from alrviz.views.core.style import safe
-
-if TYPE_CHECKING:
-    from panel.viewable import Viewable
 
 _CSS = """
 .lessons { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: 12px;
@@ -41,10 +36,7 @@ class LessonsPage(Page):
 
     title, icon, group, slug = "Lessons", "school", "Explore", "lessons"
 
-    def __init__(self, session: Session):
-        self.session = session
-
-    def view(self) -> "Viewable":
+    def view(self) -> Viewable:
         """Build the page."""
         self._list = html(text="")
         self._list.stylesheets = [*self._list.stylesheets, _CSS]

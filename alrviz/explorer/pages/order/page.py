@@ -3,8 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
@@ -24,9 +25,6 @@ from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_order import BOOSTING, OrderStudy, automatic_line, choose_order, middle_alpha
 from alrviz.views.studies.order import OrderStudyView
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 ORDERS = (1, 2, 3)  # and 0, the class prior, which costs nothing
 FAMILIES = {"lr": "lr", "alr": "alr", "hlr": "hlr", "halr": "halr", "AnJE": "anje"}
@@ -126,7 +124,7 @@ for sentence in (verdict.sentence, *verdict.notes):
         orders = [0, *(order for order, one in zip(ORDERS, fits, strict=False) if not one.refused)]
         return {"orders": orders} | super().arguments(fits) | {"references": self.judges_references}
 
-    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+    def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate a fit of each order above 0, and AutoClassifier's where it is judged."""
         named = estimate_orders(dataset, [self.recipe.replace(order=n) for n in ORDERS], self.holdout, stop)
         if not self.judges_references:
@@ -139,7 +137,7 @@ for sentence in (verdict.sentence, *verdict.notes):
         """Return the recipe, where it has an order above 0."""
         return () if all(one.refused for one in fits[: len(ORDERS)]) else self.recipes
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study, boosting included where it is judged."""
         orders = super().cost(dataset, fits)
         if not self.judges_references:

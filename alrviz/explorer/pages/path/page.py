@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from alrviz import __version__
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.recipes.questions import MOST_RACERS, STEPS
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import room
@@ -20,9 +21,6 @@ from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.alpha_path import ALPHAS, alpha_path, has_path
 from alrviz.studies.protocols.alpha_path_verdict import AlphaPathVerdict, alpha_text, best_of
 from alrviz.views.studies.path import PathView
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 ORDERS = (1, 2, 3)
 FAMILIES = {"alr": ("alr",), "lr": ("lr",), "both": ("lr", "alr")}
@@ -158,11 +156,11 @@ for row in study.rows():
         """Return nothing: the path's alphas and split are its own."""
         return {}
 
-    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+    def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate a fit of every path on the split that it has."""
         return estimate_recipes(dataset, [recipe.replace(seed=seed) for recipe in self.recipes], self.holdout, stop)
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study, two fits without a penalty beside it included."""
         slowest = max((one.one_pass for one in fits), key=lambda one_pass: one_pass.seconds, default=Cost())
         return len(ALPHAS) * sum((one.cost for one in fits), Cost()) + 2 * _FREE * slowest
