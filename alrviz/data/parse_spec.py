@@ -52,7 +52,7 @@ NO_SPEC = (  # of a model without one, where it is given a file
 )
 SPEC_FORMAT = 3  # raised when what is in a spec comes to mean something else
 VALUE_TYPES = {"number": "a number", "date": "a date", "time": "a time", "levels": "a number"}  # what a text has to be
-FEATURE_KINDS = ("numeric", "categorical", "ordinal")
+FEATURE_KINDS = ("categorical", "numeric", "ordinal")
 
 ParsedValues = tuple["np.ndarray", "np.ndarray"]  # the values of rows (N,), and which hold something unreadable
 

@@ -61,8 +61,10 @@ def read_table(
             classes, False keeps each value as a class.
         max_memory: bytes that reading may take (default: half of what is free).
         stop: ends the reading from another thread.
-        kinds: columns by name and what they are: "categorical", "numeric", "ordinal", "ignore" or "target". For a
-            column that is called like a parameter, use `Dataset.with_kinds`.
+        kinds: columns by name and what they are: "categorical", "numeric", "ordinal", "ignore" or "target"; or no
+            feature, but "weight" (how often each row counts, see `Dataset.weights`), "group" or "time" (what splits of
+            the rows keep to, see `Dataset.split_by`). For a column that is called like a parameter, use
+            `Dataset.with_kinds`.
 
     Raises:
         TableError: the table cannot be read or used. If the file is not there, it is also a `FileNotFoundError`; if it

@@ -34,7 +34,10 @@ FIRST_DEMOS = {
     "interactions": "twelve-bits",
 }  # fmt: skip
 MOST_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
-KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
+KIND_LETTERS = {
+    "c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles",
+    "w": "weight", "g": "group", "s": "time",
+}  # fmt: skip
 
 
 def _matching(pattern: str, text: str) -> str:
@@ -94,7 +97,7 @@ def _write_kinds(kinds: tuple[tuple[int, str], ...]) -> str:
 
 
 def _read_kinds(text: str) -> tuple[tuple[int, str], ...]:
-    found = (re.fullmatch(r"(\d{1,5})([cnoitq])", part, re.ASCII) for part in text.split("_")[:64])
+    found = (re.fullmatch(rf"(\d{{1,5}})([{''.join(KIND_LETTERS)}])", part, re.ASCII) for part in text.split("_")[:64])
     by_position = {int(match[1]): KIND_LETTERS[match[2]] for match in found if match}
     return tuple(sorted(by_position.items()))
 

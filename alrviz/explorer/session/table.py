@@ -339,6 +339,8 @@ class SessionTable(param.Parameterized):
         made = stated_kinds(self.dataset) if self.pending is None and self.dataset is not None else {}
         made = {name: kind for name, kind in made.items() if position[name] not in before}
         slug = self.source.split if split is None else split
+        if slug != "once" and {"group", "time"} & {*kinds.values()}:
+            slug = ""  # the kind replaces the rule that was chosen
         source = replace(self.source, kinds=changed, split=slug)
 
         shown = self.dataset if self.pending is None else None

@@ -157,6 +157,10 @@ def split_options(dataset: Dataset | None) -> dict[str, str]:
     options = {words: slug for slug, words in _SPLITS.items()}
     if dataset is None:
         return options
+    for name, kind in dataset.kinds.items():
+        if kind in ("group", "time"):  # the column's kind is the rule, and there is one rule
+            rule = f"{'together' if kind == 'group' else 'in time'} by {name}"
+            return {rule[:60]: "", _SPLITS["once"]: "once"}
     groups: dict[str, str] = {}
     times: dict[str, str] = {}
     for k, column in enumerate(dataset.columns):

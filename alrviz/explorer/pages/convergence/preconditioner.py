@@ -16,7 +16,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.views.core.collapsible import Collapsible
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import FADED, html_table, safe
 
@@ -52,7 +52,7 @@ class PreconditionerChart:
         self.about = html((0, 0, 4, 0))
         text = html((0, 0, 0, 16), rich(WHY) + html_table(WHY_HEADS, WHY_ROWS))
         buttons = [
-            *self.picture.buttons("the picture of scales", self.origin),
+            *picture_buttons({"scales": self.picture}, lambda _: self.origin()),
             csv_button("alrviz-why.csv", self._csv, "its points"),
         ]
         self.part = Collapsible(
