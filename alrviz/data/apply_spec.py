@@ -225,7 +225,7 @@ def values_of(column: TextColumn | Values, spec: ColumnSpec) -> ParsedValues:
 
 
 def series_of(column: TextColumn | Values, spec: ColumnSpec) -> tuple[pd.Series, np.ndarray]:
-    """Return a column as `Dataset.frame` has it, whatever it is used as, and which rows cannot be read."""
+    """Return a column as `Dataset.frame` has it, whatever it is used as, and which rows (N,) cannot be read."""
     labels = DATE_PARTS.get(spec.part, ())
     numeric = spec.type in ("number", "time") or (spec.type == "date" and bool(spec.part) and not labels)
     spec = replace(spec, kind="numeric" if numeric else "categorical")

@@ -138,5 +138,5 @@ def _values(column: TextColumn, decimal: str, thousands: str) -> np.ndarray:
 
 
 def are_whole(numbers: np.ndarray) -> bool:
-    """Return whether all numbers are whole, and exact as such."""
+    """Return whether all numbers (N,) are whole, and exact as such."""
     return bool((np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all())
