@@ -32,9 +32,9 @@ import pandas as pd
 from alrviz.data.dates import PAIR_FORMS, split_pairs
 from alrviz.data.interpret import Values, text_of
 from alrviz.data.limits import NO_LIMITS, Limits
-from alrviz.data.reading import MONTHS, PARTS, WEEKDAYS, WHOLE, ColumnReading, number_text, part_of
+from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
+from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, WHOLE, date_part, number_text
 
-FEATURE_KINDS = ("categorical", "numeric", "ordinal")
 # Columns that say something of the rows and are no features; one column each, and either a group or a time.
 ROLES = ("weight", "group", "time")
 KINDS = (*FEATURE_KINDS, "ignore", "target", *ROLES)
@@ -294,9 +294,9 @@ def date_parts(values: Values) -> list[Values]:
     dates = values.series.to_numpy(dtype="datetime64[us]")
     present = ~np.isnat(dates)
     parts = []
-    for part, labels in PARTS.items():
-        numbers, name = part_of(dates, part), f"{values.name} {part}"
-        if part == "weekday" and values.reading is not None and values.reading.form not in ("", *WHOLE):
+    for part, labels in DATE_PARTS.items():
+        numbers, name = date_part(dates, part), f"{values.name} {part}"
+        if part == "weekday" and values.spec is not None and values.spec.form not in ("", *WHOLE):
             continue  # months have none
         if part == "hour" and not (dates[present] != dates[present].astype("datetime64[D]")).any():
             continue
@@ -306,9 +306,9 @@ def date_parts(values: Values) -> list[Values]:
             series = pd.Series(categorical.remove_unused_categories(), name=name)
         else:
             series = pd.Series(numbers.astype(np.int64) if present.all() else numbers, name=name)
-        reading = replace(values.reading or ColumnReading(values.name, values.name, "date"), name=name, part=part)
+        spec = replace(values.spec or ColumnSpec(values.name, values.name, "date"), name=name, part=part)
         kind = "ordinal" if labels else "numeric"
-        parts.append(Values(name, series, kind, f"the {part} of {values.name!r}", made=True, reading=reading))
+        parts.append(Values(name, series, kind, f"the {part} of {values.name!r}", made=True, spec=spec))
     return parts
 
 
@@ -316,12 +316,12 @@ def pair_parts(values: Values) -> list[Values]:
     """Return the two numbers that stand for a column of blood pressures; [] for any other column."""
     if values.declared is not None or values.made or not isinstance(values.series.dtype, pd.CategoricalDtype):
         return []
-    parts, missing = [], values.reading.missing if values.reading else ("",)
+    parts, missing = [], values.spec.missing if values.spec else ("",)
     for form, series in (split_pairs(text_of(values.series)) or {}).items():
         name = f"{values.name} {'systolic' if form == PAIR_FORMS[0] else 'diastolic'}"
-        reading = ColumnReading(name, values.name, "time", "numeric", form=form, missing=missing)
+        spec = ColumnSpec(name, values.name, "time", "numeric", form=form, missing=missing)
         hint = f"the {form} numbers of {values.name!r}"
-        parts.append(Values(name, series.rename(name), "numeric", hint, made=True, reading=reading))
+        parts.append(Values(name, series.rename(name), "numeric", hint, made=True, spec=spec))
     return parts
 
 

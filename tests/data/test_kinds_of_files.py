@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from alrviz.data import quotes
-from alrviz.data.apply_reading import read_again
+from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset
 from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
@@ -70,7 +70,7 @@ def test_short_lines_count_for_the_limit_of_rows():
 
 def test_lines_that_are_mended_are_noted_of_new_rows_too():
     dataset = read(table(), "class")
-    rows = read_again((table() + '60\n61,"red,no\n').encode(), dataset.reading)
+    rows = read_new_rows((table() + '60\n61,"red,no\n').encode(), dataset.spec)
     assert len(rows.X) == 62
     assert any("fewer cells" in note for note in rows.notes)
     assert any("never closed" in note for note in rows.notes)
@@ -388,7 +388,7 @@ def test_texts_that_are_numbers(texts: list[str], numbers: list[float]):
     dataset = column_of(texts)
     assert dataset.kinds["x"] == "numeric"
     np.testing.assert_allclose(dataset.frame["x"][: len(texts)], numbers)
-    again = read_again(pd.DataFrame({"x": texts, "k": 1}).to_csv(index=False).encode(), dataset.reading)
+    again = read_new_rows(pd.DataFrame({"x": texts, "k": 1}).to_csv(index=False).encode(), dataset.spec)
     np.testing.assert_allclose(again.X["x"], numbers)
 
 
@@ -413,7 +413,7 @@ def test_a_blood_pressure_is_two_numbers(mark: str):
     }  # fmt: skip
     assert dataset.frame["x systolic"][:2].tolist() == [110, 113]
     assert dataset.frame["x diastolic"][:2].tolist() == [60, 62]
-    again = read_again(b"x,k\n167/92,1\nnone,2\n", dataset.reading)
+    again = read_new_rows(b"x,k\n167/92,1\nnone,2\n", dataset.spec)
     np.testing.assert_array_equal(again.X["x diastolic"], [92, np.nan])
 
 
@@ -467,7 +467,7 @@ def test_levels_with_an_order(texts: list[str], order: list[str]):
 def test_a_band_that_became_a_day_is_mended_in_new_rows_too():
     dataset = column_of(["26-50", "Jun-25", "1-5", "51-75"])
     assert noted(dataset, "Jun-25 is 6-25")
-    assert read_again(b"x,k\nJun-25,1\n6-25,2\n", dataset.reading).X["x"].tolist() == ["6-25", "6-25"]
+    assert read_new_rows(b"x,k\nJun-25,1\n6-25,2\n", dataset.spec).X["x"].tolist() == ["6-25", "6-25"]
     assert "Jun-25" in set(column_of(["Jun-25", "Jul-25", "1-5", "Aug-25"]).frame["x"])  # mostly months
 
 
