@@ -621,6 +621,7 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         ("of different numbers of as many digits, as ids are", _of_code(guessed, KindCode.MAYBE_ID)),
         ("without a value and ignored", _of_code(guessed, KindCode.EMPTY)),
         ("ignored for too many levels", _of_code(guessed, KindCode.MANY_LEVELS)),
+        ("of lists and ignored", _of_code(guessed, KindCode.LISTS)),
         ("of two numbers and split into these", _of_code(guessed, KindCode.PAIR)),
         ("of months and split into year, month", [name for name in dated if f"{name} weekday" not in names]),
         (

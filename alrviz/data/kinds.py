@@ -21,6 +21,7 @@ each): of 381 columns of two to four whole numbers 351 are codes, of 713 of five
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -52,6 +53,7 @@ NAMES = re.compile(
     r"description|text|remarks?|ticket|iban|name)($|[\W_])|^(nachname|vorname|adresse|strasse|telefon|bemerkung)$"
 )
 ID_DIGITS = 6  # of numbers that are not named like an id
+MOST_ITEMS = 30  # that lists in cells are made of
 MOST_LEVELS = 50  # of texts or numbers that may still be kinds of something
 RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
@@ -78,6 +80,7 @@ UNIT_NAME = re.compile(
 )
 UNIT_LABEL = re.compile(r"^[^\W\d]{0,4}[-_ ]?\d+$")
 MOST_MEMBERS = 20  # of a household: so many whole numbers may count something, and more are told apart
+BAND_UNIT = re.compile(r"(?<=\d) ?(years?|yrs?|months?|weeks?|days?|hours?|minutes?|km|kg|cm|people|employees)\b")
 CODE_NAME = re.compile(r"(^|[\W_])(codes?|type|category|zip|zipcode|postcode)$")
 SCALES = (
     ("very low", "vlow", "low", "med", "medium", "mid", "high", "vhigh", "very high"),
@@ -138,6 +141,7 @@ class KindCode(Enum):
     DATES = "dates"
     ID = "id"
     TEXT_ID = "id or free text"
+    LISTS = "lists in cells"
     PAIR = "two numbers"
     MAYBE_ID = "numbers that may be an id, and are used"
     MANY_LEVELS = "too many levels"
@@ -221,9 +225,28 @@ def _guess_text(values: Values, n_levels: int, n_present: int) -> KindGuess:
         why = f"an id? {n_levels:,} different texts on {n_present:,} rows{hint}"
         return KindGuess("ignore", why, KindCode.TEXT_ID)
     levels = list(values.series.cat.categories)
+    if (items := list_items(levels)) is not None:
+        return KindGuess(
+            "ignore", f"each cell is a list of some of {len(items)} items, such as {items[0]!r}", KindCode.LISTS
+        )
     if sort_levels(levels) is not None:
         return KindGuess("ordinal", "its levels have an order")
     return KindGuess("categorical", f"text{hint}")
+
+
+def list_items(levels: Sequence[str]) -> list[str] | None:
+    """Return the items of levels that are lists, as answers to "tick all that apply" are; None of other levels.
+
+    Most levels have several items, and each item is in several levels, in other company.
+    """
+    for mark in ";|,":
+        lists = [[item.strip() for item in level.split(mark)] for level in levels]
+        if 2 * sum(len(items) > 1 for items in lists) < len(lists):
+            continue
+        counts = Counter(item for items in lists for item in items)
+        if 2 < len(counts) <= min(MOST_ITEMS, len(levels)) and min(counts.values()) > 1:
+            return list(counts)
+    return None
 
 
 def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
@@ -267,9 +290,10 @@ def sort_levels(levels: Sequence[str]) -> list[str] | None:
     """Return text levels in their natural order where they have one (ranges of numbers, known scales), else None."""
     if not 3 <= len(levels) <= MOST_ORDERED:
         return None
-    found = [RANGE.match(level) for level in levels]
+    bands = dict(zip(levels, plain_bands(levels), strict=True))
+    found = [RANGE.match(band) for band in bands.values()]
     if all(found) and any(match["sign"] or match["rest"] for match in found if match):
-        return sorted(levels, key=_range_key)
+        return sorted(levels, key=lambda level: _range_key(bands[level]))
     lowered = [level.lower() for level in levels]
     for form, key in PERIODS.items():
         if all(periods := [form.match(level) for level in lowered]):
@@ -279,6 +303,19 @@ def sort_levels(levels: Sequence[str]) -> list[str] | None:
         if set(lowered) <= set(scale):
             return sorted(levels, key=lambda level: scale.index(level.lower()))
     return None
+
+
+def plain_bands(levels: Sequence[str]) -> list[str]:
+    """Return bands without currencies, marks of thousands and their unit, words as signs: "<10000" of "Under £10,000".
+
+    Units stay where they differ, as in 6 months and 1 year.
+    """
+    bands = [re.sub(r"(?<=\d),(?=\d{3}\b)|[$€£]", "", level.lower()) for level in levels]
+    if len({unit.rstrip("s") for band in bands for unit in BAND_UNIT.findall(band)}) == 1:
+        bands = [BAND_UNIT.sub("", band) for band in bands]
+    bands = [re.sub(r"^(under|below|less than|fewer than|up to)\b", "<", band) for band in bands]
+    bands = [re.sub(r"^(more than|over|above|at least)\b", ">", band) for band in bands]
+    return [re.sub(r"(?<=\d)\s*(or|and) older$", "+", band).strip() for band in bands]
 
 
 def _range_key(level: str) -> tuple[float, int]:

@@ -232,7 +232,7 @@ TIME_FORMS = {
 }
 # Amounts of several units, and what one of each is worth: hours, days, inches, or the one number of two.
 _AMOUNT = r"[0-9]+(?:\.[0-9]+)?"
-AMOUNT_UNITS = {
+AMOUNT_UNITS: dict[str, dict[str, float]] = {
     "hours and minutes": {"day": 24, "hour": 1, "minute": 1 / 60, "second": 1 / 3600},
     "years to days": {"year": 365.25, "month": 30.4375, "week": 7, "day": 1},
     "feet and inches": {"foot": 12, "inch": 1},

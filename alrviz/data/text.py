@@ -193,12 +193,19 @@ def merge_case(column: TextColumn) -> tuple[TextColumn, str]:
     names = levels.to_pylist()
     if not all(is_plain(names[i]) for i in np.flatnonzero(np.isin(place, several))):
         return column, ""
+    keys = found.dictionary.to_pylist()
+    if any(len(keys[k]) == 2 and (place == k).sum() > 2 for k in several):  # AA, Aa and aa are genotypes
+        return column, ""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(levels))
     order = np.lexsort((-counts, place))
     kept = order[np.searchsorted(place[order], np.arange(n_kept))]
     said = [f"{', '.join(repr(names[i]) for i in order[place[order] == k])}" for k in several[:3]]
     more = f" and {len(several) - 3:,} more" if len(several) > 3 else ""
-    note = f"spellings in {column.name!r} that differ in upper and lower case are one level: {'; '.join(said)}{more}"
+    cells = f"{int(counts.sum() - counts[kept].sum()):,} cells"
+    note = (
+        f"spellings in {column.name!r} that differ in upper and lower case are one level ({cells}): "
+        f"{'; '.join(said)}{more}"
+    )
     merged = TextColumn(column.name, np.append(place, -1).astype(np.int32)[column.codes], levels.take(pa.array(kept)))
     return merged, note
 

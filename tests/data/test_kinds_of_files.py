@@ -456,6 +456,12 @@ def test_a_month_of_a_year_is_a_date_without_a_weekday(texts: list[str], year: i
         (["26-50", "Jun-25", "1-5", "51-75"], ["1-5", "6-25", "26-50", "51-75"]),
         (["0-5", "10-Jun", "Nov-15", "16-20", "21-30", "31+"], ["0-5", "6-10", "11-15", "16-20", "21-30", "31+"]),
         (["Severe", "None", "Mild"], ["None", "Mild", "Severe"]),
+        (
+            ["£10,000 to £19,999", "Under £10,000", "£20,000 or more"],
+            ["Under £10,000", "£10,000 to £19,999", "£20,000 or more"],
+        ),
+        (["10+ years", "< 1 year", "2 years", "1 year"], ["< 1 year", "1 year", "2 years", "10+ years"]),
+        (["more than 5 kg", "less than 2 kg", "2 to 5 kg"], ["less than 2 kg", "2 to 5 kg", "more than 5 kg"]),
     ],
 )
 def test_levels_with_an_order(texts: list[str], order: list[str]):
@@ -495,6 +501,25 @@ def test_other_levels_are_no_spellings(texts: list[str]):
 def test_a_missing_text_among_words_is_an_answer(token: str):
     assert token in set(column_of([token, "Dog", "Cat"]).frame["x"])
     assert column_of([token, *AGES]).frame["x"].isna().sum() == 2
+
+
+def test_units_that_differ_are_not_ordered_by_their_numbers():
+    assert column_of(["1-2 years", "6-9 months", "3+ years"]).kinds["x"] == "categorical"
+
+
+@pytest.mark.parametrize("mark", [", ", ";", " | "])
+def test_lists_in_cells_are_ignored_with_their_reason(mark: str):
+    sets = [("tv",), ("tv", "phone"), ("phone", "watch"), ("watch", "tv"), ("watch", "phone", "tv"), ("phone",)]
+    dataset = column_of([mark.join(items) for items in sets])
+    assert dataset.kinds["x"] == "ignore"
+    assert noted(dataset, "lists", "'x'")
+    towns = [f"{town}{mark}UK" for town in ("Leeds", "York", "Hull", "Selby", "Derby")]
+    assert column_of(towns).kinds["x"] == "categorical"
+
+
+def test_genotypes_differ_by_their_capitals():
+    assert set(column_of(["AA", "Aa", "aa"]).frame["x"]) == {"AA", "Aa", "aa"}
+    assert set(column_of(["no", "No", "yes"]).frame["x"].cat.categories) == {"no", "yes"}
 
 
 # ---- more than one table, and what is none ---------------------------------------------------------------------------
