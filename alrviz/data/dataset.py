@@ -130,6 +130,10 @@ class Table:
         others = [choice.name for choice in self.target_choices if choice.name != name][:MOST_OFFERED]
         return " or ".join(map(short, others))
 
+    def where(self, keep: np.ndarray) -> "Table":
+        """Return the rows of a mask (N,) alone; levels that none of them has are gone."""
+        return replace(self, values=tuple(_rows(column, keep) for column in self.values))
+
     def dataset(
         self,
         target: str | None = None,

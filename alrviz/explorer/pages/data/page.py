@@ -15,9 +15,10 @@ from panel.viewable import Viewable
 
 from alrviz.errors import TableError
 from alrviz.explorer.page import Page
-from alrviz.explorer.pages.data.cards import ABOUT, classes_html, head_html, notes_html
+from alrviz.explorer.pages.data.cards import ABOUT, classes_html, columns_frame, head_html, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
-from alrviz.explorer.pages.data.columns_grid import ColumnsGrid, columns_frame
+from alrviz.explorer.pages.data.columns_wall import FEATURE, FEATURE_KINDS, LinkedHistograms
+from alrviz.explorer.pages.data.linked_columns import LinkedSelection
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
 from alrviz.explorer.pages.data.suggestions import is_number, suggestions
 from alrviz.explorer.pages.data.target_card import TargetCard
@@ -89,7 +90,7 @@ class DataPage(Page):
         self._name, self._head, self._notes = html((4, 12, 0, 0)), html(), html()
         self._classes, self._costs = html((8, 0, 0, 0)), html()
         self._suggestions = pn.Column(sizing_mode="stretch_width", margin=(8, 0, 0, 0))
-        self._grid = ColumnsGrid(self.choose, self.ask_kind)
+        self._columns = LinkedHistograms(self.session, self._tasks, self.choose, self.set_role, self._show_classes)
         self._column = ColumnCard(self.session, self._tasks, self.choose, self.ask_kind, self._classes)
         self._full[:] = [self._head_card(), self._columns_row(), self._cost_card()]
 
@@ -108,7 +109,7 @@ class DataPage(Page):
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
-        left = card(self._grid.table, export, styles={**CARD, "flex": "12 1 0"})
+        left = card(self._columns.panel, export, styles={**CARD, "flex": "12 1 0"})
         self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "8 1 0"})
         return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
@@ -174,15 +175,15 @@ class DataPage(Page):
         self._head.object = head_html(dataset, line)
         self._notes.object = notes_html(dataset)
         show_split(self._split, self.session)
-        self._classes.object = classes_html(dataset)
-        self._show_grid(dataset)
+        self._columns.show(dataset, self.chosen)
         self._suggest(dataset)
         self._column.show(dataset, self.chosen)
         self._estimate(dataset)
 
-    def _show_grid(self, dataset: "Dataset") -> None:
-        made = range(len(dataset.columns)) if self.session.table.source.demo is not None else ()
-        self._grid.show(dataset, self.chosen, frozenset(made) - set(self.session.table.source.kinds))
+    def _show_classes(self, selection: LinkedSelection | None) -> None:
+        dataset = self._shown
+        if dataset is not None:
+            self._classes.object = classes_html(dataset, None if selection is None else selection.classes)
 
     def choose(self, name: str) -> None:
         """Look at another column."""
@@ -190,7 +191,7 @@ class DataPage(Page):
         if dataset is None or name == self.chosen:
             return
         self.chosen = name
-        self._grid.choose(name)
+        self._columns.mark(name)
         self._column.show(dataset, name)
 
     def ask_kind(self, name: str, kind: str) -> None:
@@ -198,11 +199,17 @@ class DataPage(Page):
         self._asked_target = name if kind == "target" else ""
         self.session.table.set_kinds({name: kind})
 
+    def set_role(self, name: str, role: str) -> None:
+        """Give a column a role; a feature is of the kind that is guessed of it."""
+        dataset = self.session.table.dataset
+        if dataset is not None:
+            self.ask_kind(name, _feature_kind(dataset, name) if role == FEATURE else role)
+
     def _on_problem(self, problem: Exception | None) -> None:
         dataset = self.session.table.dataset
         if problem is None or dataset is None or self.session.table.pending is not None or not self._built:
             return
-        self._show_grid(dataset)  # a kind that was refused goes back to what it is
+        self._columns.reset()
         self._column.sync(dataset)
         if isinstance(problem, TableError) and self._asked_target and is_number(dataset, self._asked_target):
             self._suggest(dataset, quartiles_of=self._asked_target)
@@ -255,7 +262,11 @@ class DataPage(Page):
     def columns_csv(self) -> str:
         """Return the list of columns, with the table it is of."""
         dataset = self.session.table.dataset
-        return "" if dataset is None else to_csv(columns_frame(dataset), self.session.table.provenance())
+        if dataset is None:
+            return ""
+        source = self.session.table.source
+        by_maker = set(range(len(dataset.columns))) - set(source.kinds) if source.demo is not None else ()
+        return to_csv(columns_frame(dataset, by_maker), self.session.table.provenance())
 
     def costs_csv(self) -> str:
         """Return what each order would cost, with the table it is of."""
@@ -263,6 +274,16 @@ class DataPage(Page):
         if table.dataset is None:
             return ""
         return to_csv(order_costs.costs_frame(tuple(self._estimates), table.dataset.X.shape[1]), table.provenance())
+
+
+def _feature_kind(dataset: "Dataset", name: str) -> str:
+    """Return the kind that is guessed of a column, or of its values if the guess is to leave it out."""
+    from alrviz.data.kinds import guess_kind
+
+    values = dataset.table.values[dataset.table.names.index(name)]
+    n_present = int(values.series.notna().sum())
+    guess = guess_kind(values, n_levels=values.series.nunique(), n_present=n_present).kind
+    return guess if guess in FEATURE_KINDS else "numeric" if is_number(dataset, name) else "categorical"
 
 
 def _line(session: Session) -> str:
