@@ -18,6 +18,7 @@ class Source:
         kinds: changed kinds by column position.
         split: slug of what splits of the rows respect.
         rows: the rows that are kept; () for all.
+        settled: questions about the reading that were answered by keeping it.
     """
 
     upload: Upload | None = None
@@ -26,6 +27,7 @@ class Source:
     kinds: Mapping[int, str] = field(default_factory=dict)
     split: str = ""
     rows: tuple[RowFilter, ...] = ()
+    settled: frozenset[str] = frozenset()
 
     @property
     def points(self) -> str:

@@ -231,7 +231,8 @@ class SessionTable(param.Parameterized):
         """Read the latest dropped file again with other options, which no link holds; `words` say what changes."""
         upload = self.refused.upload if self.refused is not None else self.source.upload
         if upload is not None:
-            source = Source() if self.refused is not None else self.source
+            # Rows are not kept: positions of levels may be others in another reading.
+            source = Source() if self.refused is not None else replace(self.source, rows=())
             self.read(replace(source, upload=upload.replace(options=options, points="")), change=words)
 
     def read(self, source: Source, claim: UploadClaim | None = None, change: str = "") -> None:
@@ -368,13 +369,22 @@ class SessionTable(param.Parameterized):
         """The table as it was read, with all its rows."""
         return self._whole
 
+    def settle(self, question: str) -> None:
+        """Keep the reading that this question is about: it is not asked again."""
+        words, before = f"{question} No", self.source
+        self.source = replace(before, settled=before.settled | {question})
+        self.history = (*self.history, Change(words, before))
+
     def undo(self, change: Change | None = None) -> None:
         """Undo a change and what followed it; None: the latest."""
         if not self.history:
             return
         change = change or self.history[-1]
         before = change.before
-        if before.demo is not None:
+        if replace(before, settled=self.source.settled) == self.source:  # only answers that keep the reading
+            self.source = before
+            self.history = self.history[: self.history.index(change)]
+        elif before.demo is not None:
             self.load_demo(*before.demo, before)
         elif before.upload is not None and before.upload is self.source.upload and self._whole is not None:
             whole, history = self._whole, self._history_for(before)

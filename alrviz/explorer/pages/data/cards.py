@@ -102,14 +102,12 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
     )
 
 
-def notes_html(dataset: "Dataset") -> str:
-    """Return what was done while reading, as sentences."""
-    if not dataset.notes:
-        return "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
-    sentences = " ".join(
-        safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".")
-        for note in map(for_page, dataset.notes)
-    )
+def notes_html(dataset: "Dataset", asked: Collection[str] = ()) -> str:
+    """Return what was done while reading, as sentences, without the notes that are `asked` about instead."""
+    notes = [for_page(note) for note in dataset.notes if note not in asked]
+    if not notes:
+        return "" if asked else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
+    sentences = " ".join(safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".") for note in notes)
     return f"<p class='quiet'>{sentences}</p>"
 
 

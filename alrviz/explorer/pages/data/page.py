@@ -13,14 +13,15 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.data.doubts import DoubtNote
 from alrviz.errors import TableError
 from alrviz.explorer.page import Page
 from alrviz.explorer.pages.data.cards import ABOUT, classes_html, columns_frame, head_html, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_wall import FEATURE, FEATURE_KINDS, LinkedHistograms
 from alrviz.explorer.pages.data.linked_columns import LinkedSelection
+from alrviz.explorer.pages.data.questions import Questions, class_in_doubt, is_number
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
-from alrviz.explorer.pages.data.suggestions import is_number, suggestions
 from alrviz.explorer.pages.data.target_card import TargetCard
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -76,12 +77,20 @@ class DataPage(Page):
         self._target = TargetCard(self.session, self._gallery.open)
         self._empty = pn.Column(sizing_mode="stretch_width", margin=0)
         self._full = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._questions = Questions(self.session, self._tasks, self.ask_kind)
         self.session.subscribe(lambda *_: self._table_changed(), ["dataset", "pending", "loading"])
+        self.session.subscribe(lambda _: self._ask_questions(), "history")
         self.session.subscribe(lambda event: self._on_problem(event.new), "problem")
         self.session.subscribe(lambda _: self._recut(), "cuts")
         self._table_changed()
         return pn.Column(
-            self._target.panel, self._empty, self._full, self._gallery.place, sizing_mode="stretch_width", margin=0
+            self._target.panel,
+            self._empty,
+            self._questions.panel,
+            self._full,
+            self._gallery.place,
+            sizing_mode="stretch_width",
+            margin=0,
         )
 
     def _build(self) -> None:
@@ -89,7 +98,6 @@ class DataPage(Page):
         self._built = True
         self._name, self._head, self._notes = html((4, 12, 0, 0)), html(), html()
         self._classes, self._costs = html((8, 0, 0, 0)), html()
-        self._suggestions = pn.Column(sizing_mode="stretch_width", margin=(8, 0, 0, 0))
         self._columns = LinkedHistograms(self.session, self._tasks, self.choose, self.set_role, self._show_classes)
         self._column = ColumnCard(self.session, self._tasks, self.choose, self.ask_kind, self._classes)
         self._full[:] = [self._head_card(), self._columns_row(), self._cost_card()]
@@ -104,7 +112,7 @@ class DataPage(Page):
         self._split = split_menu(self.session)
         self._split.param.update(margin=(0, 8, 0, 0), align="center")
         top = pn.Row(self._name, self._split, demos, options, race, sizing_mode="stretch_width", margin=0)
-        return card(top, self._head, self._notes, self._suggestions)
+        return card(top, self._head, self._notes)
 
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
@@ -158,6 +166,7 @@ class DataPage(Page):
         self._empty.visible = empty
         if pending is not None and pending is not self._asked_about:
             self._target.ask(pending)
+            self._ask_questions()
         self._asked_about = pending
         if not self._built and session.table.loading is not None:
             return  # the browser keeps the columns of a grid that changes while it is first built
@@ -173,10 +182,10 @@ class DataPage(Page):
             self.chosen = next((c.name for c in dataset.columns if c.kind not in ("target", "ignore")), dataset.target)
         self._name.object = f"<h1>{safe(dataset.name, 80)}</h1>"
         self._head.object = head_html(dataset, line)
-        self._notes.object = notes_html(dataset)
+        self._notes.object = notes_html(dataset, self._asked_notes(dataset))
         show_split(self._split, self.session)
         self._columns.show(dataset, self.chosen)
-        self._suggest(dataset)
+        self._ask_questions()
         self._column.show(dataset, self.chosen)
         self._estimate(dataset)
 
@@ -212,11 +221,24 @@ class DataPage(Page):
         self._columns.reset()
         self._column.sync(dataset)
         if isinstance(problem, TableError) and self._asked_target and is_number(dataset, self._asked_target):
-            self._suggest(dataset, quartiles_of=self._asked_target)
+            self._ask_questions(quartiles_of=self._asked_target)
 
-    def _suggest(self, dataset: "Dataset", quartiles_of: str = "") -> None:
-        reread = self.session.table.reread if self.session.table.source.upload is not None else None
-        self._suggestions[:] = suggestions(dataset, dataset.leaks, self.ask_kind, quartiles_of, reread)
+    def _ask_questions(self, quartiles_of: str = "") -> None:
+        """Ask what is doubtful of the table shown, or of the one whose class is still to be chosen."""
+        dataset, pending = self.session.table.dataset, self.session.table.pending
+        if pending is not None:
+            self._questions.show(pending, None)
+        elif dataset is not None:
+            self._questions.show(dataset.table, dataset, quartiles_of)
+
+    def _asked_notes(self, dataset: "Dataset") -> list[str]:
+        """Return the notes that a question asks about; nothing is said twice."""
+        asked = [dataset.leaks_note]
+        if self.session.table.source.upload is not None:
+            asked += [note for note in dataset.notes if isinstance(note, DoubtNote)]
+        if class_in_doubt(dataset):
+            asked.append(dataset.notes[len(dataset.table.notes)])  # the first after those of the reading
+        return asked
 
     # ---- costs and leaks ---------------------------------------------------------------------------------------
 
