@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from unicodedata import name
 
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.source import Buffer
 from alrviz.errors import Sentence, TableError
 from alrviz.stop import StopToken
@@ -43,7 +44,10 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
             script = SCRIPTS.get(encoding) or EUROPEAN.get(encoding, "Western European")
             what = "words" if encoding in SCRIPTS else "accents"
             others = "" if encoding in SCRIPTS else f" (if they look wrong, try {_others(encoding)})"
-            notes.append(f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {what}{others}")
+            note = f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {what}{others}"
+            other = "mac_roman" if encoding == WESTERN else WESTERN
+            words = {"read": f"{encoding} ({script})", "other": f"{other} ({EUROPEAN[other]})"}
+            notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.ENCODING, {"encoding": other}, **words)))
     if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
         data = b"".join(text.encode("utf-8", "replace") for text in _decoded(data, encoding, stop))
     else:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from alrviz.data.digest import combine, digest_series
+from alrviz.data.doubts import Doubt, doubts_among
 from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
 from alrviz.data.kinds import KINDS, KindCode, as_levels, date_parts, guess_kind
 from alrviz.data.leaks import find_leaks, leaks_note
@@ -97,7 +98,8 @@ class Table:
         table = cls(
             name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head, stated_kinds or {}
         )
-        return replace(table, notes=(*notes, *sentinel_notes(table.sentinels, options.missing or ())))
+        series = {column.name: column.series for column in table.values}
+        return replace(table, notes=(*notes, *sentinel_notes(table.sentinels, series, options)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,6 +115,11 @@ class Table:
     def sentinels(self) -> dict[str, list[str]]:
         """Numbers that look like a missing value ("-999"), each with the columns that hold it."""
         return sentinels([column.series for column in self.values if not column.made])
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Decisions of the reading that may be meant otherwise, each with what to pass instead."""
+        return doubts_among(self.notes)
 
     @cached_property
     def target_choices(self) -> list[TargetChoice]:
@@ -249,6 +256,11 @@ class Dataset:
             raise TableError(f"X has a column {target!r}, as the target is called; pass another name as target")
         table = replace(features, values=(*features.values, *classes.values))
         return table.dataset(target, kinds=kinds, quartiles=quartiles)
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Decisions of the reading that may be meant otherwise, each with what to pass instead."""
+        return self.table.doubts
 
     @property
     def kinds(self) -> dict[str, str]:

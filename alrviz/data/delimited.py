@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.charset import to_utf8
 from alrviz.data.column_names import clean_names
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.interpret import KnownNames, RawTable
 from alrviz.data.layout import (
     HEAD_ROWS,
@@ -43,6 +44,7 @@ SAMPLE = 1 << 18  # bytes the detection looks at
 LONGEST_HEADER = 1 << 20
 PARSED = 0.5  # of the time that reading takes: measured 0.63 on words, 0.33 on numbers, whose texts are many
 TAIL = 1 << 16  # bytes at the end in which lines behind the table are looked for
+NEARLY_EQUAL = 0.95  # share of the lines that another delimiter cuts evenly, against the best one's
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -74,7 +76,13 @@ def read_delimited(
     sample = _sample(data, start, end)
     if not sample.strip():
         raise TableError("the table is empty; a row of names and at least one row of values were expected")
-    delimiter = options.delimiter or named or detect_delimiter(sample)
+    delimiter, other = options.delimiter or named or "", ""
+    if not delimiter:
+        delimiter, other = detect_delimiter(sample)
+    if other:
+        words = {"read": repr(delimiter), "other": repr(other)}
+        note = f"{delimiter!r} was taken for the delimiter; {other!r} cuts the lines evenly as well"
+        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.DELIMITER, {"delimiter": other}, **words)))
     before = _lines_between(data, 0, start)
     repaired = close_quotes(data, delimiter, stop)
     data = repaired.data
@@ -256,8 +264,9 @@ def _sample(data: Buffer, start: int, end: int) -> str:
     return data[start:stop].decode("utf-8", "replace")
 
 
-def detect_delimiter(sample: str) -> str:
-    """Return the delimiter that cuts most lines into as many fields as the first, the finer cut winning a tie.
+def detect_delimiter(sample: str) -> tuple[str, str]:
+    """Return the delimiter that cuts most lines into as many fields as the first, the finer cut winning a tie; and
+    another that does nearly as well, "" where none does.
 
     The first line decides what is possible (names rarely hold commas, values of a decimal comma always do); where none
     of `DELIMITERS` cuts it, single spaces are tried.
@@ -265,16 +274,19 @@ def detect_delimiter(sample: str) -> str:
     bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
     lines = [line for line in bare.splitlines() if line.strip()][:200]
     for titles in range(min(MOST_TITLES, max(1, len(lines) - 2))):  # lines before the names may have any marks
-        found, share = _cut_best(lines[titles:])
+        found, other, share = _cut_best(lines[titles:])
         if titles and found == " ":
             continue
         if share > (0.5 if titles == 0 else 0.8):
-            return found
-    return _cut_best(lines)[0]
+            return found, other
+    return _cut_best(lines)[:2]
 
 
-def _cut_best(lines: list[str]) -> tuple[str, float]:
-    best, best_score = "", (0.0, 0)
+def _cut_best(lines: list[str]) -> tuple[str, str, float]:
+    """Return the best delimiter of some lines, one that is nearly as good ("" for none), and the share of the lines
+    that the best cuts into as many fields as the first.
+    """
+    best, best_score, shares = "", (0.0, 0), dict[str, float]()
     for delimiter in (*DELIMITERS, " "):
         counts = Counter(line.count(delimiter) for line in lines)
         fields = lines[0].count(delimiter) + 1
@@ -282,7 +294,10 @@ def _cut_best(lines: list[str]) -> tuple[str, float]:
         wins = (round(share, 2), fields) > best_score if delimiter != " " else not best and share == 1
         if fields > 1 and wins:
             best, best_score = delimiter, (round(share, 2), fields)
-    return best or ",", best_score[0]
+        if fields > 1 and delimiter != " ":
+            shares[delimiter] = share
+    others = [d for d, share in shares.items() if d != best and share >= NEARLY_EQUAL * best_score[0]]
+    return best or ",", max(others, key=shares.__getitem__, default=""), best_score[0]
 
 
 def _parse(

@@ -26,6 +26,7 @@ from alrviz.data.interpret import (
     among_numbers,
     of_dates,
     of_type,
+    with_own_missing,
     without_missing,
     words,
 )
@@ -89,28 +90,32 @@ def parse_text(
 ) -> ParsedTable:
     """Finish the text among typed columns: gaps and dates."""
     texts = [column for column in columns if isinstance(column, TextColumn)]
-    mended, tokens, gone, doubts = without_missing(texts, options, stop)
-    notes, waiting = notes + doubts, iter(zip(mended, gone, strict=True))
-    always = tokens if options.missing is not None else tuple(dict.fromkeys((*tokens, *CERTAIN)))
-    result = []
+    mended, tokens, written, gone, doubts = without_missing(texts, options, stop)
+    notes, waiting = notes + doubts, iter(zip(mended, written, gone, strict=True))
+    result, occurring = [], []
     for column in columns:
         stop.check()
+        options_here = options.for_column(column.name)
         if isinstance(column, TextColumn):
-            column, missing = next(waiting)
-            dates = parse_dates(column, options.dayfirst)
+            column, own, missing = next(waiting)
+            dates = parse_dates(column, options)
             if dates is not None:
-                column, more = of_dates(dates, among_numbers(missing, options)), dates.notes
+                column, more = of_dates(dates, among_numbers(missing, options_here)), dates.notes
             else:
-                column, note = words(column, options, missing)
+                column, note = words(column, options_here, missing)
                 more = (note,) if note else ()
             notes = [*notes, *more]
         else:
-            own = among_numbers(always, options) if column.series.dtype.kind in "ifM" else always
-            reading = of_type(column, own, options.dayfirst)
-            column = replace(column, series=without_numbers(column.series, tokens), reading=reading)
+            said = options_here.missing
+            own = tokens if said is None else tuple(dict.fromkeys(("", *said)))
+            always = own if said is not None else tuple(dict.fromkeys((*own, *CERTAIN)))
+            always = among_numbers(always, options_here) if column.series.dtype.kind in "ifM" else always
+            reading = of_type(column, always, options_here.dayfirst)
+            column = replace(column, series=without_numbers(column.series, own), reading=reading)
         result.append(column)
+        occurring.append(own)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
-    return ParsedTable(result, filled, notes)
+    return ParsedTable(result, with_own_missing(filled, result, occurring), notes)
 
 
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:

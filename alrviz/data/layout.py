@@ -15,6 +15,7 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.interpret import KnownNames
 from alrviz.data.numbers import short
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
@@ -208,7 +209,8 @@ def read_names(
     if count:
         return NameRows(1, first, even[0])
     unnamed = "the first row looks like those below, so it was read as data, and the columns were numbered"
-    return NameRows(0, (), [""] * width, notes=[unnamed] if header is None else [])
+    note = DoubtNote.of(unnamed, Doubt.of(DoubtCode.NO_HEADER, {"header": True}))
+    return NameRows(0, (), [""] * width, notes=[note] if header is None else [])
 
 
 # ---- types and roles beside the names --------------------------------------------------------------------------------
