@@ -25,7 +25,7 @@ from alrviz.data.options import ReadOptions
 from alrviz.data.reading import ColumnReading, Reading
 from alrviz.data.splitting import AT_RANDOM, Splitting, repeat_by_nature, repeated_rows, split_again, split_by
 from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
-from alrviz.errors import Sentence, TableError, for_page, nearest
+from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, nearest
 from alrviz.stop import NEVER, StopToken
 
 _SPOKEN = 0.01  # share of the rows from which repeats are spoken of
@@ -91,10 +91,13 @@ class Table:
                 f"the table has only one column, {values[0].name!r}; a class and at least one more were expected"
                 + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
                 if values
-                else "the table has no columns; a class and at least one more were expected"
+                else "the table has no columns; a class and at least one more were expected",
+                code=ONE_COLUMN if values else EMPTY_TABLE,
             )
         if len(values[0].series) == 0:
-            raise TableError("the table has names but no rows; at least one row of values was expected")
+            raise TableError(
+                "the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE
+            )
         table = cls(
             name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head, stated_kinds or {}
         )

@@ -408,8 +408,6 @@ class SessionTable(param.Parameterized):
     # ---- work ------------------------------------------------------------------------------------------------------
 
     def _arrived(self, dataset: "Dataset", source: Source, whole: "Table", history: tuple[Change, ...]) -> None:
-        if len(history) > len(self.history):
-            self._session.message = f"Changed: {history[-1].words}."
         self.source, self._whole = source, whole
         self.param.update(
             dataset=dataset, pending=None, loading=None, requested_file=None, refused=None, history=history

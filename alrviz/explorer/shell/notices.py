@@ -62,15 +62,12 @@ class Notice:
         self._cancel = pmui.Button(
             label="Cancel", variant="outlined", size="small", margin=(0, 0, 0, 12), css_classes=["alrviz-key-s"]
         )
-        self._undo = pmui.Button(label="Undo", variant="outlined", size="small", margin=(0, 0, 0, 12), visible=False)
         self._close = pmui.Button(label="Dismiss", variant="text", size="small", margin=(0, 0, 0, 12))
         self._cancel.on_click(lambda _: session.table.give_up())
-        self._undo.on_click(lambda _: session.table.undo())
         self._close.on_click(lambda _: self._dismiss())
         self._row = pn.Row(  # Bokeh's own layouts: the words are there before React has drawn the buttons
             pn.Column(self._text, self._bar, sizing_mode="stretch_width", margin=0),
             self._cancel,
-            self._undo,
             self._close,
             sizing_mode="stretch_width",
             margin=0,
@@ -89,8 +86,6 @@ class Notice:
         loading = self.session.table.loading
         self._bar.visible = self._cancel.visible = loading is not None
         self._close.visible = loading is None
-        undoable = self.session.table.history and self.session.message and self.session.problem is None
-        self._undo.visible = loading is None and bool(undoable)
         heard = html = ""
         if loading is not None:
             heard, html = self._under_way(loading)

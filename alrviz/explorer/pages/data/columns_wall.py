@@ -7,7 +7,6 @@ of a selection are counted, on a thread.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import panel as pn
 import param
 from panel.custom import JSComponent
@@ -87,6 +86,7 @@ class LinkedHistograms:
         self._session, self._tasks = session, tasks
         self._look, self._set_role, self._selected = look, set_role, selected
         self._linked: LinkedColumns | None = None
+        self._selection: LinkedSelection | None = None
         self._positions = range(0)
         self.wall = ColumnsWall(self._on_message)
         self.words = html((6, 0, 0, 0))
@@ -102,7 +102,9 @@ class LinkedHistograms:
 
     def show(self, dataset: "Dataset", name: str) -> None:
         """Show a table, on the page of the column called `name`; nothing is picked."""
-        self._linked = LinkedColumns(dataset)
+        whole = self._session.table.whole
+        assert whole is not None
+        self._linked = LinkedColumns(dataset, whole)
         self.wall.param.update(picks={}, selected=[], n_columns=len(dataset.columns))
         self._show_selection(None)
         self._turn(self._position(name))
@@ -125,10 +127,8 @@ class LinkedHistograms:
 
     def keep_rows(self) -> None:
         """Keep the selected rows only."""
-        linked, whole = self._linked, self._session.table.whole
-        if linked is not None and whole is not None and self.picked:
-            filters = [linked.filter_of(k, bars, whole.values[k].series) for k, bars in self.picked.items()]
-            self._session.table.keep_rows(filters)
+        if self._selection is not None:
+            self._session.table.keep_rows(self._selection.filters)
 
     def _position(self, name: str) -> int:
         assert self._linked is not None
@@ -189,23 +189,22 @@ class LinkedHistograms:
 
     def _show_selection(self, selection: LinkedSelection | None) -> None:
         linked, whole = self._linked, self._session.table.whole
-        self.bar.visible = selection is not None
+        self._selection, self.bar.visible = selection, selection is not None
         self.wall.selected = [] if selection is None else [selection.counts[k].tolist() for k in self._positions]
         self._selected(selection)
         if selection is None or linked is None or whole is None:
             return
         n_rows = linked.dataset.n_rows
-        filters = [linked.filter_of(k, bars, whole.values[k].series) for k, bars in self.picked.items()]
         self.words.object = (
             f"<p><b>{selection.n_rows:,} of {n_rows:,} rows</b> ({100 * selection.n_rows / n_rows:.3g} %): "
-            f"{safe(filters_words(whole, filters), 200)}</p>"
+            f"{safe(filters_words(whole, selection.filters), 200)}</p>"
         )
         self.keep.visible = selection.n_rows > 0 and self._session.table.stream is None
 
 
 def _colours(linked: LinkedColumns) -> list[str]:
-    colours = list(np.array(class_colours(linked.dataset.n_classes))[linked.class_order[: linked.n_groups]])
-    return [*colours[:-1], OTHERS] if linked.dataset.n_classes > linked.n_groups else colours
+    colours = class_colours(linked.dataset.n_classes)
+    return [*(colours[k] for k in linked.classes), *([OTHERS] if linked.merged else [])]
 
 
 def _card(linked: LinkedColumns, position: int) -> dict[str, Any]:

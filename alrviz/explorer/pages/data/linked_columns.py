@@ -19,7 +19,7 @@ from alrviz.explorer.session.row_filter import RowFilter, as_numbers, range_text
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
+    from alrviz.data.dataset import Dataset, Table
 
 MAX_BARS = 24
 MAX_CLASSES = 12
@@ -43,15 +43,21 @@ class BinnedColumn:
 
 
 class LinkedColumns:
-    """Counts of a data set's rows by bar and class, column by column; columns are binned when they are asked for."""
+    """Counts of a data set's rows by bar and class, column by column; columns are binned when they are asked for.
 
-    def __init__(self, dataset: "Dataset"):
-        self.dataset = dataset
+    Args:
+        whole: the table as it was read, whose levels filters go by; `dataset` may hold some of its rows.
+    """
+
+    def __init__(self, dataset: "Dataset", whole: "Table"):
+        self.dataset, self._whole = dataset, whole
         y = dataset.labels.cat.codes.to_numpy()
-        self.class_order = np.argsort(-np.bincount(y, minlength=dataset.n_classes), kind="stable")
-        group = np.full(dataset.n_classes, MAX_CLASSES - 1, dtype=np.uint16)
-        group[self.class_order[:MAX_CLASSES]] = np.arange(min(MAX_CLASSES, dataset.n_classes))
-        self.n_groups = min(MAX_CLASSES, dataset.n_classes)
+        by_size = np.argsort(-np.bincount(y, minlength=dataset.n_classes), kind="stable")
+        self.merged = dataset.n_classes > MAX_CLASSES  # whether the last group is all small classes
+        self.classes = np.sort(by_size[: MAX_CLASSES - 1] if self.merged else by_size)
+        group = np.full(dataset.n_classes, len(self.classes), dtype=np.uint16)
+        group[self.classes] = np.arange(len(self.classes))
+        self.n_groups = len(self.classes) + self.merged
         self._y = group[y]
         self._binned: dict[int, BinnedColumn] = {}
 
@@ -65,34 +71,35 @@ class LinkedColumns:
         return self._binned[position]
 
     def rows(self, picks: Mapping[int, Collection[int]]) -> np.ndarray:
-        """Return which rows (N,) are in one of the picked bars of each column picked in."""
+        """Return the places (M,) of the rows that are in one of the picked bars of each column picked in."""
         keep = np.ones(self.dataset.n_rows, dtype=bool)
         for position, bars in picks.items():
             column = self.column(position)
             picked = np.zeros(len(column.labels), dtype=bool)
             picked[list(bars)] = True
-            keep &= picked[column.codes]
-        return keep
+            keep &= picked.take(column.codes)
+        return np.flatnonzero(keep)
 
-    def counts(self, position: int, keep: np.ndarray | None = None) -> np.ndarray:
-        """Return the rows (bars, C) of a column by bar and class; of all rows, or of those that `keep` (N,) holds."""
+    def counts(self, position: int, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return the rows (bars, C) of a column by bar and class; of all rows, or of these places (M,)."""
         column = self.column(position)
-        cells = column.cells if keep is None else column.cells[keep]
+        cells = column.cells if rows is None else column.cells.take(rows)  # a sixth of the time of a mask
         return np.bincount(cells, minlength=len(column.labels) * self.n_groups).reshape(-1, self.n_groups)
 
     def select(
         self, positions: Collection[int], picks: Mapping[int, Collection[int]], stop: StopToken = NEVER
     ) -> "LinkedSelection":
-        """Return the rows of a selection, counted in some columns and by class."""
-        keep, counts = self.rows(picks), {}
+        """Return the rows of a selection, counted in some columns and by class, and the filters that keep them."""
+        rows, counts = self.rows(picks), {}
         for position in positions:
             stop.check()
-            counts[position] = self.counts(position, keep)
-        codes = self.dataset.labels.cat.codes.to_numpy()[keep]
-        return LinkedSelection(counts, np.bincount(codes, minlength=self.dataset.n_classes))
+            counts[position] = self.counts(position, rows)
+        codes = self.dataset.labels.cat.codes.to_numpy().take(rows)
+        filters = tuple(self.filter_of(position, bars) for position, bars in picks.items())
+        return LinkedSelection(counts, np.bincount(codes, minlength=self.dataset.n_classes), filters)
 
-    def filter_of(self, position: int, bars: Collection[int], whole: pd.Series) -> RowFilter:
-        """Return what keeps the rows of these bars; `whole` is the column as read, whose levels filters go by."""
+    def filter_of(self, position: int, bars: Collection[int]) -> RowFilter:
+        """Return what keeps the rows of these bars of a column."""
         series, column = self.dataset.frame.iloc[:, position], self.column(position)
         picked = np.zeros(len(column.labels), dtype=bool)
         picked[list(bars)] = True
@@ -100,7 +107,8 @@ class LinkedColumns:
         if _is_levels(series):
             codes = np.unique(series.cat.codes.to_numpy()[picked[column.codes]])
             names = series.cat.categories[codes[codes >= 0]]
-            return RowFilter(position, levels=tuple(map(int, whole.cat.categories.get_indexer(names))), missing=missing)
+            levels = self._whole.values[position].series.cat.categories.get_indexer(names)
+            return RowFilter(position, levels=tuple(map(int, levels)), missing=missing)
         numbers, ranges = as_numbers(series), list[tuple[float, float]]()
         present = ~np.isnan(numbers)
         for bar in np.flatnonzero(picked):
@@ -114,10 +122,11 @@ class LinkedColumns:
 
 @dataclass(frozen=True, eq=False)
 class LinkedSelection:
-    """The selected rows: counts (bars, C) of columns by position, and rows of each class of the data set."""
+    """The selected rows: counts (bars, C) of columns by position, rows of each class, and what keeps these rows."""
 
     counts: dict[int, np.ndarray]
     classes: np.ndarray
+    filters: tuple[RowFilter, ...]
 
     @property
     def n_rows(self) -> int:
@@ -130,12 +139,12 @@ def _is_levels(series: pd.Series) -> bool:
 
 
 def _bin_levels(series: pd.Series) -> tuple[np.ndarray, tuple[str, ...], bool]:
-    """Return the bar of each row: the most frequent levels (in their own order where it is known), others, missing."""
+    """Return the bar of each row: levels in their order, if all have room; else the most frequent; others, missing."""
     codes, categories = series.cat.codes.to_numpy(), [str(level) for level in series.cat.categories]
     counts = np.bincount(codes[codes >= 0], minlength=len(categories))
     order = np.argsort(-counts, kind="stable")
     single = order if len(order) <= MAX_BARS else order[: MAX_BARS - 1]
-    if series.cat.ordered:
+    if series.cat.ordered or len(order) <= MAX_BARS:
         single = np.sort(single)
     bar = np.full(len(categories) + 1, len(single), dtype=np.uint8)
     bar[single] = np.arange(len(single))

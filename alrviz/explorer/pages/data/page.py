@@ -22,6 +22,7 @@ from alrviz.explorer.pages.data.columns_wall import FEATURE, FEATURE_KINDS, Link
 from alrviz.explorer.pages.data.linked_columns import LinkedSelection
 from alrviz.explorer.pages.data.questions import Questions, class_in_doubt, is_number
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
+from alrviz.explorer.pages.data.refusal_card import RefusalCard
 from alrviz.explorer.pages.data.target_card import TargetCard
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -76,22 +77,17 @@ class DataPage(Page):
         self._gallery = LazyDialog(self._build_gallery)
         self._target = TargetCard(self.session, self._gallery.open)
         self._empty = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._top = pn.Column(sizing_mode="stretch_width", margin=0)
         self._full = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._refusal = RefusalCard(self.session, self._gallery.open)
         self._questions = Questions(self.session, self._tasks, self.ask_kind)
         self.session.subscribe(lambda *_: self._table_changed(), ["dataset", "pending", "loading"])
         self.session.subscribe(lambda _: self._ask_questions(), "history")
         self.session.subscribe(lambda event: self._on_problem(event.new), "problem")
         self.session.subscribe(lambda _: self._recut(), "cuts")
         self._table_changed()
-        return pn.Column(
-            self._target.panel,
-            self._empty,
-            self._questions.panel,
-            self._full,
-            self._gallery.place,
-            sizing_mode="stretch_width",
-            margin=0,
-        )
+        states = (self._refusal.panel, self._target.panel, self._empty, self._top, self._questions.panel, self._full)
+        return pn.Column(*states, self._gallery.place, sizing_mode="stretch_width", margin=0)
 
     def _build(self) -> None:
         """Build what is shown of a table."""
@@ -100,7 +96,8 @@ class DataPage(Page):
         self._classes, self._costs = html((8, 0, 0, 0)), html()
         self._columns = LinkedHistograms(self.session, self._tasks, self.choose, self.set_role, self._show_classes)
         self._column = ColumnCard(self.session, self._tasks, self.choose, self.ask_kind, self._classes)
-        self._full[:] = [self._head_card(), self._columns_row(), self._cost_card()]
+        self._top[:] = [self._head_card()]
+        self._full[:] = [self._columns_row(), self._cost_card()]
 
     def _head_card(self) -> Viewable:
         plain = {"variant": "outlined", "margin": (0, 8, 0, 0)}
@@ -162,7 +159,7 @@ class DataPage(Page):
         if empty and not self._empty.objects:
             self._empty[:] = [self._empty_card()]
         self._target.panel.visible = pending is not None
-        self._full.visible = dataset is not None and pending is None
+        self._top.visible = self._full.visible = dataset is not None and pending is None
         self._empty.visible = empty
         if pending is not None and pending is not self._asked_about:
             self._target.ask(pending)

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from alrviz.data.doubts import Doubt
     from alrviz.explorer.server.tables import Upload
 
-MAX_QUESTIONS = 3  # about the reading, at a time: an answer may settle others
+MAX_QUESTIONS = 1  # about the reading, at a time: an answer may settle others
 MAX_TARGETS = 3  # other columns offered as the class
 MAX_LEAKS = 4
 PREVIEW_BYTES = 1_000_000
+_ABOVE = (6, 0, 0, 0)
 _ASIDE = {**CARD, "padding": "10px 12px"}
 
 
@@ -66,7 +67,7 @@ class Questions:
         return [doubt for doubt in table.doubts if doubt.question not in source.settled]
 
     def show(self, table: "Table", dataset: "Dataset | None", quartiles_of: str = "") -> None:
-        """Ask about a table, and about what was made of it; `quartiles_of` is a number that was asked to be the class."""
+        """Ask about a table, and what was made of it; `quartiles_of` is a number that was asked to be the class."""
         same, self._table = table is self._table, table
         doubts = self.doubts
         if not same:
@@ -74,9 +75,9 @@ class Questions:
         shown = doubts[:MAX_QUESTIONS]
         rows = [self._doubt_card(doubt) for doubt in shown]
         if len(doubts) > len(shown):
-            rows.append(
-                html((0, 0, 8, 0), f"<p class='quiet'>{len(doubts) - len(shown)} more questions after these.</p>")
-            )
+            more = len(doubts) - len(shown)
+            questions = "question follows" if more == 1 else "questions follow"
+            rows.append(html((0, 0, 8, 0), f"<p class='quiet'>{more} more {questions}.</p>"))
         if dataset is not None:
             rows += self._meaning(dataset, quartiles_of)
         rows += [self._change_row(k) for k in range(len(self._session.table.history))]
@@ -90,8 +91,10 @@ class Questions:
 
     def _doubt_card(self, doubt: "Doubt") -> Viewable:
         now, other = html(), html()
-        keep = button("Keep this reading", lambda: self._settle(doubt), variant="outlined", size="small")
-        change = button("Read it this way", lambda: self._read_otherwise(doubt), variant="contained", size="small")
+        keep = button("Keep this reading", lambda: self._settle(doubt), variant="outlined", size="small", margin=_ABOVE)
+        change = button(
+            "Read it this way", lambda: self._read_otherwise(doubt), variant="contained", size="small", margin=_ABOVE
+        )
         self._sides[doubt.question] = (now, other, change)
         half = {
             "sizing_mode": "stretch_width",
@@ -109,7 +112,7 @@ class Questions:
         self._fill(doubt)
         return pn.Column(
             html((0, 0, 6, 0), f"<p><b>{safe(doubt.question, 400)}</b></p>"), sides,
-            sizing_mode="stretch_width", styles=CARD, margin=(0, 0, 12, 0),
+            sizing_mode="stretch_width", styles=CARD, margin=(12, 0, 0, 0),
         )  # fmt: skip
 
     def _fill(self, doubt: "Doubt") -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ROWS, COLUMNS = 3, 4  # shown of each reading
 LONGEST_CELL = 24
+_MARKED = "background: color-mix(in srgb, var(--alrviz-accent) 24%, transparent); color: inherit; font-weight: 500"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Reading:
         return f"<div class='scroll'><table><tr>{head}</tr>{body}</table></div><p class='quiet'>{self.size}</p>"
 
     def _cell(self, row: int, column: int, text: str | None) -> str:
-        shown = "<span class='quiet'>missing</span>" if text is None else safe(text, LONGEST_CELL)
+        shown = "<i>missing</i>" if text is None else safe(text, LONGEST_CELL)
         return f"<td>{_mark(shown, (row, column) in self.changed_cells)}</td>"
 
 
@@ -110,4 +111,4 @@ def _plain(value: object) -> object:
 
 
 def _mark(html: str, changed: bool) -> str:
-    return f"<mark>{html}</mark>" if changed else html
+    return f"<mark style='{_MARKED}'>{html}</mark>" if changed else html
