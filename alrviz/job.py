@@ -68,7 +68,7 @@ class Job(Generic[T]):
 
     def start(self) -> None:
         """Begin, or go on after a pause; does nothing once it has ended or was stopped."""
-        self._allow(float("inf"))
+        self.step(float("inf"))
 
     def resume(self) -> None:
         """Go on after a pause; the same as `start`."""
@@ -79,9 +79,16 @@ class Job(Generic[T]):
         with self._changed:
             self._turns = 0.0
 
-    def step(self, count: int = 1) -> None:
+    def step(self, count: float = 1) -> None:
         """Take `count` turns, then pause."""
-        self._allow(count, add=True)
+        with self._changed:
+            self._turns = count + (0.0 if self._turns == float("inf") else self._turns)
+            self._resting = False
+            if self._thread is None and not self.token.stopped:
+                thread = threading.Thread(target=self._compute, name=self._name, daemon=True)
+                thread.start()  # it waits for the lock; where no thread can be had, the job has not started
+                self._thread = thread
+            self._changed.notify_all()
 
     def stop(self) -> None:
         """End it at the next opportunity, without waiting; no result or error is handed over after this returns."""
@@ -142,17 +149,6 @@ class Job(Generic[T]):
     @property
     def _has_news(self) -> bool:
         return bool(self._news) or self.error is not None
-
-    def _allow(self, turns: float, add: bool = False) -> None:
-        with self._changed:
-            finite = self._turns if self._turns != float("inf") else 0.0
-            self._turns = finite + turns if add else turns
-            self._resting = False
-            if self._thread is None and not self.token.stopped:
-                thread = threading.Thread(target=self._compute, name=self._name, daemon=True)
-                thread.start()  # it waits for the lock; where no thread can be had, the job has not started
-                self._thread = thread
-            self._changed.notify_all()
 
     def _may_go_on(self) -> bool:
         with self._changed:

@@ -49,6 +49,11 @@ settings.register_profile("thorough", settings.get_profile("alrviz"), max_exampl
 settings.load_profile("alrviz")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one process more than there are processors: many tests wait for a server, a thread or another process."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What tests keep is not the user's."""

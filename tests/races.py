@@ -21,7 +21,7 @@ class FakeRace:
 
     def __init__(self, size=0):
         self.phase, self.activity, self.ended, self.calls = "waiting", "fitting", False, []
-        self.runs = ()
+        self.runs = self.recipes = ()
         self.size = size
 
     def start(self):

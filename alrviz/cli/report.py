@@ -28,7 +28,7 @@ def add_to(commands: Commands) -> None:
         "judge it on the others, and write one HTML file that needs no server and no network.",
     )  # fmt: skip
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, ARFF, xlsx ...")
+    add("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, Excel, SPSS ...")
     add("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
     add("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
     add("-o", "--out", type=Path, required=True, metavar="FILE", help="the HTML file to write")
@@ -37,8 +37,8 @@ def add_to(commands: Commands) -> None:
     add("--seed", type=seed, default=0, metavar="N", help="of the split into rows that learn and rows that judge")
     add("--time", metavar="COLUMN", help="judge on the latest rows by this column, not on rows drawn at random")
     add("--groups", metavar="COLUMN", help="rows of one value in this column all learn, or all judge")
-    add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal "
-        "or ignore; may be given several times")  # fmt: skip
+    add("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, ordinal, "
+        "ignore, weight, group or time; may be given several times")  # fmt: skip
     add("--card", metavar="FIELD=TEXT", action="append", default=[], help="of the model card: intended_use, "
         "out_of_scope, owner, licence, data_source, ethics or caveats; may be given several times")  # fmt: skip
     add("--no-rows", dest="rows", action="store_false", help="show no rows of the table")

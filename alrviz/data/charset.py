@@ -90,7 +90,7 @@ def _detect_encoding(data: Buffer, stop: StopToken) -> str:
     if controls > len(head) // 50:
         raise TableError(
             f"this is binary data, not a table ({100 * controls // len(head)} % of its bytes are control characters); "
-            "CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx was expected"
+            "CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected"
         )
     try:
         for _ in _decoded(data, "utf-8", stop):

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from alrviz.data.limits import Limits
 from alrviz.data.numbers import listed
-from alrviz.errors import TableError
+from alrviz.errors import Sentence, TableError
 from alrviz.stop import StopToken
 
 Buffer = bytes | bytearray
@@ -39,13 +39,15 @@ PACKERS: dict[bytes, tuple[str, Callable[[Buffer], Any]]] = {
 }
 
 
-def unpack(data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: list[str]) -> Buffer:
+def unpack(
+    data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: list[str], member: str | int | None = None
+) -> Buffer:
     """Return what is packed in `data`, or `data` itself; `drain` takes all bytes of an open file within the limits.
 
-    What of an archive was passed over is added to `notes`.
+    Of a zip archive of several tables the `member` is read. What of an archive was passed over is added to `notes`.
 
     Raises:
-        TableError: damaged, too large, or a zip archive of no or of several tables.
+        TableError: damaged, too large, or a zip archive of no table, or of several none of which is the `member`.
     """
     for start, (name, opened) in PACKERS.items():
         if data.startswith(start):
@@ -56,32 +58,37 @@ def unpack(data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: l
                 raise
             except DAMAGES as error:
                 raise TableError(f"the {name} file is damaged or cut short ({error}); fetch it again") from error
-    return _of_zip(data, limits, stop, drain, notes) if data.startswith(ZIPS) else data
+    return _of_zip(data, limits, stop, drain, notes, member) if data.startswith(ZIPS) else data
 
 
-def _of_zip(data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: list[str]) -> Buffer:
-    """The only table of a zip archive; a workbook, which is a zip too, stays as it is."""
+def _of_zip(
+    data: Buffer, limits: Limits, stop: StopToken, drain: Drain, notes: list[str], member: str | int | None
+) -> Buffer:
+    """Return the only table of a zip archive, or the chosen one; a workbook, which is a zip too, stays as it is."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
-            if "xl/workbook.xml" in names:
+            if "xl/workbook.xml" in names or "content.xml" in names:
                 return data
-            if "mimetype" in names and "content.xml" in names:
-                raise TableError("this is an OpenDocument sheet; save it as .xlsx or CSV")
+            if "xl/workbook.bin" in names:
+                raise TableError("this is a binary workbook (.xlsb); save it as .xlsx or CSV")
             files = [name for name in names if "__MACOSX" not in name and not PurePosixPath(name).name.startswith(".")]
             tables = [name for name in files if not _is_beside(name)] or files
-            if len(tables) != 1:
+            if member in files:
+                tables = [str(member)]
+            if not tables:
+                raise TableError("this zip archive holds no file; a table was expected in it")
+            if len(tables) > 1:
+                several = f"this zip archive holds {len(tables):,} files, {listed(tables)}; one table was expected: "
                 raise TableError(
-                    f"this zip archive holds {len(tables):,} files, {listed(tables)}; one table was expected: unpack "
-                    "it and take the file that you mean"
-                    if tables
-                    else "this zip archive holds no file; a table was expected in it"
+                    Sentence(
+                        f"{several}say which, as options=ReadOptions(sheet={tables[0]!r})",
+                        f"{several}unpack it and take the file that you mean",
+                    )
                 )
             if beside := [name for name in files if name != tables[0]]:
                 passed = f"{listed(beside)} {'was' if len(beside) == 1 else 'were'} passed over"
-                notes.append(
-                    f"of the zip archive {tables[0]!r} was read, and {passed}; unpack it for another file of it"
-                )
+                notes.append(f"of the zip archive {tables[0]!r} was read, and {passed}; unpack it for another of them")
             with archive.open(tables[0]) as file:
                 return drain(file, limits, stop)
     except TableError:

@@ -12,18 +12,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.doubts import Doubt, doubts_among
 from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
-from alrviz.data.kinds import KINDS, KindCode, as_levels, date_parts, guess_kind
+from alrviz.data.kinds import FEATURE_KINDS, KINDS, OFFERED_ROLES, ROLES, KindCode, as_levels, date_parts, guess_kind
 from alrviz.data.leaks import find_leaks, leaks_note
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.missing import sentinel_notes, sentinels
 from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.reading import ColumnReading, Reading
-from alrviz.data.splitting import AT_RANDOM, Splitting, repeat_by_nature, repeated_rows, split_again, split_by
+from alrviz.data.splitting import (
+    AT_RANDOM,
+    Splitting,
+    repeat_by_nature,
+    repeated_rows,
+    split_again,
+    split_by,
+    split_by_role,
+)
 from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
 from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, nearest
 from alrviz.stop import NEVER, StopToken
@@ -35,7 +44,10 @@ MOST_OFFERED = 3  # other columns named beside a guess
 
 @dataclass(frozen=True)
 class Column:
-    """One column as shown: kind, whether it was guessed and why (`code`), distinct values and rows without one."""
+    """One column as shown: kind, whether it was guessed and why (`code`), distinct values and rows without one.
+
+    A kind of `ROLES` makes it no feature: "weight" (how often each row counts), "group" or "time" (as in `split_by`).
+    """
 
     name: str
     kind: str
@@ -44,6 +56,11 @@ class Column:
     levels: int
     missing: int
     code: KindCode = KindCode.OTHER
+
+    @property
+    def offered_role(self) -> str:
+        """The role of `ROLES` that its name and values suggest; "" for none."""
+        return OFFERED_ROLES.get(self.code, "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +191,9 @@ class Table:
             raise TableError(Sentence(f"{error}{such}", for_page(error) + such), code=error.code) from error
         keep = classes.notna().to_numpy()
         dropped = int(len(keep) - keep.sum())
+        kinds = dict(kinds or {})
+        _check_kinds(kinds, target, self)
+        weighed, unit = self._weighed({**self.stated_kinds, **kinds}, keep, notes)
         if guessed and MOST_DROPPED * len(keep) < dropped < len(keep):
             others = self.other_targets(target)
             text = f"column {target!r} ({why}) has no value on {dropped:,} of {len(keep):,} rows, which would be left "
@@ -189,10 +209,40 @@ class Table:
             left = f", {len(keep) - dropped:,} are left" if dropped > MOST_DROPPED * len(keep) else ""
             notes.append(f"{dropped:,} {rows} dropped{left}")
         notes += remarks
+        keep = keep & weighed
         classes = classes[keep].reset_index(drop=True).cat.remove_unused_categories()
         notes += check_labels(target, classes, self.limits)
-        values = self.values if not dropped else tuple(_rows(column, keep) for column in self.values)
-        return _build(self, target, classes, values, dict(kinds or {}), bool(quartiles), notes, stop, guessed)
+        values = self.values if keep.all() else tuple(_rows(column, keep) for column in self.values)
+        return _build(self, target, classes, values, kinds, bool(quartiles), notes, stop, guessed, unit)
+
+    def _weighed(
+        self, kinds: Mapping[str, str], has_class: NDArray[np.bool_], notes: list[str]
+    ) -> tuple[NDArray[np.bool_], float]:
+        """Return which rows (N,) have a weight above 0, and by what weights are divided (see `Dataset.weights`)."""
+        name = next((name for name, kind in kinds.items() if kind == "weight"), None)
+        if name is None:
+            return np.ones_like(has_class), 1.0
+        series = _column_of_kind(self.values[self._position(name)], "weight", "", self)[1]
+        weights = series.to_numpy(np.float64, na_value=np.nan)
+        if (weights < 0).any():
+            row = int((weights < 0).argmax())
+            raise TableError(
+                f"column {name!r} has the weight {weights[row]:g} in row {row + 1:,}; expected none below 0, "
+                f"or another kind, such as {name}='numeric'"
+            )
+        used = weights[has_class & (weights > 0)]
+        if not len(used):
+            raise TableError(f"column {name!r} has no weight above 0 in a row with a class; one at least was expected")
+        if lost := int(has_class.sum()) - len(used):
+            notes.append(f"{lost:,} {'row' if lost == 1 else 'rows'} of weight 0, or without a weight, dropped")
+        if (used == np.floor(used)).all():
+            notes.append(f"rows count as often as {name!r} says: {used.sum():,.0f} in all, of {len(used):,} rows")
+            return weights > 0, 1.0
+        mean = float(used.mean())
+        notes.append(
+            f"rows are weighed by {name!r}, divided by its mean of {mean:.4g}: they count as {len(used):,} rows"
+        )
+        return weights > 0, mean
 
     def _position(self, name: str) -> int:
         if name not in self.names:
@@ -232,6 +282,7 @@ class Dataset:
     labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
     leaks: tuple[str, ...] = ()  # used columns that alone almost determine the class
     splitting: Splitting = field(default=AT_RANDOM, compare=False)  # what splits of the rows keep to
+    weight_unit: float = field(default=1.0, compare=False)  # by what weights are divided
     reading: Reading | None = field(default=None, compare=False)
 
     @classmethod
@@ -293,7 +344,7 @@ class Dataset:
             if kind == "numeric"
             else as_levels(self.frame[name], ordered=kind == "ordinal")
             for name, kind in self.kinds.items()
-            if kind != "ignore"
+            if kind in FEATURE_KINDS
         }
         return pd.DataFrame(columns, index=self.frame.index)
 
@@ -303,6 +354,22 @@ class Dataset:
         values = self.labels.cat.categories.to_numpy(dtype=object)[self.labels.cat.codes.to_numpy()]
         values.flags.writeable = False
         return values
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64] | None:
+        """How often each row counts, (N,) above 0; None where each counts once.
+
+        They come from the column of kind "weight". Whole numbers are used as they stand: a row of weight 2 is the row
+        twice, exactly. Others, as surveys have them, are divided by their mean, so that N rows count as N, in whatever
+        unit weights are given. A penalty stands against their sum, as in scikit-learn: rows that count ten times leave
+        it a tenth of its say.
+        """
+        name = next((name for name, kind in self.kinds.items() if kind == "weight"), None)
+        if name is None:
+            return None
+        weights = self.frame[name].to_numpy(np.float64) / self.weight_unit
+        weights.flags.writeable = False
+        return None if np.abs(weights - 1.0).max() < 1e-12 else weights
 
     def with_target(self, name: str, /, *, quartiles: bool | None = None) -> "Dataset":
         """Return the same table with another target; `quartiles=True` cuts a numeric one into four classes.
@@ -377,8 +444,8 @@ class Dataset:
         return {c.name: c.kind for c in self.columns if not c.guessed and c.kind != "target" and c.name != target}
 
     def __repr__(self) -> str:
-        used = sum(kind != "ignore" for kind in self.kinds.values())
-        left = f" ({len(self.kinds) - used} ignored)" if used < len(self.kinds) else ""
+        used, ignored = len(self.X.columns), list(self.kinds.values()).count("ignore")
+        left = f" ({ignored} ignored)" if ignored else ""
         size = f"{self.n_rows:,} rows, {used} columns{left}, {self.n_classes} classes"
         return f"<Dataset {self.name!r}: {size} of {self.target!r}>"
 
@@ -420,8 +487,8 @@ def _build(
     notes: list[str],
     stop: StopToken,
     guessed: bool,
+    weight_unit: float,
 ) -> Dataset:
-    _check_kinds(kinds, target, table)
     columns, series = [], {}
     readings: list[ColumnReading] = []
     for column in values:
@@ -431,11 +498,11 @@ def _build(
             parsed = column.series
         else:
             shown, parsed, reading = _feature_column(column, kinds.get(column.name), table, notes)
-            if shown.kind != "ignore":
+            if shown.kind in FEATURE_KINDS:
                 readings.append(replace(reading, kind=shown.kind))
         columns.append(shown)
         series[column.name] = parsed
-    used = {column.name: series[column.name] for column in columns if column.kind not in ("target", "ignore")}
+    used = {column.name: series[column.name] for column in columns if column.kind in FEATURE_KINDS}
     again = int(repeated_rows(pd.DataFrame(used), classes.cat.codes.to_numpy()).sum()) if used else 0
     if again and not repeat_by_nature(pd.DataFrame(used)):
         repeated = "are duplicates of earlier ones" if again > 1 else "is a duplicate of an earlier one"
@@ -453,7 +520,7 @@ def _build(
     notes += column_notes(columns)
     if not used:
         notes.append("no column is left to predict from; change a kind from 'ignore'")
-    return Dataset(
+    dataset = Dataset(
         name=table.name,
         frame=pd.DataFrame(series),
         target=target,
@@ -472,7 +539,9 @@ def _build(
             said=table.asked.given,
             columns=tuple(readings),
         ),
+        weight_unit=weight_unit,
     )
+    return split_by_role(dataset)
 
 
 def _feature_column(
@@ -496,16 +565,16 @@ def _feature_column(
 
 
 def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[Column, pd.Series, ColumnReading]:
-    """Return a feature of a kind, made numeric where it is text; `TableError` where it cannot be."""
+    """Return a column of a kind, made numeric where it is text; `TableError` where it cannot be."""
     series, reading = column.series, column.reading or of_type(column, ("",))
     n_levels, missing = series.nunique(), int(series.isna().sum())
     if kind in ("categorical", "ordinal"):
         check_levels(column.name, n_levels, table.limits)
-    if kind != "ignore" and pd.api.types.is_datetime64_any_dtype(series.dtype):
+    if kind in (*FEATURE_KINDS, "weight") and pd.api.types.is_datetime64_any_dtype(series.dtype):
         raise TableError(
             f"column {column.name!r} holds dates and cannot be {kind}; its year, month and weekday are columns"
         )
-    if kind == "numeric" and isinstance(series.dtype, pd.CategoricalDtype):
+    if kind in ("numeric", "weight") and isinstance(series.dtype, pd.CategoricalDtype):
         gone = among_numbers(reading.missing, table.asked)
         series, reading = said_numbers(text_of(series), table.options, missing=gone)  # the table's marks, or its own
     return Column(column.name, kind, False, why, n_levels, missing), series, reading
@@ -525,6 +594,10 @@ def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:
                 if name == target
                 else f"{name!r} cannot be the target too: {target!r} is"
             )
+    for role in ROLES:
+        names = [name for name, kind in {**table.stated_kinds, **kinds}.items() if kind == role]
+        if len(names) > 1:
+            raise TableError(f"{listed(names)} cannot all be of kind {role!r}; expected one column, the others ignored")
 
 
 def column_notes(columns: Sequence[Column]) -> list[str]:
@@ -533,6 +606,14 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
     names, dated = {column.name for column in columns}, _of_code(guessed, KindCode.DATES)
     groups = (
         ("guessed to be ids and ignored", _of_code(guessed, KindCode.ID, KindCode.TEXT_ID)),
+        (
+            "named like weights of rows and ignored (kind 'weight': rows count by it)",
+            _of_code(guessed, KindCode.WEIGHT),
+        ),
+        (
+            "guessed to be ids of several rows each and ignored (kind 'group': such rows stay together in every split)",
+            _of_code(guessed, KindCode.GROUP),
+        ),
         ("of different numbers of as many digits, as ids are", _of_code(guessed, KindCode.MAYBE_ID)),
         ("without a value and ignored", _of_code(guessed, KindCode.EMPTY)),
         ("ignored for too many levels", _of_code(guessed, KindCode.MANY_LEVELS)),
@@ -552,4 +633,4 @@ def _of_code(columns: Sequence[Column], *codes: KindCode) -> list[str]:
 
 
 def _is_constant(column: Column) -> bool:
-    return column.levels == 1 and not column.missing and column.kind not in ("ignore", "target")
+    return column.levels == 1 and not column.missing and column.kind in FEATURE_KINDS

@@ -1,5 +1,8 @@
 """What kind a column probably is, and why: rules a reader can check, in the order they are asked.
 
+    numbers named like a weight of rows (pspwght; wt of fractions near 1)
+                                                                        ignore; "weight" is offered
+    ids of persons, households ... that repeat                          ignore; "group" is offered
     declared by the source (a dtype, an ARFF type)                      that kind
     no values                                                           ignore
     dates                                                               ignore; year, month, weekday (hour) stand for it
@@ -30,7 +33,10 @@ from alrviz.data.interpret import Values
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.reading import MONTHS, PARTS, WEEKDAYS, ColumnReading, number_text, part_of
 
-KINDS = ("categorical", "numeric", "ordinal", "ignore", "target")
+FEATURE_KINDS = ("categorical", "numeric", "ordinal")
+# Columns that say something of the rows and are no features; one column each, and either a group or a time.
+ROLES = ("weight", "group", "time")
+KINDS = (*FEATURE_KINDS, "ignore", "target", *ROLES)
 MOST_CODES = 4
 MOST_ORDERED = 200  # levels; whoever has more wants numbers, and asking each of them takes time
 ID_NAME = re.compile(
@@ -50,6 +56,18 @@ RANGE = re.compile(
     r"^(?P<sign>[<>]=?|≤|≥)?\s*(?P<low>\d+(?:\.\d+)?)\s*"
     rf"(?P<rest>(?:[{DASHES}]|to|\.\.)\s*\d+(?:\.\d+)?|\+|(?:and |or )?(?:over|more|above))?$"
 )
+# Names that weights of rows have and nothing else, and those that also a person's or a car's weight has.
+WEIGHT_NAME = re.compile(
+    r"^(psp|[pdfs]|an|per|hh|samp(le|ling)?|survey|case|row|instance|person|household|pop(ulation)?|(post)?strat|design|"
+    r"expansion|fnl|final(?=w)|rak(ed|ing)|replicate)_*(weights?|we?i?ghts?|wgts?|wghts?|wts?|wtfinl)$|^(wtfinl|asecwt)$"
+)
+MAYBE_WEIGHT_NAME = re.compile(r"^(w|wt|wgt|weights?|final_*(weight|wt))$")
+UNIT_NAME = re.compile(
+    r"^(person|patient|subject|household|customer|client|user|student|pupil|participant|respondent|animal)s?"
+    r"[\W_]*(id|no|nr|num|number|code)?$"
+)
+UNIT_LABEL = re.compile(r"^[^\W\d]{0,4}[-_ ]?\d+$")
+MOST_MEMBERS = 20  # of a household: so many whole numbers may count something, and more are told apart
 CODE_NAME = re.compile(r"(^|[\W_])(codes?|type|category|zip|zipcode|postcode)$")
 SCALES = (
     ("very low", "vlow", "low", "med", "medium", "mid", "high", "vhigh", "very high"),
@@ -112,6 +130,12 @@ class KindCode(Enum):
     TEXT_ID = "id or free text"
     MAYBE_ID = "numbers that may be an id, and are used"
     MANY_LEVELS = "too many levels"
+    WEIGHT = "weights of rows"
+    GROUP = "an id of several rows each"
+
+
+# The role that is offered for a column whose guess rests on this.
+OFFERED_ROLES = {KindCode.WEIGHT: "weight", KindCode.GROUP: "group", KindCode.DATES: "time"}
 
 
 class KindGuess(NamedTuple):
@@ -132,6 +156,8 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
     if pd.api.types.is_datetime64_any_dtype(values.series.dtype):
         why = "dates; what stands for them (year, month ...) is in columns of their own"
         return KindGuess("ignore", why, KindCode.DATES)
+    if (role := _guess_role(values, n_levels, n_present)) is not None:
+        return role
     if values.declared is not None:
         guess = KindGuess(values.declared, values.hint or "its type says so")
     elif isinstance(values.series.dtype, pd.CategoricalDtype):
@@ -146,6 +172,33 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
             return guess._replace(why=guess.why + "; always the same, so it tells nothing")
         return KindGuess("categorical", "one value or none: what it tells is where it is missing")
     return guess
+
+
+def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | None:
+    """Return the guess for a column that weighs rows or says which of them belong together; None for others."""
+    name, series = re.sub(r"\W+", "_", values.name.lower()), values.series
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        unit = UNIT_NAME.match(name) and n_levels > MOST_CODES
+        if unit and 2 * n_levels <= n_present and all(map(UNIT_LABEL.match, series.cat.categories)):
+            return _group(n_levels, n_present)
+        return None
+    numbers = series.to_numpy(dtype=np.float64)
+    numbers = numbers[~np.isnan(numbers)]
+    low, mean = float(numbers.min()), float(numbers.mean())
+    sure, maybe = WEIGHT_NAME.match(name), MAYBE_WEIGHT_NAME.match(name)
+    # of normalised weights, which have many decimals; of bodies and cars few have a mean near 1 in any unit
+    near_one = low < 1 < numbers.max() and 0.5 <= mean <= 2 and bool((np.round(numbers, 2) != numbers).any())
+    if low >= 0 and n_levels > 1 and (sure or (maybe and near_one)):
+        return KindGuess("ignore", f"named like a weight of rows, with a mean of {mean:.3g}", KindCode.WEIGHT)
+    whole = bool((numbers == np.floor(numbers)).all())
+    if whole and n_levels > max(MOST_MEMBERS, n_present / 20) and 2 * n_levels <= n_present and UNIT_NAME.match(name):
+        return _group(n_levels, n_present)
+    return None
+
+
+def _group(n_levels: int, n_present: int) -> KindGuess:
+    why = f"an id? named like one of several rows each, {n_levels:,} different ones on {n_present:,} rows"
+    return KindGuess("ignore", why, KindCode.GROUP)
 
 
 def _guess_text(values: Values, n_levels: int, n_present: int) -> KindGuess:
@@ -167,6 +220,8 @@ def _guess_number(values: Values, n_levels: int, n_present: int) -> KindGuess:
     if values.name.startswith("__index_level_"):
         return KindGuess("ignore", "an id? the index of a data frame", KindCode.ID)
     if whole and n_levels > max(MOST_LEVELS, n_present / 20) and _is_key(values.name):
+        if 2 * n_levels <= n_present:
+            return _group(n_levels, n_present)
         return KindGuess("ignore", f"an id? named like one, {n_levels:,} different numbers", KindCode.ID)
     if whole and n_levels == n_present and n_present > MOST_CODES:
         named = ID_NAME.search(values.name.lower()) or re.search(r"[a-z](Id|ID)$", values.name)

@@ -223,7 +223,8 @@ TYPES = {
 }
 ROLES = {
     **dict.fromkeys(("class", "c"), "target"),
-    **dict.fromkeys(("meta", "m", "ignore", "i", "weight", "w"), "ignore"),
+    **dict.fromkeys(("meta", "m", "ignore", "i"), "ignore"),
+    **dict.fromkeys(("weight", "w"), "weight"),
 }
 PREFIX = re.compile(r"^(?P<role>[cmiw]?)(?P<type>[CNDST]?)#(?P<name>\S.*)$")
 

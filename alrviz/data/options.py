@@ -59,7 +59,8 @@ class ReadOptions:
         header: whether the first row holds the names, or how many rows do (0 to 3).
         skip_rows, skip_footer: lines before the names and behind the table that are no part of it.
         comment: what such lines begin with; "" for none.
-        sheet: the name of a workbook's sheet, or its place from 1 (also as a text, if no sheet is called so).
+        sheet: the name of a workbook's sheet, or its place from 1 (also as a text, if no sheet is called so); of a zip
+            archive of several tables the name of one.
         merge_case: whether spellings that differ only in upper and lower case are one level. Default: yes, except
             where a capital is within a word, as in gOLD, since codes differ so.
         dayfirst: how a date is read that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of

@@ -1,7 +1,7 @@
 """`read_table`: any table a person is likely to have, made ready for a classifier.
 
     bytes -> gunzip -> format -> text or typed columns -> numbers, dates, levels -> target and kinds
-    source.py          delimited, arff, excel, frames     interpret.py             dataset.py, kinds.py
+    source.py          delimited, arff, workbook, frames     interpret.py             dataset.py, kinds.py
 
 Everything detected is shown (`Dataset.options`, `Dataset.notes`, `Column.why`) and can be said instead.
 """
@@ -15,7 +15,6 @@ from typing import Any
 from alrviz.data.arff import read_arff
 from alrviz.data.dataset import Dataset, Table
 from alrviz.data.delimited import read_delimited
-from alrviz.data.excel import read_excel
 from alrviz.data.frames import parse_text, read_arrow, read_parquet
 from alrviz.data.interpret import KnownNames, ParsedTable, RawTable, Values, interpret
 from alrviz.data.json_rows import read_json
@@ -23,13 +22,15 @@ from alrviz.data.limits import OWN_LIMITS, Limits
 from alrviz.data.options import ReadOptions
 from alrviz.data.other_sources import is_taken, read_taken
 from alrviz.data.source import Buffer, default_name, load_bytes, sniff_format
+from alrviz.data.stat_files import read_stat_file
 from alrviz.data.text import TextColumn
+from alrviz.data.workbook import read_workbook
 from alrviz.stop import NEVER, StopToken
 
 __all__ = ["Limits", "ReadOptions", "read_columns", "read_table"]
 
-READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "json": read_json}
-LAID_OUT = {"delimited": read_delimited, "xlsx": read_excel}  # where the row of names has to be found
+READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "json": read_json, "stat": read_stat_file}
+LAID_OUT = {"delimited": read_delimited, "workbook": read_workbook}  # where the row of names has to be found
 
 
 def read_table(
@@ -47,7 +48,8 @@ def read_table(
     """Read a table and say what its columns are.
 
     The format is told by the content: CSV and its relatives, JSON (one object a line, or a list), Parquet, Arrow
-    (Feather), ARFF and xlsx; each may be packed (gzip, bzip2, xz, Zstandard, a zip with one table).
+    (Feather), ARFF, workbooks (xlsx, xlsm, xls, ods) and files of SPSS, Stata and SAS; each may be packed (gzip, bzip2,
+    xz, Zstandard, zip).
 
     Args:
         path_or_frame: a path, bytes, or an open file (`io.StringIO` for text); or a table at hand: a data frame
@@ -62,8 +64,10 @@ def read_table(
             classes, False keeps each value as a class.
         max_memory: bytes that reading may take (default: half of what is free).
         stop: ends the reading from another thread.
-        kinds: columns by name and what they are: "categorical", "numeric", "ordinal", "ignore" or "target". For a
-            column that is called like a parameter, use `Dataset.with_kinds`.
+        kinds: columns by name and what they are: "categorical", "numeric", "ordinal", "ignore" or "target"; or no
+            feature, but "weight" (how often each row counts, see `Dataset.weights`), "group" or "time" (what splits of
+            the rows keep to, see `Dataset.split_by`). For a column that is called like a parameter, use
+            `Dataset.with_kinds`.
 
     Raises:
         TableError: the table cannot be read or used. If the file is not there, it is also a `FileNotFoundError`; if it
@@ -130,7 +134,9 @@ def read_raw(
         return read_taken(source, options, limits, stop, partial(_values_of, expected=expected))
     if isinstance(source, io.TextIOBase):
         options = replace(options, encoding="utf-8")  # it is text already
-    return raw_of_bytes(load_bytes(source, limits, stop, notes), options, limits, stop, expected=expected)
+    return raw_of_bytes(
+        load_bytes(source, limits, stop, notes, options.sheet), options, limits, stop, expected=expected
+    )
 
 
 def raw_of_bytes(

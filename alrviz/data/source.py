@@ -25,7 +25,6 @@ FOREIGN = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
-    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls), or a workbook with a password; save it as CSV or plain .xlsx",
     b"SQLite format 3": "an SQLite database",
     b"\x89HDF": "an HDF5 file",
     b"\x7fELF": "a program",
@@ -36,13 +35,22 @@ FOREIGN = {
     b"\x80\x04\x95": "a Python pickle, which is never opened",
     b"\x80\x05\x95": "a Python pickle, which is never opened",
 }
+WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods; .xls, and .xlsx with a password
+# By how a file begins: what it is, and the function of pyreadstat that reads it.
+STAT_STARTS = {
+    re.compile(rb"\$FL[23]"): ("an SPSS file", "read_sav"),
+    re.compile(rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00"): ("a Stata file", "read_dta"),
+    re.compile(rb"\x00{12}\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92"): ("a SAS data set", "read_sas7bdat"),
+    re.compile(rb"HEADER RECORD\*{7}LIB"): ("a SAS transport file", "read_xport"),
+    re.compile(rb"(?s).{40}ASCII SPSS PORT FILE"): ("a portable SPSS file", "read_por"),
+}
 # An object that has a name with its colon, or is empty and followed by another object, the list's end or nothing: a CSV
 # whose first cell is "{}" is none.
 JSON_START = re.compile(
     rb'\A(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}[\s,]*(?:[\]{]|\Z))', re.DOTALL
 )
 ENDINGS = re.compile(
-    r"\.(gz|bz2|xz|zst|zip|csv|tsv|txt|tab|data|parquet|pq|arff|xlsx|json|jsonl|ndjson|feather|arrow|ipc)\b",
+    r"\.(gz|bz2|xz|zst|zip|csv|tsv|txt|tab|data|parquet|pq|arff|xls|xlsx|xlsm|ods|json|jsonl|ndjson|feather|arrow|ipc)\b",
     re.IGNORECASE,
 )
 ARFF_START = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.IGNORECASE)
@@ -73,10 +81,12 @@ def default_name(source: object) -> str:
     return ENDINGS.sub("", Path(source).name) or "table"
 
 
-def load_bytes(source: object, limits: Limits, stop: StopToken, notes: list[str]) -> Buffer:
+def load_bytes(
+    source: object, limits: Limits, stop: StopToken, notes: list[str], member: str | int | None = None
+) -> Buffer:
     """Return the decompressed bytes of a path, of bytes, or of an open file; text comes as UTF-8.
 
-    What of an archive was passed over is added to `notes`.
+    Of a zip archive of several tables the `member` is read. What of an archive was passed over is added to `notes`.
 
     Raises `TableError` where the bytes are too many, or the compression is damaged, and `TableFileError` for what is no
     file that can be read, `MissingFileError` with the nearest name in that folder.
@@ -86,7 +96,7 @@ def load_bytes(source: object, limits: Limits, stop: StopToken, notes: list[str]
         check_bytes(len(source), limits)
         data = bytes(source)
     elif isinstance(source, str | os.PathLike):
-        data = _load_file(source, limits, stop)
+        data = _load_file(source, limits, stop, notes)
     elif hasattr(source, "read"):
         data = _drain(source, limits, stop, unpacked=False)
     else:
@@ -94,10 +104,10 @@ def load_bytes(source: object, limits: Limits, stop: StopToken, notes: list[str]
             f"a table cannot be read from {type(source).__name__}; a path or a list of paths, bytes, an open file, a "
             "data frame, an array of rows and columns, or a dict of columns was expected"
         )
-    return unpack(data, limits, stop, lambda file, *checks: _drain(file, *checks, unpacked=True), notes)
+    return unpack(data, limits, stop, lambda file, *checks: _drain(file, *checks, unpacked=True), notes, member)
 
 
-def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken) -> Buffer:
+def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken, notes: list[str]) -> Buffer:
     text = os.fsdecode(source)
     if "\n" in text or "\r" in text:
         raise TableFileError("this is the text of a table, not the path of one; pass io.StringIO(text)")
@@ -111,9 +121,16 @@ def _load_file(source: str | os.PathLike[str], limits: Limits, stop: StopToken) 
         for is_kind, what in NO_FILES.items():
             if is_kind(mode):
                 raise TableFileError(f"{_cut(text)} is {what}; a file was expected" + _inside(path))
-        check_bytes(path.stat().st_size, limits)
+        before = path.stat()
+        check_bytes(before.st_size, limits)
         with path.open("rb") as file:
-            return _drain(file, limits, stop, unpacked=False)
+            data = _drain(file, limits, stop, unpacked=False)
+            after = os.fstat(file.fileno())
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            notes.append(
+                "the file changed while it was read, so its last rows may be cut: read it again once it is whole"
+            )
+        return data
     except TableFileError:
         raise
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -163,17 +180,23 @@ def _drain(file: Readable, limits: Limits, stop: StopToken, *, unpacked: bool) -
 
 
 def sniff_format(data: Buffer) -> str:
-    """Return "parquet", "arrow", "xlsx", "arff", "json" or "delimited"; `TableError` for what is no table."""
+    """Return "parquet", "arrow", "workbook", "stat", "arff", "json" or "delimited".
+
+    Raises:
+        TableError: what is no table.
+    """
     if data.startswith(b"PAR1"):
         return "parquet"
-    if data.startswith(b"PK\x03\x04"):
-        return "xlsx"
+    if data.startswith(WORKBOOK_STARTS):
+        return "workbook"
     if data.startswith(b"ARROW1"):
         return "arrow"
+    if any(start.match(data) for start in STAT_STARTS):
+        return "stat"
     for start, what in FOREIGN.items():
         if data.startswith(start):
             raise TableError(
-                f"this is {what}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx was expected",
+                f"this is {what}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",
                 code=FOREIGN_FORMAT,
             )
     if ARFF_START.match(data[:PIECE]):

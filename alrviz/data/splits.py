@@ -220,11 +220,15 @@ def check_folds(folds: int, splitting: Splitting = AT_RANDOM) -> None:
         _check_units(len(np.unique(splitting.units)), folds)
 
 
-def spread_folds(y: NDArray[np.integer], folds: int, seed: int) -> NDArray[np.int64]:
+def spread_folds(y: NDArray[np.integer], folds: int, seed: int, splitting: Splitting = AT_RANDOM) -> NDArray[np.int64]:
     """Return the fold of each row (N,): at random, every class spread over the folds as evenly as it goes.
 
-    Unlike in `split_folds`, rows of a class too small for every fold never meet in one.
+    Unlike in `split_folds`, rows of a class too small for every fold never meet in one. Groups stay together, by the
+    class of their first row; times have no say.
     """
+    if splitting.units is not None:
+        _, first, units = np.unique(splitting.units, return_index=True, return_inverse=True)
+        return spread_folds(y[first], folds, seed)[units]
     order = np.random.default_rng(seed).permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]
     fold = np.empty(len(y), np.int64)

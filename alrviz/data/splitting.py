@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from alrviz.data.kinds import as_levels
+from alrviz.data.kinds import as_levels, sort_levels
 from alrviz.errors import TableError, nearest
 
 if TYPE_CHECKING:
@@ -108,6 +108,9 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
     if sum([repeats == "together", groups is not None, time is not None]) > 1:
         raise TableError("rows are kept together by their values, by a group, or ordered by time; expected one of them")
     before = dataset.splitting
+    by_kind = {"group": groups, "time": time}
+    if before.words and any(isinstance(name, str) and dataset.kinds.get(name) == k for k, name in by_kind.items()):
+        groups = time = None  # the column's kind has said so
     sides = before.units is not None or before.when is not None
     if sides and (repeats == "together" or groups is not None or time is not None):
         raise TableError(
@@ -156,8 +159,9 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
     call = f"split_by({', '.join(f'{name}={value!r}' for name, value in asked.items())})" if asked and plain else ""
     if not words:
         return dataset
-    if before.words:
+    if before.said:
         call = f"{before.call}.{call}" if before.call and call else ""
+    if before.words:
         words = list(dict.fromkeys([*before.words.split("; "), *words]))
     splitting = replace(splitting, words="; ".join(words), call=call, said=(*before.said, asked))
     found = replace(dataset, frame=frame, labels=labels, notes=tuple(notes), splitting=splitting)
@@ -168,6 +172,15 @@ def split_by(dataset: "Dataset", repeats: str, groups: Any, time: Any) -> "Datas
         digest.update(f"|{kind}={name}".encode())
         digest.update(b"" if codes is None else codes.tobytes())
     return replace(found, hash=digest.hexdigest())
+
+
+def split_by_role(dataset: "Dataset") -> "Dataset":
+    """Return `dataset` split as its column of kind "group" or "time" says; as it is without one."""
+    roles = {kind: name for name, kind in dataset.kinds.items() if kind in ("group", "time")}
+    if not roles:
+        return dataset
+    split = split_by(dataset, REPEATS[0], roles.get("group"), roles.get("time"))
+    return replace(split, splitting=replace(split.splitting, said=(), call=""))  # the kind says it already
 
 
 def split_again(dataset: "Dataset", splitting: Splitting) -> "Dataset":
@@ -212,7 +225,8 @@ def _in_time(dataset: "Dataset", series: pd.Series, name: str) -> pd.Series:
     )
     if not text:
         return series
-    if dataset.kinds.get(str(series.name)) == "ordinal":
+    kind = dataset.kinds.get(str(series.name))
+    if kind == "ordinal" or (kind == "time" and sort_levels(list(series.cat.categories)) is not None):
         return as_levels(series, ordered=True).cat.codes.astype(np.float64).replace(-1, np.nan)
     dates = [str(each.name) for each in dataset.table.values if each.series.dtype.kind == "M"]
     others = [each for each in dataset.frame if dataset.frame[each].dtype.kind in "ifM" and each != dataset.target]

@@ -89,7 +89,8 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
     Args:
         table: rows with their class.
         target: name of the class column; None for that of a data set.
-        params: as `AutoClassifier` has them; `sample_weight`, (N,), as its `fit` has it.
+        params: as `AutoClassifier` has them; `sample_weight`, (N,), as its `fit` has it: None for the weights of a data
+            set.
 
     A frame is read as `read_table(frame, target)` reads it: few whole numbers are codes, dates become year, month and
     weekday, what numbers the rows is left out. The model knows how it was read: `predict` and `predict_table` take
@@ -109,7 +110,7 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
     if isinstance(table, Dataset):
         if target not in (None, table.target):
             raise TableError(f"the class of this table is {table.target!r}; expected no other target than that")
-        return _fit_read_table(table, table.y, sample_weight, params)
+        return _fit_read_table(table, table.y, table.weights if sample_weight is None else sample_weight, params)
     if not isinstance(table, pd.DataFrame):
         raise TableError(
             f"a table was expected, and the name of its class column, and there is a {type(table).__name__}; "

@@ -1,30 +1,40 @@
 """What a page is, and a tab of one."""
 
-from typing import TYPE_CHECKING
+from panel.viewable import Viewable
 
-if TYPE_CHECKING:
-    from panel.viewable import Viewable
-
-    from alrviz.views.core.live_figure import NumberAxes
+from alrviz.explorer.session.page_tasks import PageTasks
+from alrviz.explorer.session.session import Session
+from alrviz.views.core.live_figure import NumberAxes
 
 
 class Tab:
-    """What a page of tabs asks of each; what a tab does not override does nothing."""
+    """What a page of tabs asks of each; what a tab does not override does nothing.
+
+    Attributes:
+        tasks: its work on threads.
+    """
+
+    def __init__(self, session: Session):
+        self.session, self.tasks = session, PageTasks(session)
 
     def result(self) -> object | None:
         """Return what ran with the current settings once it has ended and was shown: lessons ask questions about it."""
         return None
 
-    def axes(self) -> "NumberAxes | None":
+    def axes(self) -> NumberAxes | None:
         """Return the picture shown if its axes are numbers of what ran: a lesson draws answers on it."""
         return None
 
+    def on_shown(self) -> None:
+        """Show what came while another page or tab was in front."""
+
     def pump(self) -> bool:
-        """Take over what is new; returns whether there may be more."""
-        return False
+        """Take over what threads have finished; called every 100 ms until nothing more may come (False)."""
+        return self.tasks.poll()
 
     def close(self) -> None:
-        """End the threads' work: the visitor has gone."""
+        """End the threads' work, because the visitor has gone; runs belong to the registry."""
+        self.tasks.close()
 
 
 class Page(Tab):
@@ -42,16 +52,13 @@ class Page(Tab):
     group: str
     slug: str
 
-    def view(self) -> "Viewable":
-        """Return what is shown in the main area."""
+    def view(self) -> Viewable:
+        """Build and return what is shown in the main area; called on the first visit."""
         raise NotImplementedError
 
-    def drawer(self) -> "Viewable | None":
-        """Return what is shown in the drawer, or None."""
+    def drawer(self) -> Viewable | None:
+        """Return what is shown in the drawer, or None; called when it is first opened."""
         return None
 
-    def on_shown(self) -> None:
-        """The page comes to the front."""
-
     def on_hidden(self) -> None:
-        """The page leaves the front; what it started continues."""
+        """Leave the front; what the page started continues."""

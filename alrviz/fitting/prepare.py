@@ -258,10 +258,14 @@ def prepare(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None = None
 def _encode(dataset: "Dataset", recipe: "FitSettings", n_jobs: int | None, stop: StopToken) -> Prepared:
     splits = split_table(dataset, recipe.holdout, recipe.seed)
     frame, labels, test = dataset.X, dataset.y, splits.test
+    weights, held_weights = (
+        None if dataset.weights is None else dataset.weights[rows] for rows in (splits.train, test)
+    )
     stop.check()
+    held = (frame.iloc[test], labels[test], held_weights) if len(test) else None
     return encode_rows(
-        recipe, frame, labels, rows=splits.train, held=(frame.iloc[test], labels[test]) if len(test) else None,
-        n_jobs=n_jobs, splitting=dataset.splitting.of_rows(splits.train), stop=stop,
+        recipe, frame, labels, weights, rows=splits.train, held=held, n_jobs=n_jobs,
+        splitting=dataset.splitting.of_rows(splits.train), stop=stop,
     )  # fmt: skip
 
 
@@ -272,7 +276,7 @@ def encode_rows(
     stop: StopToken = NEVER,
 ) -> Prepared:  # fmt: skip
     """Return training rows X, y, weights (N,) encoded as a recipe says, and `held`, the same of rows to watch; cuts and
-    levels are learned of the training rows alone. rows: which of X and y those are; None for all.
+    levels are learned of the training rows alone. rows: which of X and y those are; None for all. weights: of these.
     """
 
     def part() -> tuple[Any, Any]:  # taken when it is needed: what is prepared is kept, a copy of the table is not

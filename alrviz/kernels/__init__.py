@@ -1,14 +1,19 @@
 """Kernels: numba functions of arrays, and nothing else.
 
-Every kernel carries the one decorator below. Measured: without `nogil` a kernel freezes the event loop for its whole
-length; `cache` loads a compiled kernel in 3 ms; numpy's error model spares a test at every division. Not used on
-purpose: `parallel` (two threads inside it at once abort the process), `fastmath` (NaN is lost, nothing gained), eager
-signatures (slow import). Helpers of a kernel live in its own file: numba's cache does not see an edit of a callee
-elsewhere.
+Every kernel carries the decorator `kernel` below. Its options, as measured:
 
-Arguments that belong together are a named tuple, defined in the kernel's file for the same reason. A call takes 2 to 3
-us more for two of them, a loop over their arrays no longer. A helper that is called for each row takes arrays and
-numbers: handed tuples, whose arrays are counted as references at every call, a learner's row took five times as long.
+    nogil        without it a kernel freezes the event loop until it returns
+    cache        a compiled kernel loads from disk in 3 ms
+    error_model  numpy's spares a test at every division
+    parallel     not used: two threads inside such a kernel at once abort the process
+    fastmath     not used: it loses NaN and gains nothing
+    signatures   not given: compiling eagerly makes the import slow
+
+Conventions of all kernels: a kernel that helps another stands in the same file, because numba's cache does not notice
+an edit of a callee elsewhere. Short copies (`_exp`, `_first_slot`) are the price. Arguments that belong together are a
+named tuple, defined in the kernel's file for the same reason; two of them cost 2 to 3 us a call. Unpack a tuple's
+arrays before a loop, and pass plain arrays and numbers to a helper that is called for every row: reading an array from
+a tuple counts a reference, for which threads wait. One such read per row made `averages.parent_keys` five times slower.
 """
 
 import logging
@@ -23,21 +28,21 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class _Announcement(event.Listener):
-    """Say, once a process, that kernels are being compiled: nothing else would tell why a fit takes so long."""
+    """Log once per process that kernels are being compiled: nothing else explains why the first fit takes so long."""
 
-    told = False
+    announced = False
 
     def on_start(self, event: Any) -> None:
-        """Take the first compilation of one of ours; what is loaded from the disk is none."""
-        if not self.told and event.data["dispatcher"].py_func.__module__.startswith(__name__):
-            self.told = True
+        """Log the first compilation of one of our kernels; loading from disk is not a compilation."""
+        if not self.announced and event.data["dispatcher"].py_func.__module__.startswith(__name__):
+            self.announced = True
             _log.warning(
                 "alrviz compiles its numerical kernels, once on this machine: this takes some seconds, on a slow "
                 "machine a minute (`alrviz warm` does it ahead)"
             )
 
     def on_end(self, event: Any) -> None:
-        """Nothing: seconds of compiling are told by the run."""
+        """Do nothing, as numba requires the method; runs report the seconds of compiling themselves."""
 
 
 event.register("numba:compile", _Announcement())

@@ -3,7 +3,8 @@
     z[i, k] = log of the mean, over the tuples t whose cell in row i was seen, of
               exp(joint[cell, k]) * product over other columns j of  (N(x_t, x_j, k) + m / card(j)) / (N(x_t, k) + m)
 
-Where class k has no row in the cell, column j stands alone: exp(alone[its level, k]). -inf where no cell was seen.
+Where class k has no row in the cell, column j is taken by itself: exp(level_log_p[its level, k]). -inf where no cell
+was seen.
 """
 
 from typing import Any, NamedTuple
@@ -12,19 +13,23 @@ import numpy as np
 
 from alrviz.kernels import kernel
 
-# Products are turned into logarithms before they leave the range of float64: each factor is above 1e-40 here.
-_SMALL = 1e-200
+# A product below this is turned into its logarithm: each factor is above 1e-40, so the next one cannot underflow.
+_MIN_PRODUCT = 1e-200
 # Multiplier of Fibonacci hashing, as in cells.py, whose compiled kernels would not see an edit elsewhere.
 _GOLDEN = np.uint64(11400714819323198485)
 
 
 class Counts(NamedTuple):
-    """What was counted.
+    """Counts of cells, and the probabilities made of them.
 
     Attributes:
-        counts, joint: (S, C) of order n, and log p(cell, class). cells: (S', C) of order n + 1.
-        shares: (a,) m / card. smoothing: m.
-        alone: (sum of levels, C) of each level by itself. first: (a + 1,) where each column's levels begin.
+        counts: (S, C) weight of each cell of order n and class.
+        joint: (S, C) log p(cell, class).
+        cells: (S', C) counts of the cells of order n + 1.
+        shares: (a,) m / card of each column.
+        smoothing: m.
+        level_log_p: (sum of levels, C) log p(level | class), column after column.
+        first_level: (a + 1,) where each column's levels begin in `level_log_p`.
     """
 
     counts: Any
@@ -32,114 +37,131 @@ class Counts(NamedTuple):
     cells: Any
     shares: Any
     smoothing: float
-    alone: Any
-    first: Any
+    level_log_p: Any
+    first_level: Any
 
 
 class Index(NamedTuple):
-    """The cells of an order: columns and strides (T, n) of its tuples, and slots as in cells.py."""
+    """The index of an order's seen cells: columns and strides (T, n) of its tuples, and their slots as in cells.py."""
 
     columns: Any
     strides: Any
-    where: Any
+    start: Any
     mask: Any
     shift: Any
     slots: Any
-    held: Any
+    slot_cells: Any
 
 
 class Groups(NamedTuple):
-    """Columns taken together: group g is members[at[g] : at[g + 1]], each of widths[j] codes."""
+    """Columns joined into groups: group g is members[first_member[g] : first_member[g + 1]].
 
-    at: Any
+    Column j has widths[j] codes.
+    """
+
+    first_member: Any
     members: Any
     widths: Any
 
 
 @kernel
-def score(found, wider, codes, begin, larger, counted, z):
+def score(cell_rows, larger_rows, codes, begin, larger_tuples, counted_cells, z):
     """Write to z (n, C) the log of the mean over super-parents for rows begin, begin + 1, ...
 
-    found (n, T), wider (n, T'): rows in the cell tables of order n and n + 1. larger (T, a): the tuple of order n + 1
-    that a tuple and a column make, -1 where the column is its own.
+    Args:
+        cell_rows, larger_rows: (n, T) and (n, T') rows of the cell tables of order n and n + 1.
+        codes: (a, N) codes of the columns.
+        larger_tuples: (T, a) the tuple of order n + 1 that a tuple and a column make, -1 where the tuple has the
+            column.
+        counted_cells: `Counts`.
     """
-    counts, joint, cells, shares, smoothing, alone, first = counted
-    rows, tuples = found.shape
-    columns, classes = larger.shape[1], z.shape[1]
-    value, product, below = np.empty(classes), np.empty(classes), np.empty(classes)
-    top, total = np.empty(classes), np.empty(classes)
-    for i in range(rows):
+    counts, joint, cells, shares, smoothing, level_log_p, first_level = counted_cells
+    n_rows, n_tuples = cell_rows.shape
+    n_columns, n_classes = larger_tuples.shape[1], z.shape[1]
+    value, product, inverse_count = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    largest, total = np.empty(n_classes), np.empty(n_classes)
+    for i in range(n_rows):
         n_seen = 0
-        for k in range(classes):
-            top[k], total[k] = -np.inf, 0.0
-        for t in range(tuples):
-            s = np.int64(found[i, t]) - 2 * tuples
+        for k in range(n_classes):
+            largest[k], total[k] = -np.inf, 0.0
+        for t in range(n_tuples):
+            s = np.int64(cell_rows[i, t]) - 2 * n_tuples
             if s < 0:
                 continue
             n_seen += 1
-            for k in range(classes):
-                value[k], product[k], below[k] = joint[s, k], 1.0, 1.0 / (counts[s, k] + smoothing)
-            for j in range(columns):
+            for k in range(n_classes):
+                value[k], product[k], inverse_count[k] = joint[s, k], 1.0, 1.0 / (counts[s, k] + smoothing)
+            for j in range(n_columns):
                 level = np.int64(codes[j, begin + i])
-                if larger[t, j] < 0 or first[j] + level >= first[j + 1]:
+                if larger_tuples[t, j] < 0 or first_level[j] + level >= first_level[j + 1]:
                     continue
-                c = np.int64(wider[i, larger[t, j]]) - 2 * wider.shape[1]
-                for k in range(classes):
+                c = np.int64(larger_rows[i, larger_tuples[t, j]]) - 2 * larger_rows.shape[1]
+                for k in range(n_classes):
                     if counts[s, k] > 0.0:
-                        product[k] *= ((cells[c, k] if c >= 0 else 0.0) + shares[j]) * below[k]
-                        if product[k] < _SMALL:
+                        product[k] *= ((cells[c, k] if c >= 0 else 0.0) + shares[j]) * inverse_count[k]
+                        if product[k] < _MIN_PRODUCT:
                             value[k] += np.log(product[k])
                             product[k] = 1.0
                     else:
-                        value[k] += alone[first[j] + level, k]
-            for k in range(classes):
+                        value[k] += level_log_p[first_level[j] + level, k]
+            for k in range(n_classes):
                 v = value[k] + np.log(product[k])
-                if v > top[k]:
-                    total[k] = total[k] * np.exp(top[k] - v) + 1.0
-                    top[k] = v
+                if v > largest[k]:
+                    total[k] = total[k] * np.exp(largest[k] - v) + 1.0
+                    largest[k] = v
                 else:
-                    total[k] += np.exp(v - top[k])
-        for k in range(classes):
-            z[i, k] = top[k] + np.log(total[k] / n_seen) if n_seen > 0 else -np.inf
+                    total[k] += np.exp(v - largest[k])
+        for k in range(n_classes):
+            z[i, k] = largest[k] + np.log(total[k] / n_seen) if n_seen > 0 else -np.inf
 
 
 @kernel
-def expand(own, codes, counted, wider, index, levels, groups, blocks, table):
-    """Write to table (blocks[-1], W) what a parent's seen cells and the columns' levels add to the log of the product.
+def expand_parent(parent, codes, counted_cells, larger_tuples, index, levels, groups, blocks, table):
+    """Write the log of the product of one super-parent as score tables, so that rows add up look-ups.
 
-    own (n,): the parent's columns; codes (S, n) and counted.counts, .joint (S, C): of its seen cells; wider (a,): as a
-    row of `larger`; index: of order n + 1. Of groups.widths[j] codes levels[j] and above are no level.
-    Block 0 of the table is log p(cell, class), block g + 1 the sum over group g's columns for each of its joint values,
-    cell by cell; each block ends with a cell more, that no row has: -inf, and 0.
+    Block 0 of `table` is log p(cell, class). Block g + 1 is the sum over group g's columns for each of its joint
+    values, cell by cell. Each block ends with one more cell, of rows whose parent cell was not seen: -inf in block 0,
+    else 0.
+
+    Args:
+        parent: (n,) the parent's columns.
+        codes: (S, n) of the parent's seen cells.
+        counted_cells: `Counts`, of which counts and joint are the parent's alone.
+        larger_tuples: (a,) as a row in `score`.
+        index: of order n + 1.
+        levels: (a,) of the groups.widths[j] codes of a column, those from levels[j] on are no level.
+        groups: columns of a block each.
+        blocks: (G + 2,) where each block begins.
+        table: (blocks[-1], W) written.
     """
-    counts, joint, cells, shares, smoothing, alone, first = counted
-    columns, strides, where, mask, shift, slots, held = index
-    at, members, widths = groups
-    n_cells, classes = counts.shape
-    n = len(own)
+    counts, joint, cells, shares, smoothing, level_log_p, first_level = counted_cells
+    columns, strides, start, mask, shift, slots, slot_cells = index
+    first_member, members, widths = groups
+    n_cells, n_classes = counts.shape
+    n_parents = len(parent)
     for row in range(len(table)):
         for k in range(table.shape[1]):
             table[row, k] = 0.0
-    for k in range(classes):
+    for k in range(n_classes):
         table[n_cells, k] = -np.inf
-    single = np.zeros((widths.max(), classes))
-    below = np.empty(classes)
+    column_sums = np.zeros((widths.max(), n_classes))
+    log_count = np.empty(n_classes)
     for s in range(n_cells):
-        for k in range(classes):
+        for k in range(n_classes):
             table[s, k] = joint[s, k]
-            below[k] = np.log(counts[s, k] + smoothing)
-        for g in range(len(at) - 1):
+            log_count[k] = np.log(counts[s, k] + smoothing)
+        for g in range(len(first_member) - 1):
             values = np.int64(1)
-            for m in range(at[g], at[g + 1]):
+            for m in range(first_member[g], first_member[g + 1]):
                 values *= widths[members[m]]
             begin, size = blocks[g + 1] + s * values, np.int64(1)
-            for m in range(at[g], at[g + 1]):
+            for m in range(first_member[g], first_member[g + 1]):
                 j = members[m]
-                single[:] = 0.0
-                u = wider[j]
+                column_sums[:] = 0.0
+                u = larger_tuples[j]
                 if u >= 0:
                     cell, step, p = np.int64(0), np.int64(0), 0
-                    for q in range(n + 1):
+                    for q in range(n_parents + 1):
                         if columns[u, q] == j:
                             step = strides[u, q]
                         else:
@@ -147,52 +169,59 @@ def expand(own, codes, counted, wider, index, levels, groups, blocks, table):
                             p += 1
                     share = np.log(shares[j])
                     for v in range(levels[j]):
-                        c = _seen_cell(cell + v * step, where[u], mask[u], shift[u], slots, held)
-                        for k in range(classes):
+                        c = _seen_cell(cell + v * step, start[u], mask[u], shift[u], slots, slot_cells)
+                        for k in range(n_classes):
                             if counts[s, k] > 0.0:
                                 count = cells[c, k] if c >= 0 else 0.0
-                                single[v, k] = (np.log(count + shares[j]) if count > 0.0 else share) - below[k]
+                                column_sums[v, k] = (np.log(count + shares[j]) if count > 0.0 else share) - log_count[k]
                             else:
-                                single[v, k] = alone[first[j] + v, k]
-                for v in range(size - 1, -1, -1):  # from the last: what is read is not yet written
+                                column_sums[v, k] = level_log_p[first_level[j] + v, k]
+                for v in range(size - 1, -1, -1):  # backwards, so that a row is read before it is overwritten
                     for d in range(widths[j] - 1, -1, -1):
-                        for k in range(classes):
-                            table[begin + v * widths[j] + d, k] = table[begin + v, k] + single[d, k]
+                        for k in range(n_classes):
+                            table[begin + v * widths[j] + d, k] = table[begin + v, k] + column_sums[d, k]
                 size *= widths[j]
 
 
 @kernel
-def _seen_cell(local, where, mask, shift, slots, held):
-    """The number of a tuple's seen cell, -1 if it was not seen."""
-    place = where + local
+def _seen_cell(local, start, mask, shift, slots, slot_cells):
+    """Return the number of a tuple's seen cell, -1 if it was not seen."""
+    place = start + local
     if mask >= 0:
         m = np.uint64(mask)
         h = (np.uint64(local) * _GOLDEN >> np.uint64(32)) * np.uint64(mask + 1) >> np.uint64(32)
-        while slots[where + np.int64(h)] >= 0 and held[where - shift + np.int64(h)] != local:
+        while slots[start + np.int64(h)] >= 0 and slot_cells[start - shift + np.int64(h)] != local:
             h = (h + np.uint64(1)) & m
-        place = where + np.int64(h)
+        place = start + np.int64(h)
     return np.int64(slots[place])
 
 
 @kernel
-def keys(codes, begin, end, index, t, levels, low, n_cells, values, joint, out):
-    """Write to out (G + 1, end - begin) where rows begin..end find a parent's cell, and with it each group's values.
+def parent_keys(codes, begin, end, index, t, levels, first_cell, n_cells, group_values, joint_values, out):
+    """Write where rows begin..end look up a parent's score tables (`expand_parent`).
 
-    t: the parent, a tuple of the index; low: its first seen cell, of n_cells; values (G,) and joint (G, N): joint
-    values of each group, and those of the rows.
+    Args:
+        codes: (a, N) codes of the columns.
+        index: of the parent's order.
+        t: the parent, a tuple of the index.
+        levels: (a,) codes from levels[j] on are no level.
+        first_cell, n_cells: the parent's first seen cell, and their number.
+        group_values: (G,) number of joint values of each group.
+        joint_values: (G, N) the rows' joint values.
+        out: (G + 1, end - begin) written.
     """
-    own, strides = index.columns[t], index.strides[t]
-    where, mask, shift = index.where[t], index.mask[t], index.shift[t]
+    parent, strides = index.columns[t], index.strides[t]
+    start, mask, shift, slots, slot_cells = index.start[t], index.mask[t], index.shift[t], index.slots, index.slot_cells
     for r in range(end - begin):
         local = np.int64(0)
-        for j in range(len(own)):
-            code = np.int64(codes[own[j], begin + r])
-            if code >= levels[own[j]]:
+        for j in range(len(parent)):
+            code = np.int64(codes[parent[j], begin + r])
+            if code >= levels[parent[j]]:
                 local = np.int64(-1)
                 break
             local += code * strides[j]
-        s = _seen_cell(local, where, mask, shift, index.slots, index.held) if local >= 0 else np.int64(-1)
-        out[0, r] = s - low if s >= 0 else n_cells
-    for g in range(len(values)):
+        s = _seen_cell(local, start, mask, shift, slots, slot_cells) if local >= 0 else np.int64(-1)
+        out[0, r] = s - first_cell if s >= 0 else n_cells
+    for g in range(len(group_values)):
         for r in range(end - begin):
-            out[g + 1, r] = out[0, r] * values[g] + joint[g, begin + r]
+            out[g + 1, r] = out[0, r] * group_values[g] + joint_values[g, begin + r]

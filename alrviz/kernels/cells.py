@@ -1,145 +1,161 @@
 """The index of seen cells: from the codes of a row to its row in the cell table, in O(1).
 
-    cell table   row t: cells of tuple t that were never seen;  row T + t: rows without a level in tuple t;
-                 row 2T + s: seen cell s
-    where[t]     (T,) int64, where tuple t's slots begin;  mask[t] (T,) int64: -1 where every possible cell has a slot,
-                 else the number of slots - 1, a power of two less one, and a cell is found by its hash
-    slots        int32, number of the seen cell or -1;  held int64, the cell (within its tuple) in each hashed slot,
-                 behind where[t] - shift[t]
-Most tuples have few possible cells and get a slot for each. Where levels are many (two columns of 10^5 have 10^10) only
-the cells that occur are held.
+    cell table    row t: the cells of tuple t that were never seen;  row T + t: rows without a level in tuple t;
+                  row 2T + s: seen cell s
+    start         (T,) int64, where tuple t's slots begin
+    mask          (T,) int64, -1 where every possible cell has a slot; else cells are hashed, and mask is the number of
+                  the tuple's slots, a power of two, less 1
+    slots         int32, the number of the seen cell in each slot, -1 for none
+    slot_cells    int64, the cell (counted within its tuple) in each hashed slot, tuple t's from start[t] - shift[t] on
+
+Most tuples have few possible cells and get a slot for each. Where there are too many (two columns of 10^5 levels have
+10^10), only the cells that occur are stored, in a hash table with linear probing.
 """
 
 import numpy as np
 
 from alrviz.kernels import kernel
 
-# Multiplier of Fibonacci hashing: 2^64 over the golden ratio, odd. Here and in joint_values.py, whose compiled
-# kernels would not see an edit elsewhere.
+# Multiplier of Fibonacci hashing: 2^64 over the golden ratio, odd. Copied to joint_values.py, score_table.py and
+# averages.py, because numba's cache does not notice an edit in another file.
 _GOLDEN = np.uint64(11400714819323198485)
 
 
 @kernel
-def _home(value, size):
-    """The slot of `size`, a power of two, where a value's chain begins: the top bits of its product with _GOLDEN, on
-    which all bits of the value have an influence.
+def _first_slot(value, size):
+    """Return the slot, of `size` (a power of two), at which the search for a value begins.
+
+    It is the top bits of the product with _GOLDEN: all bits of the value have an influence on them.
     """
     return (np.uint64(value) * _GOLDEN >> np.uint64(32)) * np.uint64(size) >> np.uint64(32)
 
 
 @kernel
-def fill_index(local, begin, where, mask, shift, slots, held):
-    """Enter the seen cells `local` (S,), those of tuple t from begin[t] to begin[t + 1], into empty slots."""
-    for t in range(len(where)):
-        for s in range(begin[t], begin[t + 1]):
+def fill_index(cells, first_cell, start, mask, shift, slots, slot_cells):
+    """Enter the seen cells (S,) into empty slots; those of tuple t are cells[first_cell[t] : first_cell[t + 1]]."""
+    for t in range(len(start)):
+        for s in range(first_cell[t], first_cell[t + 1]):
             if mask[t] < 0:
-                slots[where[t] + local[s]] = s
+                slots[start[t] + cells[s]] = s
             else:
                 m = np.uint64(mask[t])
-                h = _home(local[s], mask[t] + 1)
-                while slots[where[t] + np.int64(h)] >= 0:
+                h = _first_slot(cells[s], mask[t] + 1)
+                while slots[start[t] + np.int64(h)] >= 0:
                     h = (h + np.uint64(1)) & m
-                slots[where[t] + np.int64(h)] = s
-                held[where[t] - shift[t] + np.int64(h)] = local[s]
+                slots[start[t] + np.int64(h)] = s
+                slot_cells[start[t] - shift[t] + np.int64(h)] = cells[s]
 
 
 @kernel
-def _rows_of(codes, row, tuples, columns, strides, levels, where, mask, shift, slots, held, out):
-    """Write to out (m,) int64 the row of the cell table that row `row` of the codes has in each of `tuples` (m,).
+def _cell_rows(codes, row, tuples, columns, strides, levels, start, mask, shift, slots, slot_cells, cell_rows):
+    """Write to cell_rows (m,) int64 the rows of the cell table that row `row` of the codes has in `tuples` (m,).
 
-    Of many tuples: a call for each of them would count references to all these arrays, 60 ns against 3.
+    Handles many tuples at once: a call for each would count references to all these arrays, 60 ns against 3.
     """
-    n_tuples = len(where)
+    n_tuples = len(start)
     for q in range(len(tuples)):
         t = tuples[q]
-        local = np.int64(0)
+        cell = np.int64(0)
         for j in range(columns.shape[1]):
             code = np.int64(codes[columns[t, j], row])
             if code >= levels[columns[t, j]]:
-                local = np.int64(-1)
+                cell = np.int64(-1)
                 break
-            local += code * strides[t, j]
-        if local < 0:
-            out[q] = n_tuples + t
+            cell += code * strides[t, j]
+        if cell < 0:
+            cell_rows[q] = n_tuples + t
             continue
         if mask[t] < 0:
-            s = slots[where[t] + local]
+            s = slots[start[t] + cell]
         else:
-            m, h = np.uint64(mask[t]), _home(local, mask[t] + 1)
-            s = slots[where[t] + np.int64(h)]
-            while s >= 0 and held[where[t] - shift[t] + np.int64(h)] != local:
+            m, h = np.uint64(mask[t]), _first_slot(cell, mask[t] + 1)
+            s = slots[start[t] + np.int64(h)]
+            while s >= 0 and slot_cells[start[t] - shift[t] + np.int64(h)] != cell:
                 h = (h + np.uint64(1)) & m
-                s = slots[where[t] + np.int64(h)]
-        out[q] = 2 * n_tuples + s if s >= 0 else t
+                s = slots[start[t] + np.int64(h)]
+        cell_rows[q] = 2 * n_tuples + s if s >= 0 else t
 
 
 @kernel
-def locate(codes, begin, end, columns, strides, levels, where, mask, shift, slots, held, out):
-    """Write to out (end - begin, T) uint32 the rows of the cell table that rows begin..end of the codes add up."""
-    every, rows = np.arange(len(where)), np.empty(len(where), np.int64)
+def locate(codes, begin, end, columns, strides, levels, start, mask, shift, slots, slot_cells, out):
+    """Write to out (end - begin, T) uint32 the row of the cell table that rows begin..end of the codes have in each
+    tuple.
+    """
+    all_tuples, cell_rows = np.arange(len(start)), np.empty(len(start), np.int64)
     for i in range(begin, end):
-        _rows_of(codes, i, every, columns, strides, levels, where, mask, shift, slots, held, rows)
-        for t in every:
-            out[i - begin, t] = rows[t]
+        _cell_rows(codes, i, all_tuples, columns, strides, levels, start, mask, shift, slots, slot_cells, cell_rows)
+        for t in all_tuples:
+            out[i - begin, t] = cell_rows[t]
 
 
 @kernel
-def score(codes, begin, end, columns, strides, levels, where, mask, shift, slots, held, cells, bias, z):
-    """Write to z (N, C) the scores of rows begin..end: `bias` plus one row of `cells` (2T + S, C) for each tuple."""
-    every, rows = np.arange(len(where)), np.empty(len(where), np.int64)
+def score(codes, begin, end, columns, strides, levels, start, mask, shift, slots, slot_cells, cells, bias, z):
+    """Write to z (N, C) the scores of rows begin..end: `bias` (C,) plus a row of `cells` (2T + S, C) for each tuple."""
+    all_tuples, cell_rows = np.arange(len(start)), np.empty(len(start), np.int64)
     for i in range(begin, end):
-        _rows_of(codes, i, every, columns, strides, levels, where, mask, shift, slots, held, rows)
+        _cell_rows(codes, i, all_tuples, columns, strides, levels, start, mask, shift, slots, slot_cells, cell_rows)
         for k in range(z.shape[1]):
             z[i, k] = bias[k]
-        for t in every:
+        for t in all_tuples:
             for k in range(z.shape[1]):
-                z[i, k] += cells[rows[t], k]
+                z[i, k] += cells[cell_rows[t], k]
 
 
 @kernel
-def add_up(codes, shown, owner, at, tuples, columns, strides, levels, where, mask, shift, slots, held, cells, table):
-    """Write to each row of table (m, W) the sum of the cells that row shown[v] of the codes has in the tuples of block
-    owner[v], tuples[at[b]:at[b + 1]]; pads are 0.
+def sum_cells(
+    codes, examples, value_blocks, first_tuple, tuples, columns, strides, levels, start, mask, shift, slots,
+    slot_cells, cells, table,
+):  # fmt: skip
+    """Write to each row of table (m, W) the sum of one joint value's cells; pads are 0.
+
+    Joint value v is shown by row examples[v] of the codes and belongs to block b = value_blocks[v], whose tuples are
+    tuples[first_tuple[b] : first_tuple[b + 1]].
     """
-    rows = np.empty(len(tuples), np.int64)
-    for v in range(len(shown)):
-        own = tuples[at[owner[v]] : at[owner[v] + 1]]
-        _rows_of(codes, shown[v], own, columns, strides, levels, where, mask, shift, slots, held, rows)
+    cell_rows = np.empty(len(tuples), np.int64)
+    for v in range(len(examples)):
+        block_tuples = tuples[first_tuple[value_blocks[v]] : first_tuple[value_blocks[v] + 1]]
+        _cell_rows(
+            codes, examples[v], block_tuples, columns, strides, levels, start, mask, shift, slots, slot_cells, cell_rows
+        )
         for k in range(table.shape[1]):
             table[v, k] = 0.0
-        for q in range(len(own)):
+        for q in range(len(block_tuples)):
             for k in range(cells.shape[1]):
-                table[v, k] += cells[rows[q], k]
+                table[v, k] += cells[cell_rows[q], k]
 
 
 @kernel
-def link(codes, shown, tuples, columns, strides, levels, where, mask, shift, slots, held, links):
-    """Write to links (len(shown) x len(tuples)) the row of the cell table of each joint value and tuple of a block.
+def link_joint_values(codes, examples, tuples, columns, strides, levels, start, mask, shift, slots, slot_cells, links):
+    """Write to links (m x len(tuples),) the row of the cell table that each joint value of a block has in each tuple.
 
-    `shown` are rows of the codes, one for each joint value.
+    `examples` (m,) are rows of the codes, one for each joint value.
     """
-    rows = np.empty(len(tuples), np.int64)
-    for v in range(len(shown)):
-        _rows_of(codes, shown[v], tuples, columns, strides, levels, where, mask, shift, slots, held, rows)
+    cell_rows = np.empty(len(tuples), np.int64)
+    for v in range(len(examples)):
+        _cell_rows(
+            codes, examples[v], tuples, columns, strides, levels, start, mask, shift, slots, slot_cells, cell_rows
+        )
         for q in range(len(tuples)):
-            links[v * len(tuples) + q] = rows[q]
+            links[v * len(tuples) + q] = cell_rows[q]
 
 
 @kernel
 def dense_keys(codes, tuples, levels, out):
-    """Write to out[t, i] which of its tuple's cells row i lies in, where every possible cell has a number.
+    """Write to out[t, i] in which of tuple t's possible cells row i lies.
 
-    `levels` (a,) counts "no level" of each column as a level, its last; `tuples` (T, n) columns, the last the fastest;
-    a tuple of fewer columns repeats its last.
+    Args:
+        codes: (a, N) codes of the columns.
+        tuples: (T, n) columns, the last varies fastest; a tuple of fewer columns repeats its last.
+        levels: (a,) levels of each column, of which the last means "no level".
     """
     n = codes.shape[1]
     for t in range(len(tuples)):
-        to = out[t]
+        keys = out[t]
         for q in range(tuples.shape[1]):
             if q > 0 and tuples[t, q] == tuples[t, q - 1]:
                 break
-            column, top = codes[tuples[t, q]], np.uint32(levels[tuples[t, q]])
+            column, n_levels = codes[tuples[t, q]], np.uint32(levels[tuples[t, q]])
             for i in range(n):
                 code = np.uint32(column[i])
-                code = code if code < top else top - np.uint32(1)
-                to[i] = code if q == 0 else np.uint32(to[i]) * top + code
+                code = code if code < n_levels else n_levels - np.uint32(1)
+                keys[i] = code if q == 0 else np.uint32(keys[i]) * n_levels + code

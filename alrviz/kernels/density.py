@@ -2,15 +2,16 @@
 
     S_k(x) = sum over sources i of class k of weight_i exp(-(x - x_i)^2 / (2 h^2))
 
-Only sources within reach of a row are summed: those whose votes together could be seen in the sum. They are found by
-hunting from where the last row's lay, so rows are best in the order of their numbers. A training row's own vote is left
-out by passing its source over. Where hundreds are within reach, bundles of them (gauss_transform.py) vote as one.
+Source i *votes* with its term of the sum. Only sources within reach of x are summed: the rest together would not change
+the sum's last bits. The search for them starts where the last row's were, so it is fast for rows sorted by value. A
+training row's own vote is left out by skipping its source. Where hundreds of sources are within reach, bundles of them
+(gauss_transform.py) vote as one.
 
 Tuples that kernels take (`kinds` and `constants`: ratios.py):
     sources  xs (P,) sorted within each class, ws (P,) weights, first (C + 1,) where classes begin, log_w (C,) log of
              their sums
-    bundles  starts (B + 1,) first source of each, centers (B,), terms (TERMS, B), first (C + 1,) where classes begin;
-             no starts: every source votes for itself
+    bundles  starts (B + 1,) first source of each, centers (B,), terms (N_TERMS, B), first (C + 1,) where classes begin;
+             without starts every source votes for itself
 """
 
 import llvmlite.ir as ir
@@ -20,13 +21,13 @@ from numba.extending import intrinsic
 
 from alrviz.kernels import kernel
 
-LANES = 32  # sums that run side by side: a loop with a single sum does not vectorise
-# Sources whose votes together are below exp(-REACH) of the sum are passed over.
-REACH = 37.0
-FLOOR = -80.0  # votes further below the nearest one's count as this far below
-# Bundles vote where more sources are within reach, but not further than so many bandwidths: their series are too short.
-MANY = 256
-FARTHEST = 14.0
+N_SUMS = 32  # independent sums side by side: a loop with a single sum does not vectorise
+MAX_LOG_RATIO = 37.0  # sources whose votes together are below exp(-37) of the sum are skipped
+MIN_EXPONENT = -80.0  # smaller exponents, relative to the nearest source's vote, count as this
+# Bundles vote where more sources than this are within reach, and none is more bandwidths away: the series of a bundle
+# is too short for larger distances.
+MIN_BUNDLED_VOTES = 256
+MAX_BUNDLED_BANDWIDTHS = 14.0
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 0.693145751953125  # the first 18 bits of ln 2: times a power of two it stays exact
@@ -36,7 +37,7 @@ _ROUND = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to a whole 
 
 @intrinsic
 def _fma(typingctx, a, b, c):
-    """a * b + c, fused where the machine can."""
+    """Return a * b + c, fused where the machine can."""
 
     def codegen(context, builder, sig, args):
         double = ir.DoubleType()
@@ -48,7 +49,7 @@ def _fma(typingctx, a, b, c):
 
 @kernel
 def _exp(x):
-    """exp(x) for FLOOR <= x <= 10, to an ulp or two; as in scores.py (numba's cache would not see an edit there)."""
+    """Return exp(x) for MIN_EXPONENT <= x <= 10, to an ulp or two. A copy of scores.py's, as numba's cache requires."""
     shifted = _fma(x, _LOG2E, _ROUND)
     k = shifted - _ROUND
     r = _fma(k, -_LN2_LOW, _fma(k, -_LN2_HIGH, x))
@@ -63,17 +64,17 @@ def _exp(x):
 
 
 @kernel
-def _first_from(xs, lo, hi, near, x):
-    """The first of the places lo .. hi whose value is at least x, hi if there is none; quick if `near` it."""
+def _first_from(xs, lo, hi, guess, x):
+    """Return the first place in lo .. hi whose value is at least x, else hi; fast where `guess` is near it."""
     step = 1
-    if near < hi and xs[near] < x:
-        lo = near + 1
+    if guess < hi and xs[guess] < x:
+        lo = guess + 1
         while lo + step < hi and xs[lo + step] < x:
             lo += step
             step *= 2
         hi = min(hi, lo + step)
     else:
-        hi = near
+        hi = guess
         while hi - step > lo and xs[hi - step] >= x:
             hi -= step
             step *= 2
@@ -88,103 +89,115 @@ def _first_from(xs, lo, hi, near, x):
 
 
 @kernel
-def _add(x, xs, ws, half, nearest, sums, moments):
-    """Add the votes exp((nearest - d^2) / (2 h^2)) of sources, and d^2 times them; half = 1 / (2 h^2)."""
-    for at in range(0, len(xs), LANES):
-        v, w = xs[at : min(at + LANES, len(xs))], ws[at : min(at + LANES, len(xs))]
+def _add(x, xs, ws, half_precision, nearest2, sums, moments):
+    """Add the votes exp((nearest2 - d^2) / (2 h^2)) of sources to `sums`, and d^2 times them to `moments`.
+
+    half_precision = 1 / (2 h^2); nearest2: squared distance of the nearest source, which keeps the largest vote at 1.
+    """
+    for at in range(0, len(xs), N_SUMS):
+        v, w = xs[at : min(at + N_SUMS, len(xs))], ws[at : min(at + N_SUMS, len(xs))]
         for r in range(len(v)):
-            far = (x - v[r]) * (x - v[r])
-            vote = w[r] * _exp(max(FLOOR, min(0.0, (nearest - far) * half)))
+            distance2 = (x - v[r]) * (x - v[r])
+            vote = w[r] * _exp(max(MIN_EXPONENT, min(0.0, (nearest2 - distance2) * half_precision)))
             sums[r] += vote
-            moments[r] += vote * far
+            moments[r] += vote * distance2
 
 
 @kernel
-def _add_bundles(x, centers, terms, begin, end, h, half, nearest, lanes):
-    """The same of bundles: with t = (x - center) / h a bundle's vote is exp(-t^2 / 2) Q(t), Q by its terms.
+def _add_bundles(x, centers, terms, begin, end, h, half_precision, nearest2, workspace):
+    """Add the votes of bundles begin..end, as `_add` does for sources.
 
-    d^2 / h^2 = (t - s)^2 of its sources sums to t^2 Q - 2 t Q' + Q''.
+    With t = (x - center) / h a bundle's vote is exp(-t^2 / 2) Q(t), Q the polynomial of its terms. Its d^2 / h^2 = (t -
+    s)^2, times the votes, sum to t^2 Q - 2 t Q' + Q''. workspace: (6, N_SUMS), its first two rows are the sums and
+    moments.
     """
     last = len(terms) - 1
-    sums, moments, value, slope, bend, t = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4], lanes[5]
-    for at in range(begin, end, LANES):
-        m = min(LANES, end - at)
-        lanes[2:] = 0.0
+    sums, moments, value = workspace[0], workspace[1], workspace[2]
+    slope, curvature, t = workspace[3], workspace[4], workspace[5]
+    for at in range(begin, end, N_SUMS):
+        m = min(N_SUMS, end - at)
+        workspace[2:] = 0.0
         for r in range(m):
             t[r] = (x - centers[at + r]) / h
         for p in range(last + 1):
             term = terms[last - p]
             for r in range(m):
-                bend[r] = bend[r] * t[r] + slope[r]
+                curvature[r] = curvature[r] * t[r] + slope[r]
                 slope[r] = slope[r] * t[r] + value[r]
                 value[r] = value[r] * t[r] + term[at + r]
         for r in range(m):
-            vote = _exp(max(FLOOR, nearest * half - 0.5 * t[r] * t[r]))  # may be a little above 0: a center is nearer
+            # A center may be nearer than the nearest source: the exponent may be slightly above 0.
+            vote = _exp(max(MIN_EXPONENT, nearest2 * half_precision - 0.5 * t[r] * t[r]))
             sums[r] += vote * value[r]
-            moments[r] += vote * h * h * (t[r] * t[r] * value[r] - 2.0 * t[r] * slope[r] + 2.0 * bend[r])
+            moments[r] += vote * h * h * (t[r] * t[r] * value[r] - 2.0 * t[r] * slope[r] + 2.0 * curvature[r])
 
 
 @kernel
-def _add_bundled(x, k, skip, lo, hi, sources, bundles, h, half, nearest, lanes):
-    """Add the votes of the bundles that hold sources lo .. hi of class k; of the one that holds `skip` all others."""
+def _add_bundled(x, k, skip, lo, hi, sources, bundles, h, half_precision, nearest2, workspace):
+    """Add the votes of the bundles with sources lo .. hi of class k.
+
+    The bundle with source `skip` is replaced by its other sources, one by one.
+    """
     xs, ws, _, _ = sources
     starts, centers, terms, first = bundles
     begin = _first_from(starts, first[k], first[k + 1], first[k], lo + 1) - 1
     end = _first_from(starts, first[k], first[k + 1], first[k], hi)
-    own = _first_from(starts, first[k], first[k + 1], first[k], skip + 1) - 1 if lo <= skip < hi else end
-    _add_bundles(x, centers, terms, begin, own, h, half, nearest, lanes)
-    if own < end:
-        a, b = starts[own], starts[own + 1]
-        _add(x, xs[a:skip], ws[a:skip], half, nearest, lanes[0], lanes[1])
-        _add(x, xs[skip + 1 : b], ws[skip + 1 : b], half, nearest, lanes[0], lanes[1])
-        _add_bundles(x, centers, terms, own + 1, end, h, half, nearest, lanes)
+    skip_bundle = _first_from(starts, first[k], first[k + 1], first[k], skip + 1) - 1 if lo <= skip < hi else end
+    _add_bundles(x, centers, terms, begin, skip_bundle, h, half_precision, nearest2, workspace)
+    if skip_bundle < end:
+        a, b = starts[skip_bundle], starts[skip_bundle + 1]
+        _add(x, xs[a:skip], ws[a:skip], half_precision, nearest2, workspace[0], workspace[1])
+        _add(x, xs[skip + 1 : b], ws[skip + 1 : b], half_precision, nearest2, workspace[0], workspace[1])
+        _add_bundles(x, centers, terms, skip_bundle + 1, end, h, half_precision, nearest2, workspace)
 
 
 @kernel
-def _log_sum(x, k, skip, left, sources, bundles, h, least, near, lanes):
-    """log S_k(x), its d / d log h, where x lies, and how many votes were taken one by one.
+def _log_sum(x, k, skip, skip_weight, sources, bundles, h, min_log_sum, guess, workspace):
+    """Return (log S_k(x), its d / d log h, the place of x among the sources, how many votes were summed).
 
-    Source `skip` counts as `left`, not as its weight. (-inf, 0) where no source votes or log S_k < least. near: a guess
-    where x lies; lanes (6, LANES): room.
+    (-inf, 0) where no source votes or log S_k is below `min_log_sum`. Source `skip` counts with `skip_weight`; `guess`
+    is where x may lie; workspace: (6, N_SUMS).
     """
     xs, ws, first, log_w = sources
     lo, hi = first[k], first[k + 1]
-    at = _first_from(xs, lo, hi, near, x)
-    above, below = (at + 1 if at == skip and left <= 0.0 else at), at - 1
-    near = above if above < hi else -1
-    if below >= lo and (near < 0 or x - xs[below] < xs[above] - x):
-        near = below
-    if near < 0:
+    at = _first_from(xs, lo, hi, guess, x)
+    above, below = (at + 1 if at == skip and skip_weight <= 0.0 else at), at - 1
+    nearest = above if above < hi else -1
+    if below >= lo and (nearest < 0 or x - xs[below] < xs[above] - x):
+        nearest = below
+    if nearest < 0:
         return -np.inf, 0.0, at, 0
-    half, nearest = 0.5 / (h * h), (x - xs[near]) * (x - xs[near])
-    if not log_w[k] - nearest * half >= max(least, -1e300):  # squares may overflow
+    half_precision, nearest2 = 0.5 / (h * h), (x - xs[nearest]) * (x - xs[nearest])
+    if not log_w[k] - nearest2 * half_precision >= max(min_log_sum, -1e300):  # squares may overflow
         return -np.inf, 0.0, at, 0
-    own = left if near == skip else ws[near]
-    reach = np.sqrt(nearest + (REACH + log_w[k] - np.log(own)) / half)
+    nearest_weight = skip_weight if nearest == skip else ws[nearest]
+    reach = np.sqrt(nearest2 + (MAX_LOG_RATIO + log_w[k] - np.log(nearest_weight)) / half_precision)
     lo = _first_from(xs, lo, hi, at, x - reach)
     hi = _first_from(xs, at, hi, at, np.nextafter(x + reach, np.inf))
-    lanes[:2] = 0.0
+    workspace[:2] = 0.0
     votes = hi - lo
-    if votes > MANY and reach <= FARTHEST * h and len(bundles[0]) > 0:
-        _add_bundled(x, k, skip, lo, hi, sources, bundles, h, half, nearest, lanes)
-        votes = MANY
+    if votes > MIN_BUNDLED_VOTES and reach <= MAX_BUNDLED_BANDWIDTHS * h and len(bundles[0]) > 0:
+        _add_bundled(x, k, skip, lo, hi, sources, bundles, h, half_precision, nearest2, workspace)
+        votes = MIN_BUNDLED_VOTES
     elif lo <= skip < hi:
-        _add(x, xs[lo:skip], ws[lo:skip], half, nearest, lanes[0], lanes[1])
-        _add(x, xs[skip + 1 : hi], ws[skip + 1 : hi], half, nearest, lanes[0], lanes[1])
+        _add(x, xs[lo:skip], ws[lo:skip], half_precision, nearest2, workspace[0], workspace[1])
+        _add(x, xs[skip + 1 : hi], ws[skip + 1 : hi], half_precision, nearest2, workspace[0], workspace[1])
     else:
-        _add(x, xs[lo:hi], ws[lo:hi], half, nearest, lanes[0], lanes[1])
+        _add(x, xs[lo:hi], ws[lo:hi], half_precision, nearest2, workspace[0], workspace[1])
     if lo <= skip < hi:
-        lanes[0, 0] += max(left, 0.0)  # at distance 0; where it votes it is the nearest
+        workspace[0, 0] += max(skip_weight, 0.0)  # at distance 0; where it votes it is the nearest
     total = moment = 0.0
-    for r in range(LANES):
-        total += lanes[0, r]
-        moment += lanes[1, r]
-    return np.log(total) - nearest * half, 2.0 * half * moment / total, at, votes
+    for r in range(N_SUMS):
+        total += workspace[0, r]
+        moment += workspace[1, r]
+    return np.log(total) - nearest2 * half_precision, 2.0 * half_precision * moment / total, at, votes
 
 
 @kernel
-def _least(sums, k, thin, limit, bias):
-    """The least log S_k that could leave phi within its limit, given the classes whose sums are not thin."""
+def _min_log_sum(sums, k, thin, limit, bias):
+    """Return the log S_k below which phi leaves its limit for sure, given the sums of other classes that are not
+    thin.
+    """
     other = 0.0
     for j in range(len(bias) if len(bias) > 1 else 2):
         other += sums[j] if sums[j] >= thin and j != k else 0.0
@@ -195,35 +208,41 @@ def _least(sums, k, thin, limit, bias):
 
 
 @kernel
-def log_sums(todo, sums, x, kind, place, kinds, sources, bundles, constants, begin, budget):
-    """sums (len(todo), 2C) become log S_k and d log S_k / d log h of the rows `todo` from `begin` on.
+def log_sums(rows, sums, x, row_kinds, own_source, kinds, sources, bundles, constants, begin, budget):
+    """Replace sums by log S_k and d log S_k / d log h, of rows[begin:]; return where it ended.
 
-    sums hold S_k and d S_k / d log h as a grid gave them, 0 where unknown: those not thin stay. Rows without a number
-    are passed over. Returns where it ended, once more than `budget` votes were taken. x (N,); kind (N,) int32 points
-    into `kinds`, place (N,) int32 to a row's own source, -1 if it has none.
+    It ends after about `budget` votes, so that the caller can stop or make bundles first. Rows without a number are
+    skipped.
+
+    Args:
+        rows: (m,) rows whose sums are wanted, by preference sorted by x.
+        sums: (m, 2C) S_k and d S_k / d log h as a grid gave them, 0 where unknown. Sums that are not thin are kept.
+        x: (N,) the rows' numbers.
+        row_kinds: (N,) int32, which of `kinds` a row is.
+        own_source: (N,) int32, a row's own source, -1 if it has none.
     """
     h, thin, limit = constants[1], constants[2], constants[3]
-    classes, taken, _, bias, _ = kinds
-    count, lanes, near = sums.shape[1] // 2, np.empty((6, LANES)), sources[2][:-1].copy()
-    exact = np.empty((2, count))
-    for q in range(begin, len(todo)):
-        i = todo[q]
-        j, value = kind[i], x[i]
+    classes, own_votes, _, bias, _ = kinds
+    n_classes, workspace, guesses = sums.shape[1] // 2, np.empty((6, N_SUMS)), sources[2][:-1].copy()
+    exact = np.empty((2, n_classes))
+    for q in range(begin, len(rows)):
+        i = rows[q]
+        j, value = row_kinds[i], x[i]
         if value != value:
             continue
-        left = sources[1][place[i]] - taken[j] if place[i] >= 0 else 0.0
-        for k in range(count):
+        remaining_weight = sources[1][own_source[i]] - own_votes[j] if own_source[i] >= 0 else 0.0
+        for k in range(n_classes):
             if sums[q, k] >= thin:
-                exact[0, k], exact[1, k] = np.log(sums[q, k]), sums[q, count + k] / sums[q, k]
+                exact[0, k], exact[1, k] = np.log(sums[q, k]), sums[q, n_classes + k] / sums[q, k]
                 continue
-            least = _least(sums[q], k, thin, limit, bias[j])
-            skip, kept = (place[i], left) if k == classes[j] else (-1, 0.0)
-            exact[0, k], exact[1, k], near[k], votes = _log_sum(
-                value, k, skip, kept, sources, bundles, h, least, near[k], lanes
+            min_log_sum = _min_log_sum(sums[q], k, thin, limit, bias[j])
+            skip, skip_weight = (own_source[i], remaining_weight) if k == classes[j] else (-1, 0.0)
+            exact[0, k], exact[1, k], guesses[k], votes = _log_sum(
+                value, k, skip, skip_weight, sources, bundles, h, min_log_sum, guesses[k], workspace
             )
             budget -= votes
-        for k in range(count):
-            sums[q, k], sums[q, count + k] = exact[0, k], exact[1, k]
+        for k in range(n_classes):
+            sums[q, k], sums[q, n_classes + k] = exact[0, k], exact[1, k]
         if budget < 0:
             return q + 1
-    return len(todo)
+    return len(rows)

@@ -1,248 +1,267 @@
-"""Pure effects: what tuples add to scores, freed of what their parts say alone. See models/effects.py.
+"""Pure effects: what tuples add to scores beyond what their subtuples add. models/effects.py has the definition.
 
-f       (S, C)   what each cell adds, cells of a tuple together; w (S,) its share of the weight
-begin   (T + 1,) where a tuple's cells begin;  part (T, n): the tuple without its column j, -1 for the intercept
-moves   (M, C)   what was moved to each cell of each part: those of tuple t and column j from room[t, j] on
-at      (S, n)   the row of `moves` that belongs to a cell and a column, -1 for none;  mass (M,) the weight there
+A *slice* of a tuple is the set of its cells that agree in all columns but one: a cell of the subtuple without it.
+
+    f             (S, C) what each cell adds, cells of a tuple together; w (S,) its share of the weight
+    begin         (T + 1,) where a tuple's cells begin
+    subtuples     (T, n) the tuple without its column j, -1 for the intercept
+    slices        (S, n) the slice of each cell and column, -1 for none; slice_weights (M,) the weight of each
+    first_slice   (T, n + 1) where the slices of tuple t and column j begin, in column n where they end
+    moves         (M, C) what was moved from each slice's cells to the subtuple's cell
 """
 
 import numpy as np
 
 from alrviz.kernels import kernel
 
-_PRIME = 2147483647  # products of two numbers below are whole in 64 bits
+_PRIME = 2147483647  # products of two smaller numbers fit 64 bits
 
 
 @kernel
-def _slice_means(n, f, w, at, mass, base, begin, end, means):
-    """Write to means (K, C) the weighted means of f over cells that agree but for one of n columns; returns the largest
-    of them, and the weighted sum of their squares.
+def _slice_means(n, f, w, slices, slice_weights, first, begin, end, means):
+    """Write to means (K, C) the weighted means of f over each slice of a tuple of n columns, `first` the first of them.
+
+    Returns the largest absolute mean and the weighted sum of the squared means.
     """
     means[:] = 0.0
     for c in range(begin, end):
         if w[c] > 0.0:
             for j in range(n):
                 for k in range(f.shape[1]):
-                    means[at[c, j] - base, k] += w[c] * f[c, k]
+                    means[slices[c, j] - first, k] += w[c] * f[c, k]
     largest, squares = 0.0, 0.0
     for m in range(len(means)):
-        if mass[base + m] > 0.0:
+        if slice_weights[first + m] > 0.0:
             for k in range(f.shape[1]):
-                means[m, k] /= mass[base + m]
+                means[m, k] /= slice_weights[first + m]
                 largest = max(largest, abs(means[m, k]))
-                squares += mass[base + m] * means[m, k] * means[m, k]
+                squares += slice_weights[first + m] * means[m, k] * means[m, k]
     return largest, squares
 
 
 @kernel
-def purify(t, n, f, w, begin, at, mass, room, moves, tol, most):
-    """Make all slice means of tuple t, of n columns, 0; returns the largest one left, relative to the largest f.
+def purify(t, n, f, w, begin, slices, slice_weights, first_slice, moves, tol, max_steps):
+    """Make all slice means of tuple t, of n columns, 0; return the largest one left, relative to the largest f.
 
-    They are the slopes of  min over m of  sum_c w_c |f_c - sum_j m_j(c)|^2,  which conjugate gradients solve: no column
-    comes first, and where columns are nearly equal (a correlation of .99) forty steps do what takes a thousand sweeps
-    column by column. f is always what it was less what was moved, whatever is left.
+    The means are the slopes of  min over m of  sum_c w_c |f_c - sum_j m_j(c)|^2,  which conjugate gradients solve.
+    Unlike sweeps column by column, no column comes first, and nearly equal columns (correlation .99) take forty steps,
+    not a thousand. f plus what was moved is constant throughout, wherever the iteration ends after at most `max_steps`.
     """
-    lo, hi, base = begin[t], begin[t + 1], room[t, 0]
-    rows = room[t, n] - base
-    means, along, size = np.zeros((rows, f.shape[1])), np.zeros((rows, f.shape[1])), 0.0
+    lo, hi, first = begin[t], begin[t + 1], first_slice[t, 0]
+    n_slices = first_slice[t, n] - first
+    means, direction, largest_f = np.zeros((n_slices, f.shape[1])), np.zeros((n_slices, f.shape[1])), 0.0
     for c in range(lo, hi):
         for k in range(f.shape[1]):
-            size = max(size, abs(f[c, k]))
-    left, now = _slice_means(n, f, w, at, mass, base, lo, hi, means)
-    before = np.inf
-    for _ in range(most):
-        if left <= tol * size:
+            largest_f = max(largest_f, abs(f[c, k]))
+    largest_mean, squared_norm = _slice_means(n, f, w, slices, slice_weights, first, lo, hi, means)
+    previous_norm = np.inf
+    for _ in range(max_steps):
+        if largest_mean <= tol * largest_f:
             break
-        for m in range(rows):
+        for m in range(n_slices):
             for k in range(f.shape[1]):
-                along[m, k] = means[m, k] + now / before * along[m, k]
-        bend = 0.0
+                direction[m, k] = means[m, k] + squared_norm / previous_norm * direction[m, k]
+        curvature = 0.0
         for c in range(lo, hi):
             if w[c] > 0.0:
                 for k in range(f.shape[1]):
-                    change = 0.0
+                    cell_change = 0.0
                     for j in range(n):
-                        change += along[at[c, j] - base, k]
-                    bend += w[c] * change * change
-        if bend <= 0.0:
+                        cell_change += direction[slices[c, j] - first, k]
+                    curvature += w[c] * cell_change * cell_change
+        if curvature <= 0.0:
             break
-        step = now / bend
+        step = squared_norm / curvature
         for c in range(lo, hi):
             for j in range(n):
-                if at[c, j] >= 0:
+                if slices[c, j] >= 0:
                     for k in range(f.shape[1]):
-                        f[c, k] -= step * along[at[c, j] - base, k]
-        for m in range(rows):
+                        f[c, k] -= step * direction[slices[c, j] - first, k]
+        for m in range(n_slices):
             for k in range(f.shape[1]):
-                moves[base + m, k] += step * along[m, k]
-        before = now
-        left, now = _slice_means(n, f, w, at, mass, base, lo, hi, means)
-    return left / size if size > 0.0 else 0.0
+                moves[first + m, k] += step * direction[m, k]
+        previous_norm = squared_norm
+        largest_mean, squared_norm = _slice_means(n, f, w, slices, slice_weights, first, lo, hi, means)
+    return largest_mean / largest_f if largest_f > 0.0 else 0.0
 
 
 @kernel
-def row_effects(located, chosen, codes, origin, levels, tuples, begin, f, defaults, part, room, moves, out):
-    """Write to out (R, len(chosen), C) what tuples add to the scores of rows origin, ... of the codes.
+def row_effects(
+    cell_rows, tuple_numbers, codes, first_row, levels, tuples, begin, f, defaults, subtuples, first_slice, moves, out
+):
+    """Write to out (R, m, C) what the tuples `tuple_numbers` (m,) add to the scores of rows first_row, ...
 
-    `located` (R, T) are rows of a cell table, as kernels/cells.py has them. A cell that is not there adds defaults[t],
-    or defaults[T + t] where it has a level beyond `levels` (a,), less what was moved.
+    Args:
+        cell_rows: (R, T) rows of a cell table, as kernels/cells.py defines them.
+        codes: (a, N) codes of the columns.
+        levels: (a,) levels of the columns; codes from levels[j] on are no level.
+        tuples: (T, n) columns of each tuple.
+        defaults: (2T, C) what a cell that is not in the table adds before moves: row t, or T + t if it has no level.
     """
     n_tuples = len(begin) - 1
-    for i in range(len(located)):
-        for q in range(len(chosen)):
-            t = chosen[q]
-            s = np.int64(located[i, t]) - 2 * n_tuples
+    for i in range(len(cell_rows)):
+        for q in range(len(tuple_numbers)):
+            t = tuple_numbers[q]
+            s = np.int64(cell_rows[i, t]) - 2 * n_tuples
             if s >= 0:
                 for k in range(f.shape[1]):
                     out[i, q, k] = f[s, k]
                 continue
-            absent = t
+            default = t
             for j in range(tuples.shape[1]):
-                if codes[tuples[t, j], origin + i] >= levels[tuples[t, j]]:
-                    absent = n_tuples + t
+                if codes[tuples[t, j], first_row + i] >= levels[tuples[t, j]]:
+                    default = n_tuples + t
             for k in range(f.shape[1]):
-                out[i, q, k] = defaults[absent, k]
-            for j in range(part.shape[1]):
-                row = room[t, j]
-                if room[t, j + 1] == row:
+                out[i, q, k] = defaults[default, k]
+            for j in range(subtuples.shape[1]):
+                row = first_slice[t, j]
+                if first_slice[t, j + 1] == row:
                     continue
-                if part[t, j] >= 0:
-                    below = np.int64(located[i, part[t, j]]) - 2 * n_tuples
-                    if below < 0:
+                if subtuples[t, j] >= 0:
+                    sub_cell = np.int64(cell_rows[i, subtuples[t, j]]) - 2 * n_tuples
+                    if sub_cell < 0:
                         continue
-                    row += below - begin[part[t, j]]
+                    row += sub_cell - begin[subtuples[t, j]]
                 for k in range(f.shape[1]):
                     out[i, q, k] -= moves[row, k]
 
 
 @kernel
-def spread(effects, scores, intercept, weights, shares, sums):
-    """Add to sums (T, 3) of each tuple, over rows: weight x (its product with the score, its square, its variance over
-    the classes as probable as the row's score says, halved).
+def add_moments(effects, scores, intercept, weights, class_shares, sums):
+    """Add to sums (T, 3) each tuple's weighted product with the score, its square, and half its variance over classes.
 
-    effects (R, T, C), scores (R, C) their sums, less the intercept (C,), weights (R,); products and squares of what is
-    left of class means, by shares (C,).
+    Args:
+        effects: (R, T, C).
+        scores: (R, C) sums of the effects, without the intercept (C,).
+        weights: (R,) weights of the rows.
+        class_shares: (C,) weights of classes in the products and squares, whose class means are taken away. The
+            variance is over the row's predicted probabilities.
     """
     classes = scores.shape[1]
     z, p = np.empty(classes), np.empty(classes)
     for i in range(len(effects)):
-        top, mean, total = -np.inf, 0.0, 0.0
+        largest, mean, total = -np.inf, 0.0, 0.0
         for k in range(classes):
-            top = max(top, scores[i, k] + intercept[k])
+            largest = max(largest, scores[i, k] + intercept[k])
         for k in range(classes):
-            p[k] = np.exp(scores[i, k] + intercept[k] - top)
+            p[k] = np.exp(scores[i, k] + intercept[k] - largest)
             total += p[k]
-            mean += shares[k] * scores[i, k]
+            mean += class_shares[k] * scores[i, k]
         for k in range(classes):
             p[k] /= total
-            z[k] = shares[k] * (scores[i, k] - mean)
+            z[k] = class_shares[k] * (scores[i, k] - mean)
         for t in range(effects.shape[1]):
-            product, square, mean, first, second = 0.0, 0.0, 0.0, 0.0, 0.0
+            product, square, mean, mean_p, mean_p2 = 0.0, 0.0, 0.0, 0.0, 0.0
             for k in range(classes):
                 e = effects[i, t, k]
                 product += z[k] * e
-                mean += shares[k] * e
-                square += shares[k] * e * e
-                first += p[k] * e
-                second += p[k] * e * e
+                mean += class_shares[k] * e
+                square += class_shares[k] * e * e
+                mean_p += p[k] * e
+                mean_p2 += p[k] * e * e
             sums[t, 0] += weights[i] * product
             sums[t, 1] += weights[i] * (square - mean * mean)
-            sums[t, 2] += weights[i] * 0.5 * (second - first * first)
+            sums[t, 2] += weights[i] * 0.5 * (mean_p2 - mean_p * mean_p)
 
 
 @kernel
 def losses_without(effects, scores, y, weights, sums):
-    """Add to sums (T, 2), over rows, by how much -log p(y) rises where a row's scores lack each tuple, and its square:
-    effects (R, T, C), scores (R, C), y and weights (R,).
+    """Add to sums (T, 2), over rows, the rise of -log p(y) when each tuple is left out of the score, and its square.
+
+    effects (R, T, C), scores (R, C) with the intercept, y and weights (R,).
     """
     classes = scores.shape[1]
     for i in range(len(effects)):
-        whole = 0.0
+        full_loss = 0.0
         for t in range(-1, effects.shape[1]):
-            top = -np.inf
+            largest = -np.inf
             for k in range(classes):
-                top = max(top, scores[i, k] - (effects[i, t, k] if t >= 0 else 0.0))
+                largest = max(largest, scores[i, k] - (effects[i, t, k] if t >= 0 else 0.0))
             total = 0.0
             for k in range(classes):
-                total += np.exp(scores[i, k] - (effects[i, t, k] if t >= 0 else 0.0) - top)
-            loss = np.log(total) + top - scores[i, y[i]]
+                total += np.exp(scores[i, k] - (effects[i, t, k] if t >= 0 else 0.0) - largest)
+            loss = np.log(total) + largest - scores[i, y[i]]
             if t < 0:
-                whole = loss
+                full_loss = loss
             else:
-                rise = loss + effects[i, t, y[i]] - whole
+                rise = loss + effects[i, t, y[i]] - full_loss
                 sums[t, 0] += weights[i] * rise
                 sums[t, 1] += weights[i] * rise * rise
 
 
 @kernel
-def losses_kept(effects, intercept, y, weights, ends, sums):
-    """Add to sums (E + 1, 2), over rows, -log p(y) and whether another class is predicted, by the intercept (C,) and
-    the first ends[e - 1] of the tuples alone: effects (R, T, C), ends (E,) ascending.
+def losses_of_first_tuples(effects, intercept, y, weights, n_tuples, sums):
+    """Add to sums (E + 1, 2), over rows, -log p(y) and whether a class is predicted wrongly, of models of few tuples.
+
+    Model 0 is the intercept (C,) alone; model e adds the first n_tuples[e - 1] tuples of effects (R, T, C); n_tuples
+    (E,) is ascending.
     """
     classes = len(intercept)
     scores = np.empty(classes)
     for i in range(len(effects)):
         for k in range(classes):
             scores[k] = intercept[k]
-        done = 0
-        for e in range(len(ends) + 1):
-            for t in range(done, ends[e - 1] if e > 0 else 0):
+        n_added = 0
+        for e in range(len(n_tuples) + 1):
+            for t in range(n_added, n_tuples[e - 1] if e > 0 else 0):
                 for k in range(classes):
                     scores[k] += effects[i, t, k]
-            done = ends[e - 1] if e > 0 else 0
-            best = 0
+            n_added = n_tuples[e - 1] if e > 0 else 0
+            predicted = 0
             for k in range(classes):
-                if scores[k] > scores[best]:
-                    best = k
+                if scores[k] > scores[predicted]:
+                    predicted = k
             total = 0.0
             for k in range(classes):
-                total += np.exp(scores[k] - scores[best])
-            sums[e, 0] += weights[i] * (np.log(total) + scores[best] - scores[y[i]])
-            sums[e, 1] += weights[i] * (best != y[i])
+                total += np.exp(scores[k] - scores[predicted])
+            sums[e, 0] += weights[i] * (np.log(total) + scores[predicted] - scores[y[i]])
+            sums[e, 1] += weights[i] * (predicted != y[i])
 
 
 @kernel
-def fit_margins(t, n, counts, looked, begin, at, room, tol, most):
-    """Return G2 of tuple t's counts (cells x C) against what their slices' classes say, by iterative proportional
-    fitting: the table of the same weight in each cell, and of the same classes in each slice, nearest to even; and
-    Pearson's chi square. Both are sums over what is looked at (cells x C); terms of G2 are 2 (n log(n / e) - n + e).
+def fit_margins(t, n, counts, included, begin, slices, first_slice, tol, max_sweeps):
+    """Return G2 and Pearson's chi square of tuple t's counts (S, C) against a table without its interaction.
+
+    That table has the weight of each cell and the class counts of each slice, and is otherwise as even as possible; it
+    is fitted by iterative proportional fitting, at most `max_sweeps` sweeps, to the relative error `tol`. Both
+    statistics are sums over the `included` (S, C) cells and classes; terms of G2 are 2 (n log(n / e) - n + e).
     """
-    lo, hi, base = begin[t], begin[t + 1], room[t, 0]
-    rows, classes = room[t, n] - base, counts.shape[1]
-    target, sums = np.zeros((rows, classes)), np.zeros((rows, classes))
+    lo, hi, first = begin[t], begin[t + 1], first_slice[t, 0]
+    n_slices, classes = first_slice[t, n] - first, counts.shape[1]
+    slice_counts, fitted_sums = np.zeros((n_slices, classes)), np.zeros((n_slices, classes))
     fitted = np.ones((hi - lo, classes))
     for c in range(lo, hi):
         for j in range(n):
             for k in range(classes):
-                target[at[c, j] - base, k] += counts[c, k]
-    for _ in range(most):
-        off = 0.0
+                slice_counts[slices[c, j] - first, k] += counts[c, k]
+    for _ in range(max_sweeps):
+        largest_error = 0.0
         for j in range(n):
-            sums[:] = 0.0
+            fitted_sums[:] = 0.0
             for c in range(lo, hi):
                 for k in range(classes):
-                    sums[at[c, j] - base, k] += fitted[c - lo, k]
+                    fitted_sums[slices[c, j] - first, k] += fitted[c - lo, k]
             for c in range(lo, hi):
-                m = at[c, j] - base
+                m = slices[c, j] - first
                 for k in range(classes):
-                    if sums[m, k] > 0.0:
-                        fitted[c - lo, k] *= target[m, k] / sums[m, k]
+                    if fitted_sums[m, k] > 0.0:
+                        fitted[c - lo, k] *= slice_counts[m, k] / fitted_sums[m, k]
         for c in range(lo, hi):
-            whole, weight = 0.0, 0.0
+            cell_sum, cell_weight = 0.0, 0.0
             for k in range(classes):
-                whole += fitted[c - lo, k]
-                weight += counts[c, k]
-            if whole > 0.0:
-                off = max(off, abs(weight - whole) / max(weight, 1.0))
+                cell_sum += fitted[c - lo, k]
+                cell_weight += counts[c, k]
+            if cell_sum > 0.0:
+                largest_error = max(largest_error, abs(cell_weight - cell_sum) / max(cell_weight, 1.0))
                 for k in range(classes):
-                    fitted[c - lo, k] *= weight / whole
-        if off < tol:
+                    fitted[c - lo, k] *= cell_weight / cell_sum
+        if largest_error < tol:
             break
     g2, chi2 = 0.0, 0.0
     for c in range(lo, hi):
         for k in range(classes):
             e = fitted[c - lo, k]
-            if looked[c, k] and e > 0.0:
+            if included[c, k] and e > 0.0:
                 g2 += 2.0 * (e - counts[c, k])
                 chi2 += (counts[c, k] - e) ** 2 / e
                 if counts[c, k] > 0.0:
@@ -251,39 +270,39 @@ def fit_margins(t, n, counts, looked, begin, at, room, tol, most):
 
 
 @kernel
-def margin_rank(cells, n, at, base, count, most):
-    """Return the rank of the slices (K,) of some cells of a tuple of n columns: how many numbers their sums are; -1 if
-    more than `most` numbers would have to be held.
+def margin_rank(cells, n, slices, first, n_slices, max_numbers):
+    """Return how many sums over the slices (K,) of some cells of a tuple with n columns are independent.
 
-    A slice with one cell is one of them, and goes with its cell. Of the rest, weights of slices that add up to 0 in
-    every cell are looked for: where a cell knows all of its slices' weights but one, that follows; else one is free.
-    What cells demand of the free ones, q of them, in sums drawn at random modulo a prime, says how many stay free.
+    -1 if more than `max_numbers` numbers would have to be stored. A slice with one cell is independent, and is removed
+    together with its cell. Of the rest, the rank is their number less the dimension of the slice weights that add up to
+    0 in every cell. Where all weights of a cell but one are known, the last follows; otherwise one is free. How many of
+    the free ones stay free is found by elimination in random sums of the cells' equations, modulo a prime.
     """
-    degree = np.zeros(count, np.int64)
-    rank, stays = _peel(cells, n, at, base, degree)
-    rest = cells[stays]
-    if not len(rest):
+    degree = np.zeros(n_slices, np.int64)
+    rank, remaining = _remove_single_cells(cells, n, slices, first, degree)
+    core = cells[remaining]
+    if not len(core):
         return rank
-    weight, free, slices = _free_weights(rest, n, at, base, degree, most)
-    if free < 0:
+    weights, n_free, n_weighted = _free_weights(core, n, slices, first, degree, max_numbers)
+    if n_free < 0:
         return -1
-    return rank + slices - (free - _demanded(rest, n, at, base, weight, free))
+    return rank + n_weighted - (n_free - _equation_rank(core, n, slices, first, weights, n_free))
 
 
 @kernel
-def _peel(cells, n, at, base, degree):
-    """Take slices of one cell away with their cells, until there are none; return their number, and which cells stay.
+def _remove_single_cells(cells, n, slices, first, degree):
+    """Remove slices of one cell with their cells until there are none; return their number, and which cells remain.
 
-    `degree` (K,), 0 at first, is how many of these each slice has.
+    `degree` (K,), 0 at first, becomes the number of remaining cells of each slice.
     """
-    count, owner = len(degree), np.zeros(len(degree), np.int64)
-    stays = np.ones(len(cells), np.bool_)
+    n_slices, cell_xor = len(degree), np.zeros(len(degree), np.int64)
+    remaining = np.ones(len(cells), np.bool_)
     for i in range(len(cells)):
         for j in range(n):
-            degree[at[cells[i], j] - base] += 1
-            owner[at[cells[i], j] - base] ^= i  # of one cell, its number
-    rank, stack, top = 0, np.empty(count, np.int64), 0
-    for s in range(count):
+            degree[slices[cells[i], j] - first] += 1
+            cell_xor[slices[cells[i], j] - first] ^= i  # of a slice with one cell left: that cell
+    rank, stack, top = 0, np.empty(n_slices, np.int64), 0
+    for s in range(n_slices):
         if degree[s] == 1:
             stack[top] = s
             top += 1
@@ -291,150 +310,154 @@ def _peel(cells, n, at, base, degree):
         top -= 1
         if degree[stack[top]] != 1:
             continue
-        i = owner[stack[top]]
-        rank, stays[i] = rank + 1, False
+        i = cell_xor[stack[top]]
+        rank, remaining[i] = rank + 1, False
         for j in range(n):
-            s = at[cells[i], j] - base
+            s = slices[cells[i], j] - first
             degree[s] -= 1
-            owner[s] ^= i
+            cell_xor[s] ^= i
             if degree[s] == 1:
                 stack[top] = s
                 top += 1
-    return rank, stays
+    return rank, remaining
 
 
 @kernel
-def _free_weights(cells, n, at, base, degree, most):
-    """Return the weight (K, room) of each slice as a sum over the free ones, how many are free, and how many slices
-    there are; -1 are free where more than `most` numbers would have to be held.
+def _free_weights(cells, n, slices, first_slice, degree, max_numbers):
+    """Return (weights (K, capacity) of the slices as sums over the free ones, number of free ones, number of slices).
+
+    The number of free ones is -1 where more than `max_numbers` numbers would have to be stored.
     """
-    count = len(degree)
-    begin, inside = _cells_of_slices(cells, n, at, base, degree)
-    missing, known = np.full(len(cells), n), np.zeros(count, np.bool_)
-    room, free, first, slices = min(64, most // count), 0, 0, 0
-    if room < 1:
+    n_slices = len(degree)
+    begin, slice_cells = _cells_of_slices(cells, n, slices, first_slice, degree)
+    n_unknown, is_known = np.full(len(cells), n), np.zeros(n_slices, np.bool_)
+    capacity, n_free, next_slice, n_known = min(64, max_numbers // n_slices), 0, 0, 0
+    if capacity < 1:
         return np.zeros((0, 0), np.int64), -1, 0
-    weight = np.zeros((count, room), np.int64)
-    one, two = np.empty(len(cells) * n + 1, np.int64), np.empty(len(cells) * n + 1, np.int64)
-    n_one, n_two = 0, 0  # cells that lack one weight, or two
+    weights = np.zeros((n_slices, capacity), np.int64)
+    one_unknown, two_unknown = np.empty(len(cells) * n + 1, np.int64), np.empty(len(cells) * n + 1, np.int64)
+    one_top, two_top = 0, 0  # stacks of cells with one and with two unknown weights
     while True:
-        i, n_one = _pop(one, n_one, missing, 1)
-        if i >= 0:  # it follows
-            chosen = _unknown(cells[i], n, at, base, known)
+        i, one_top = _pop(one_unknown, one_top, n_unknown, 1)
+        if i >= 0:  # its last weight follows from the others
+            chosen = _unknown_slice(cells[i], n, slices, first_slice, is_known)
             for j in range(n):
-                s = at[cells[i], j] - base
+                s = slices[cells[i], j] - first_slice
                 if s != chosen:
-                    for k in range(free):
-                        weight[chosen, k] = (weight[chosen, k] - weight[s, k]) % _PRIME
-        else:  # one is free: where another follows at once, else any
-            i, n_two = _pop(two, n_two, missing, 2)
+                    for k in range(n_free):
+                        weights[chosen, k] = (weights[chosen, k] - weights[s, k]) % _PRIME
+        else:  # a weight is free: in a cell where the other one then follows, else any
+            i, two_top = _pop(two_unknown, two_top, n_unknown, 2)
             if i >= 0:
-                chosen = _unknown(cells[i], n, at, base, known)
+                chosen = _unknown_slice(cells[i], n, slices, first_slice, is_known)
             else:
-                while first < count and (known[first] or not degree[first]):
-                    first += 1
-                if first == count:
-                    return weight, free, slices
-                chosen = first
-            if free == room:
-                room *= 2
-                if room * count > most:
-                    return weight, -1, slices
-                wider = np.zeros((count, room), np.int64)
-                wider[:, :free] = weight
-                weight = wider
-            weight[chosen, free] = 1
-            free += 1
-        known[chosen] = True
-        slices += 1
+                while next_slice < n_slices and (is_known[next_slice] or not degree[next_slice]):
+                    next_slice += 1
+                if next_slice == n_slices:
+                    return weights, n_free, n_known
+                chosen = next_slice
+            if n_free == capacity:
+                capacity *= 2
+                if capacity * n_slices > max_numbers:
+                    return weights, -1, n_known
+                larger = np.zeros((n_slices, capacity), np.int64)
+                larger[:, :n_free] = weights
+                weights = larger
+            weights[chosen, n_free] = 1
+            n_free += 1
+        is_known[chosen] = True
+        n_known += 1
         for place in range(begin[chosen], begin[chosen + 1]):
-            i = inside[place]
-            missing[i] -= 1
-            if missing[i] == 1:
-                one[n_one] = i
-                n_one += 1
-            elif missing[i] == 2:
-                two[n_two] = i
-                n_two += 1
+            i = slice_cells[place]
+            n_unknown[i] -= 1
+            if n_unknown[i] == 1:
+                one_unknown[one_top] = i
+                one_top += 1
+            elif n_unknown[i] == 2:
+                two_unknown[two_top] = i
+                two_top += 1
 
 
 @kernel
-def _cells_of_slices(cells, n, at, base, degree):
-    """Return where the cells of each slice begin (K + 1,), and these cells, slice after slice."""
+def _cells_of_slices(cells, n, slices, first_slice, degree):
+    """Return where the cells of each slice begin (K + 1,), and the cells, slice after slice."""
     begin = np.zeros(len(degree) + 1, np.int64)
     begin[1:] = np.cumsum(degree)
-    inside, end = np.empty(begin[-1], np.int64), begin[:-1].copy()
+    slice_cells, end = np.empty(begin[-1], np.int64), begin[:-1].copy()
     for i in range(len(cells)):
         for j in range(n):
-            s = at[cells[i], j] - base
-            inside[end[s]] = i
+            s = slices[cells[i], j] - first_slice
+            slice_cells[end[s]] = i
             end[s] += 1
-    return begin, inside
+    return begin, slice_cells
 
 
 @kernel
-def _pop(stack, top, missing, wanted):
-    """Return the last cell of a stack that still lacks as many weights as wanted, -1 if none does, and the new top."""
+def _pop(stack, top, n_unknown, number):
+    """Return the last cell of a stack that still has `number` unknown weights, -1 if none has, and the new top."""
     while top:
         top -= 1
-        if missing[stack[top]] == wanted:
+        if n_unknown[stack[top]] == number:
             return stack[top], top
     return np.int64(-1), top
 
 
 @kernel
-def _unknown(cell, n, at, base, known):
-    """Return the last slice of a cell whose weight is not known."""
-    found = np.int64(-1)
+def _unknown_slice(cell, n, slices, first_slice, is_known):
+    """Return the last slice of a cell whose weight is unknown."""
+    unknown = np.int64(-1)
     for j in range(n):
-        if not known[at[cell, j] - base]:
-            found = at[cell, j] - base
-    return found
+        if not is_known[slices[cell, j] - first_slice]:
+            unknown = slices[cell, j] - first_slice
+    return unknown
 
 
 @kernel
-def _demanded(cells, n, at, base, weight, free):
-    """Return the rank of what cells demand of the free weights: of random sums of their demands, until one is 0."""
-    count = len(weight)
-    demands, pivots, held = np.zeros((free, free), np.int64), np.empty(free, np.int64), 0
-    share, row, state = np.empty(count, np.int64), np.empty(free, np.int64), np.uint64(88172645463325252)
-    while held < free:
-        share[:] = 0
+def _equation_rank(cells, n, slices, first_slice, weights, n_free):
+    """Return the rank of the cells' equations in the free weights.
+
+    Equations are random sums over all cells; elimination stops at the first one that the others imply.
+    """
+    n_slices = len(weights)
+    equations, pivots, rank = np.zeros((n_free, n_free), np.int64), np.empty(n_free, np.int64), 0
+    slice_factors, row, state = np.empty(n_slices, np.int64), np.empty(n_free, np.int64), np.uint64(88172645463325252)
+    while rank < n_free:
+        slice_factors[:] = 0
         for i in range(len(cells)):
             state ^= state << np.uint64(13)  # Marsaglia's xorshift
             state ^= state >> np.uint64(7)
             state ^= state << np.uint64(17)
-            drawn = np.int64(state >> np.uint64(33))
+            random_factor = np.int64(state >> np.uint64(33))
             for j in range(n):
-                share[at[cells[i], j] - base] += drawn
+                slice_factors[slices[cells[i], j] - first_slice] += random_factor
         row[:] = 0
-        for s in range(count):
-            share[s] %= _PRIME
-            if share[s]:
-                for k in range(free):
-                    row[k] = (row[k] + share[s] * weight[s, k]) % _PRIME
-        for d in range(held):
-            factor = row[pivots[d]]
-            if factor:
-                for k in range(free):
-                    row[k] = (row[k] - factor * demands[d, k]) % _PRIME
+        for s in range(n_slices):
+            slice_factors[s] %= _PRIME
+            if slice_factors[s]:
+                for k in range(n_free):
+                    row[k] = (row[k] + slice_factors[s] * weights[s, k]) % _PRIME
+        for d in range(rank):
+            multiple = row[pivots[d]]
+            if multiple:
+                for k in range(n_free):
+                    row[k] = (row[k] - multiple * equations[d, k]) % _PRIME
         pivot = 0
-        while pivot < free and row[pivot] == 0:
+        while pivot < n_free and row[pivot] == 0:
             pivot += 1
-        if pivot == free:
+        if pivot == n_free:
             break
         inverse = _inverse(row[pivot])
-        for k in range(free):
-            demands[held, k] = row[k] * inverse % _PRIME
-        pivots[held] = pivot
-        held += 1
-    return held
+        for k in range(n_free):
+            equations[rank, k] = row[k] * inverse % _PRIME
+        pivots[rank] = pivot
+        rank += 1
+    return rank
 
 
 @kernel
-def _inverse(number):
+def _inverse(value):
     """Return the inverse of a number modulo the prime, by Fermat's little theorem."""
-    inverse, power, exponent = 1, number, _PRIME - 2
+    inverse, power, exponent = 1, value, _PRIME - 2
     while exponent:
         if exponent & 1:
             inverse = inverse * power % _PRIME

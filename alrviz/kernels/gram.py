@@ -1,60 +1,66 @@
-"""Products of rows' features, and of a matrix of them with a few vectors: fits of few rows to many cells.
+"""Inner products of rows' features, and products of that matrix with a few vectors: for fits of few rows to many cells.
 
-Rows are told by codes (a, n), "no level" being the number of levels. Of column j two rows share
+Rows are given by codes (a, n); "no level" is coded as the number of levels. In column j the features of two rows with
+levels l and m have the inner product
 
-    base[j] + step[j] min(l, m)     where both levels are below chains[j], which are smooth
-    1                               where they are one other level
+    base[j] + step[j] min(l, m)     if both levels are below ordered_levels[j], whose weights are smooth
+    1                               if they are the same other level
+    0                               else
 
-and nothing else; of all tuples of o columns they share the elementary symmetric polynomial of order o of these.
+Over all tuples of o columns it is the elementary symmetric polynomial of order o of these.
 """
 
 import numpy as np
 
 from alrviz.kernels import kernel
 
-LANES = 64
+N_SUMS = 64  # independent sums side by side: a loop with a single sum does not vectorise
 
 
 @kernel
-def gram(left, right, levels, chains, base, step, found, begin, end):
-    """found[o - 1, i, k] = what rows i of left, from begin on, and k of right share of tuples of o columns."""
-    orders, columns = found.shape[0], len(left)
-    sums = np.empty(orders + 1)
+def gram(left, right, levels, ordered_levels, base, step, out, begin, end):
+    """Write to out[o - 1, i, k] the inner product of rows i of left (i >= begin) and k of right, over tuples of o
+    columns.
+
+    left, right: (a, n) and (a, m) codes; levels, ordered_levels, base, step: (a,); out: (orders, n, m).
+    """
+    max_order, n_columns = out.shape[0], len(left)
+    polynomials = np.empty(max_order + 1)
     for i in range(begin, end):
         for k in range(right.shape[1]):
-            sums[:] = 0.0
-            sums[0] = 1.0
-            for j in range(columns):
-                one, other = np.int64(left[j, i]), np.int64(right[j, k])
-                if one < chains[j] and other < chains[j]:
-                    shared = base[j] + step[j] * min(one, other)
-                elif one == other and one < levels[j]:
-                    shared = 1.0
+            polynomials[:] = 0.0
+            polynomials[0] = 1.0
+            for j in range(n_columns):
+                left_code, right_code = np.int64(left[j, i]), np.int64(right[j, k])
+                if left_code < ordered_levels[j] and right_code < ordered_levels[j]:
+                    inner = base[j] + step[j] * min(left_code, right_code)
+                elif left_code == right_code and left_code < levels[j]:
+                    inner = 1.0
                 else:
                     continue
-                for o in range(orders, 0, -1):
-                    sums[o] += sums[o - 1] * shared
-            for o in range(orders):
-                found[o, i, k] = sums[o + 1]
+                for o in range(max_order, 0, -1):
+                    polynomials[o] += polynomials[o - 1] * inner
+            for o in range(max_order):
+                out[o, i, k] = polynomials[o + 1]
 
 
 @kernel
-def product(matrix, vectors, found, begin, end):
-    """found[c, i] = sum over k of matrix[i, k] vectors[c, k], of rows i from begin on."""
-    sums = np.empty(LANES, np.float32)
+def product(matrix, vectors, out, begin, end):
+    """Write to out[c, i] the sum over k of matrix[i, k] vectors[c, k], for rows i in begin..end."""
+    sums = np.empty(N_SUMS, np.float32)
     n = matrix.shape[1]
     for i in range(begin, end):
         row = matrix[i]
         for c in range(len(vectors)):
-            for r in range(LANES):
+            for r in range(N_SUMS):
                 sums[r] = 0.0
-            for at in range(0, n, LANES):
-                x, y = row[at : min(at + LANES, n)], vectors[c, at : min(at + LANES, n)]
+            for at in range(0, n, N_SUMS):
+                x, y = row[at : min(at + N_SUMS, n)], vectors[c, at : min(at + N_SUMS, n)]
                 for r in range(len(x)):
                     sums[r] += x[r] * y[r]
-            m = LANES
+            m = N_SUMS
             while m > 1:
                 m //= 2
                 for r in range(m):
                     sums[r] += sums[m + r]
-            found[c, i] = sums[0]
+            out[c, i] = sums[0]

@@ -1,37 +1,42 @@
-"""Grids over the occupied stretches of a column: kernel sums on their nodes, and features of the rows that lie on them.
+"""Grids over the occupied stretches of a column: kernel sums on their nodes, from which features are interpolated.
 
-A grid has nodes delta apart. Node j of a stretch stands at origin + j delta; a stretch goes on as long as gaps are
-shorter than the kernel reaches, so that rows of different stretches do not see each other:
+Node j of a grid lies at origin + j delta. A stretch goes on as long as gaps are shorter than the kernel's reach, so
+that rows of different stretches do not influence each other:
 
     rows         . ... . ..  .                                     .. . .
     stretches   [------------------]                             [---------]
     memory      [------------------]0 0 .. 0[---------]0 0 .. 0                 zeros as far as the kernel reaches
 
-Votes are spread on 4 nodes by cubic weights, convolved with the kernel's table, and looked up by the same weights; both
-errors fall as (delta / h)^4. The convolution runs over the whole memory without asking where a stretch ends. While
-delta stays, a node's sum is a smooth function of h: `slope` is the table's derivative, not the kernel's.
+Votes are spread over 4 nodes by cubic weights, convolved with the kernel's table, and interpolated by the same weights;
+both errors fall as (delta / h)^4. The convolution runs over the whole memory and needs no test where a stretch ends.
+For fixed delta a node's sum is a smooth function of h: `slope` is the derivative of the table, not of the kernel.
 
-What kernels take as `grid`, a tuple: first, last (s,) nodes of the stretches, base (s,) where they begin in memory,
-nodes (2C, n) sums and their d / d log h, place (2,) origin and nodes per unit, own (2, 4) the table and its slope at
-0 .. 3 nodes, by which a row's own vote is taken back as the grid gave it.
+Tuple that kernels take as `grid`:
+    first, last  (s,) first and last node of each stretch
+    base         (s,) where each stretch begins in memory
+    nodes        (2C, n) sums, then their d / d log h
+    place        (2,) origin and nodes per unit
+    own          (2, 4) the table and its slope at 0 .. 3 nodes, by which a row's own vote is subtracted as the grid
+                 gave it
 """
 
 import numpy as np
 
 from alrviz.kernels import kernel
 
-# Nodes of one block of the convolution: its sums stay in the fastest cache.
-BLOCK = 256
-CHUNK = 512
-# A power of two as the distance of classes would put all of them into the same few cache lines.
-STRIDE = CHUNK + 8
+# Nodes of one block of the convolution, so that its sums stay in the fastest cache.
+BLOCK_NODES = 256
+CHUNK_ROWS = 512
+# Numbers from one class to the next. A power of two would map all classes to the same few cache lines.
+CLASS_STRIDE = CHUNK_ROWS + 8
 
 
 @kernel
-def stretches(x, place, reach, first, last):
-    """Write the first and the last node of each stretch of the sorted x (P,); return how many there are.
+def find_stretches(x, place, reach, first, last):
+    """Write the first and the last node of each stretch of the sorted x (P,); return the number of stretches.
 
-    A row behind node j = floor((x - origin) * per_unit) needs the nodes j - 1 .. j + 2. first, last: (P,) room.
+    A row behind node j = floor((x - origin) * per_unit) needs the nodes j - 1 .. j + 2. A stretch ends where more than
+    `reach` nodes are empty. first, last: (P,) written.
     """
     count = 0
     for i in range(len(x)):
@@ -45,13 +50,13 @@ def stretches(x, place, reach, first, last):
 
 @kernel
 def _node(x, grid):
-    """Where the node before x lies in memory, -1 off the grid, and how far behind it x is, in nodes, 0 .. 1."""
+    """Return the place in memory of the node before x, and the distance in nodes, 0 .. 1; (-1, 0) off the grid."""
     first, last, base, _, place, _ = grid
     at = (x - place[0]) * place[1]
     if not (first[0] + 1 <= at < last[-1]):
         return -1, 0.0
     j = np.int64(np.floor(at))
-    lo, hi = 0, len(first) - 1  # the last stretch that begins at or before j - 1
+    lo, hi = 0, len(first) - 1  # bisect for the last stretch that begins at or before j - 1
     while lo < hi:
         middle = (lo + hi + 1) // 2
         if first[middle] <= j - 1:
@@ -65,14 +70,14 @@ def _node(x, grid):
 
 @kernel
 def _cubic(t):
-    """The weights of the nodes j - 1 .. j + 2 for a place t in 0 .. 1 behind node j (Lagrange)."""
+    """Return the Lagrange weights of the nodes j - 1 .. j + 2 at a place t, 0 .. 1, behind node j."""
     a, b, c = t + 1.0, t - 1.0, t - 2.0
     return -t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0
 
 
 @kernel
-def spread(xs, ws, first, grid, pad, votes, begin, end):
-    """Add sources begin .. end, sorted by class (from first[k] on), to the votes (C, n + 2 pad) of their nodes."""
+def spread_votes(xs, ws, first, grid, pad, votes, begin, end):
+    """Add sources begin .. end (class k from first[k] on) to the votes (C, n + 2 pad) of their nodes."""
     k = 0
     for i in range(begin, end):
         while i >= first[k + 1]:
@@ -88,105 +93,116 @@ def spread(xs, ws, first, grid, pad, votes, begin, end):
 
 @kernel
 def convolve(votes, table, slope, nodes, begin, end):
-    """nodes (2C, n): the sums over t of table[|t|] votes[k, n + t] for each class k, then the same of `slope`.
+    """Write to nodes (2C, n) the sums over t of table[|t|] votes[k, n + t] for each class k, then those with `slope`.
 
-    votes (C, n + 2 pad) has `pad` >= taps zeros before node 0 and behind the last; table, slope (taps + 1,).
+    votes (C, n + 2 pad) has `pad` >= taps zeros before node 0 and behind the last node; table, slope (taps + 1,).
     """
-    taps, classes = len(table) - 1, votes.shape[0]
+    taps, n_classes = len(table) - 1, votes.shape[0]
     pad = (votes.shape[1] - nodes.shape[1]) // 2
-    for start in range(begin, end, BLOCK):
-        m = min(BLOCK, end - start)
-        for k in range(classes):
-            sums, slopes = nodes[k, start : start + m], nodes[classes + k, start : start + m]
-            middle = votes[k, start + pad : start + pad + m]
+    for start in range(begin, end, BLOCK_NODES):
+        m = min(BLOCK_NODES, end - start)
+        for k in range(n_classes):
+            sums, slopes = nodes[k, start : start + m], nodes[n_classes + k, start : start + m]
+            center_votes = votes[k, start + pad : start + pad + m]
             for r in range(m):
-                sums[r] = table[0] * middle[r]
-                slopes[r] = slope[0] * middle[r]
+                sums[r] = table[0] * center_votes[r]
+                slopes[r] = slope[0] * center_votes[r]
             for t in range(1, taps + 1):
                 left = votes[k, start + pad - t : start + pad - t + m]
                 right = votes[k, start + pad + t : start + pad + t + m]
                 a, b = table[t], slope[t]
                 for r in range(m):
-                    both = left[r] + right[r]
-                    sums[r] += a * both
-                    slopes[r] += b * both
+                    pair_votes = left[r] + right[r]
+                    sums[r] += a * pair_votes
+                    slopes[r] += b * pair_votes
 
 
 @kernel
-def _gather(x, begin, m, grid, n, weights, s):
-    """n: the nodes before rows begin .. begin + m in memory; s (2C, STRIDE): S_k and d S_k / d log h there."""
+def _interpolate(x, begin, m, grid, places, weights, s):
+    """Write S_k and d S_k / d log h of rows begin .. begin + m to s (2C, CLASS_STRIDE), and the places of their
+    nodes.
+    """
     nodes = grid[3]
     for r in range(m):
-        n[r], t = _node(x[begin + r], grid)
+        places[r], t = _node(x[begin + r], grid)
         weights[0, r], weights[1, r], weights[2, r], weights[3, r] = _cubic(t)
     for k in range(len(nodes)):
-        of, out = nodes[k], s[k]
+        node_sums, out = nodes[k], s[k]
         for r in range(m):
-            q = max(1, n[r])
-            out[r] = weights[0, r] * of[q - 1] + weights[1, r] * of[q]
-            out[r] += weights[2, r] * of[q + 1] + weights[3, r] * of[q + 2]
+            q = max(1, places[r])
+            out[r] = weights[0, r] * node_sums[q - 1] + weights[1, r] * node_sums[q]
+            out[r] += weights[2, r] * node_sums[q + 1] + weights[3, r] * node_sums[q + 2]
 
 
 @kernel
-def _take_back(kind, begin, m, classes, taken, own, weights, s):
-    """Take the rows' own votes back from the sums of their classes, as the grid gave them."""
+def _subtract_own_votes(row_kinds, begin, m, classes, own_votes, own_table, weights, s):
+    """Subtract the rows' own votes from the sums of their classes, exactly as the grid added them."""
     for r in range(m):
-        j = kind[begin + r]
-        if taken[j] > 0.0:
+        j = row_kinds[begin + r]
+        if own_votes[j] > 0.0:
             a, b, c, e = weights[0, r], weights[1, r], weights[2, r], weights[3, r]
             at0, at1 = a * a + b * b + c * c + e * e, 2.0 * (a * b + b * c + c * e)
             at2, at3 = 2.0 * (a * c + b * e), 2.0 * a * e
             k, q = classes[j], classes[j] + len(s) // 2
-            s[k, r] -= taken[j] * (own[0, 0] * at0 + own[0, 1] * at1 + own[0, 2] * at2 + own[0, 3] * at3)
-            s[q, r] -= taken[j] * (own[1, 0] * at0 + own[1, 1] * at1 + own[1, 2] * at2 + own[1, 3] * at3)
+            s[k, r] -= own_votes[j] * (
+                own_table[0, 0] * at0 + own_table[0, 1] * at1 + own_table[0, 2] * at2 + own_table[0, 3] * at3
+            )
+            s[q, r] -= own_votes[j] * (
+                own_table[1, 0] * at0 + own_table[1, 1] * at1 + own_table[1, 2] * at2 + own_table[1, 3] * at3
+            )
 
 
 @kernel
-def _write(s, kind, bias, limit, phi, dphi, begin, m, rest, change):
-    """phi and dphi of rows begin .. begin + m from S_k itself (2C, STRIDE), as if none of them were thin."""
+def _write_ratios(s, row_kinds, bias, limit, phi, dphi, begin, m, denominator, denominator_slope):
+    """Write phi and dphi of rows begin .. begin + m from S_k and its slope (2C, CLASS_STRIDE), as if no sum were thin.
+
+    denominator, denominator_slope: (CHUNK_ROWS,) workspace.
+    """
     classes, gradient = len(s) // 2, dphi.shape[1] > 0
-    first = 1 if len(phi) == 1 else 0  # of two classes only the second is set beside the first, else each beside all
+    first = 1 if len(phi) == 1 else 0  # with two classes the ratio is second to first, else each class to all
     for r in range(m):
-        rest[r], change[r] = s[0, r], s[classes, r]
+        denominator[r], denominator_slope[r] = s[0, r], s[classes, r]
     for k in range(1, classes if first == 0 else 1):
         for r in range(m):
-            rest[r] += s[k, r]
-            change[r] += s[classes + k, r]
+            denominator[r] += s[k, r]
+            denominator_slope[r] += s[classes + k, r]
     for k in range(len(phi)):
         for r in range(m):
-            value = np.log(s[first + k, r] / rest[r]) - bias[kind[begin + r], k]
+            value = np.log(s[first + k, r] / denominator[r]) - bias[row_kinds[begin + r], k]
             phi[k, begin + r] = min(limit, max(-limit, value))
         if gradient:
             for r in range(m):
-                slope = s[classes + first + k, r] / s[first + k, r] - change[r] / rest[r]
+                slope = s[classes + first + k, r] / s[first + k, r] - denominator_slope[r] / denominator[r]
                 dphi[k, begin + r] = slope if np.abs(phi[k, begin + r]) < limit else 0.0
 
 
 @kernel
-def look_up(x, kind, kinds, grid, constants, phi, dphi, todo, sums, begin, end):
-    """phi (K, N), dphi (K, N or 0) of the rows begin .. end of a column; return how many are left to do.
+def look_up(x, row_kinds, kinds, grid, constants, phi, dphi, remaining, sums, begin, end):
+    """Write phi (K, N) and dphi (K, N or 0) of rows begin .. end; return how many rows remain to be summed exactly.
 
-    Left are rows without a number, off the grid, or with a sum below `thin`: their places go to todo, their sums (2C)
-    to `sums`, 0 where nothing is known. kind (N,) int32 points into `kinds`; this and `constants`: ratios.py.
+    Rows without a number, off the grid, or with a sum below `thin` remain. Their numbers are written to `remaining`,
+    and their sums (2C), 0 where unknown, to `sums`. row_kinds (N,) int32 points into `kinds`; this and `constants`:
+    ratios.py.
     """
     thin, limit = constants[2], constants[3]
-    classes, taken, _, bias, _ = kinds
-    n, weights, rest, change = np.empty(CHUNK, np.int64), np.empty((4, CHUNK)), np.empty(CHUNK), np.empty(CHUNK)
-    s = np.empty((len(grid[3]), STRIDE))
+    kind_classes, own_votes, _, bias, _ = kinds
+    places, weights = np.empty(CHUNK_ROWS, np.int64), np.empty((4, CHUNK_ROWS))
+    denominator, denominator_slope = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    s = np.empty((len(grid[3]), CLASS_STRIDE))
     count = 0
-    for start in range(begin, end, CHUNK):
-        m = min(CHUNK, end - start)
-        _gather(x, start, m, grid, n, weights, s)
-        _take_back(kind, start, m, classes, taken, grid[5], weights, s)
-        _write(s, kind, bias, limit, phi, dphi, start, m, rest, change)
+    for start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - start)
+        _interpolate(x, start, m, grid, places, weights, s)
+        _subtract_own_votes(row_kinds, start, m, kind_classes, own_votes, grid[5], weights, s)
+        _write_ratios(s, row_kinds, bias, limit, phi, dphi, start, m, denominator, denominator_slope)
         for r in range(m):
-            least = s[0, r]
+            min_sum = s[0, r]
             for k in range(1, len(s) // 2):
-                least = min(least, s[k, r])
-            if n[r] >= 0 and least >= thin:
+                min_sum = min(min_sum, s[k, r])
+            if places[r] >= 0 and min_sum >= thin:
                 continue
-            todo[count] = start + r
+            remaining[count] = start + r
             for k in range(len(s)):
-                sums[count, k] = s[k, r] if n[r] >= 0 else 0.0
+                sums[count, k] = s[k, r] if places[r] >= 0 else 0.0
             count += 1
     return count

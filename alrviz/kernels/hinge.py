@@ -1,76 +1,77 @@
-"""Passes of the squared hinge over scores: by how much each class comes nearer than 1 to the row's own.
+"""Passes of the squared hinge loss over scores: a class costs as soon as its score is less than 1 below the label's.
 
     loss of a row     sum over k != y of  h_k^2,   h_k = max(0, 1 + z_k - z_y)
-    residual          2 h_k,  for y: minus the sum of the others
-    along z + t dz    sum 2 h_k (dz_k - dz_y)
-    twice             sum over h_k > 0 of 2 (dz_k - dz_y)^2
+    residual          2 h_k;  for y: minus the sum of the others
+    along z + t dz    slope sum 2 h_k (dz_k - dz_y),  curvature sum over h_k > 0 of 2 (dz_k - dz_y)^2
     Hessian times dz  2 (dz_k - dz_y) where h_k > 0, else 0;  for y: minus the sum of the others
     its diagonal      2 where h_k > 0, else 0;  for y: the sum of the others
 
-Convex, its slope continuous; there are no probabilities, so that log loss and squares are NaN. Conventions as in
-scores.py, whose CHUNK is the distance of the parts here too.
+The loss is convex with a continuous slope. It has no probabilities: log loss and squared error are NaN. Conventions as
+in scores.py.
 """
 
 import numpy as np
 
 from alrviz.kernels import kernel
 
-# As in scores.py, but here: compiled kernels would not see an edit there.
-CHUNK = 512
-FLUSH = 1e-30
+# Copies of scores.py, because numba's cache does not notice an edit in another file.
+CHUNK_ROWS = 512
+MIN_RESIDUAL = 1e-30
 
 
 @kernel
 def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
-    """parts[chunk] = (loss, slope, curvature) of the rows at z + t dz."""
-    for start in range(begin, end, CHUNK):
+    """Write parts[chunk] = (loss, slope, curvature) of rows begin..end at z + t dz."""
+    for start in range(begin, end, CHUNK_ROWS):
         loss = slope = curvature = 0.0
-        for i in range(start, min(start + CHUNK, end)):
-            own, w = y[i], 2.0 * weights[i]
+        for i in range(start, min(start + CHUNK_ROWS, end)):
+            label, w = y[i], 2.0 * weights[i]
             for k in range(n_classes):
-                apart = dz[i, k] - dz[i, own]
-                h = 1.0 + (z[i, k] - z[i, own]) + t * apart
-                if not h <= 0.0 and k != own:  # NaN is a loss: scores beyond all numbers must not look well fitted
+                margin_change = dz[i, k] - dz[i, label]
+                h = 1.0 + (z[i, k] - z[i, label]) + t * margin_change
+                # `not h <= 0` includes NaN: overflown scores must not look well fitted.
+                if not h <= 0.0 and k != label:
                     loss += 0.5 * w * h * h
-                    slope += w * h * apart
-                    curvature += w * apart * apart
-        part = start // CHUNK
+                    slope += w * h * margin_change
+                    curvature += w * margin_change * margin_change
+        part = start // CHUNK_ROWS
         parts[part, 0], parts[part, 1], parts[part, 2] = loss, slope, curvature
 
 
 @kernel
-def loss_and_residual(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
-    """moved = z + t dz (t = 0: moved must be z); parts[chunk] = (loss, NaN, wrong, not led, NaN); the residual if
-    `write`, which may be dz itself.
+def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, parts, begin, end):
+    """Write z_new = z + t dz, parts[chunk] = (loss, NaN, wrong, tied, NaN) and, if `write`, the residual.
+
+    If t is 0, z_new must be z. The residual may be dz itself.
     """
-    for start in range(begin, end, CHUNK):
+    for start in range(begin, end, CHUNK_ROWS):
         loss = wrong = tied = 0.0
-        for i in range(start, min(start + CHUNK, end)):
+        for i in range(start, min(start + CHUNK_ROWS, end)):
             if t != 0.0:
                 for k in range(z.shape[1]):
-                    moved[i, k] = z[i, k] + t * dz[i, k]
-            own, w = y[i], weights[i]
-            ahead = level = False
-            pulled = 0.0
+                    z_new[i, k] = z[i, k] + t * dz[i, k]
+            label, w = y[i], weights[i]
+            is_wrong = is_tied = False
+            pull_sum = 0.0
             for k in range(n_classes):
-                apart = moved[i, k] - moved[i, own]
-                h = 1.0 + apart
-                if h <= 0.0 or k == own:
+                margin = z_new[i, k] - z_new[i, label]
+                h = 1.0 + margin
+                if h <= 0.0 or k == label:
                     h = 0.0
-                if k != own:
-                    ahead |= not (apart < 0.0 or (apart == 0.0 and k > own))
-                    level |= not apart < 0.0
+                if k != label:
+                    is_wrong |= not (margin < 0.0 or (margin == 0.0 and k > label))
+                    is_tied |= not margin < 0.0
                 loss += w * h * h
-                pull = 0.0 if 2.0 * h <= FLUSH else 2.0 * w * h
-                pulled += pull
+                pull = 0.0 if 2.0 * h <= MIN_RESIDUAL else 2.0 * w * h
+                pull_sum += pull
                 if write:
                     residual[i, k] = pull
-            wrong += w * ahead
-            tied += w * level
+            wrong += w * is_wrong
+            tied += w * is_tied
             if write:
-                residual[i, own] = -pulled
+                residual[i, label] = -pull_sum
                 residual[i, n_classes:] = 0.0
-        part = start // CHUNK
+        part = start // CHUNK_ROWS
         parts[part, 0], parts[part, 1], parts[part, 2], parts[part, 3], parts[part, 4] = (
             loss,
             np.nan,
@@ -82,26 +83,26 @@ def loss_and_residual(z, dz, t, moved, y, weights, n_classes, residual, write, p
 
 @kernel
 def hessian_product(z, dz, y, weights, n_classes, begin, end):
-    """dz becomes weight times the Hessian of a row's loss times dz: the change of the residuals."""
+    """Replace dz by weight times the Hessian of each row's loss times dz: the change of the residuals."""
     for i in range(begin, end):
-        own, w = y[i], 2.0 * weights[i]
-        base, pulled = dz[i, own], 0.0
+        label, w = y[i], 2.0 * weights[i]
+        label_change, pull_sum = dz[i, label], 0.0
         for k in range(n_classes):
-            near = k != own and not 1.0 + (z[i, k] - z[i, own]) <= 0.0
-            pull = w * (dz[i, k] - base) if near else 0.0
-            pulled += pull
+            is_active = k != label and not 1.0 + (z[i, k] - z[i, label]) <= 0.0
+            pull = w * (dz[i, k] - label_change) if is_active else 0.0
+            pull_sum += pull
             dz[i, k] = pull
-        dz[i, own] = -pulled
+        dz[i, label] = -pull_sum
 
 
 @kernel
 def diagonal(z, out, y, weights, n_classes, begin, end):
-    """out = weight times the diagonal of the matrix that `hessian_product` multiplies by; pads are 0."""
+    """Write to `out` the diagonal of the matrix by which `hessian_product` multiplies; pads are 0."""
     for i in range(begin, end):
-        own, total = y[i], 0.0
+        label, total = y[i], 0.0
         out[i] = 0.0
         for k in range(n_classes):
-            if k != own and not 1.0 + (z[i, k] - z[i, own]) <= 0.0:
+            if k != label and not 1.0 + (z[i, k] - z[i, label]) <= 0.0:
                 out[i, k] = 2.0 * weights[i]
                 total += out[i, k]
-        out[i, own] = total
+        out[i, label] = total

@@ -5,16 +5,17 @@
                          message_c(v)                                     where it has none
     message_j(u)     log of the sum over v of  p(v | u, k) exp(collected_j(v))
 
-A column has evidence where it or a column below it has a level. A part is a missing column, its root, whose parent has
-a level or which has none, and what hangs together with it by missing columns. All of it is in logarithms: no product of
-many tables underflows.
+A column has evidence where it or a column below it has a level. A *part* is a maximal set of missing columns that are
+connected in the tree; its root's parent has a level, or the root has no parent. All sums are of logarithms, so that
+products of many tables do not underflow.
 
-tree     columns stand in `order` with all that is below a column behind it, up to `last`; `rows[start[j] + u]` is where
-         the table of j under its parent's level u begins in phi, -1 where no weights are kept of it: there a level has
-         what it has alone, from `first[j]` on (models/marginals.py has all of the tree)
-codes    (a, N) of rows; a code >= levels[j] is missing
-row      (P,) a row of `codes` that has each part; roots (P,) its root
-phi      (S, C), alone (L, C) as in models/networks.py; k is the class
+    tree     order (a,): the columns, each followed by all below it; place (a,) of a column in `order`, last (a,) the
+             end of what is below it; parent (a,), -1 for none; levels (a,); first (a,) where a column's levels
+             begin in level_log_p; start, rows: the table of j under its parent's level u begins in phi at
+             rows[start[j] + u], -1 where it has no weights and level_log_p is used
+    codes    (a, N) of rows; a code >= levels[j] is missing
+    row      (P,) a row of `codes` that has each part; roots (P,) the part's root
+    phi      (S, C), level_log_p (L, C) as in models/networks.py; k is the class
 """
 
 import math
@@ -25,8 +26,10 @@ from alrviz.kernels import kernel
 
 
 @kernel
-def _part(codes, i, root, order, place, last, levels, columns):
-    """Write to columns (a,) those of the part below `root` that row i has, parents first; return how many they are."""
+def _part_columns(codes, i, root, order, place, last, levels, columns):
+    """Write to columns (a,) the part of row i below `root`, with the columns that end it, parents first; return how
+    many.
+    """
     n, at = 0, place[root]
     while at < last[root]:
         j = order[at]
@@ -38,7 +41,7 @@ def _part(codes, i, root, order, place, last, levels, columns):
 
 @kernel
 def _log_sum(table, begin, n, k, collected, at):
-    """log of the sum of exp(table + collected) over n levels, from line `begin` of class k and from `at` on."""
+    """Return log of the sum of exp(table[begin + v, k] + collected[at + v]) over n levels v."""
     largest = -np.inf
     for v in range(n):
         largest = max(largest, table[begin + v, k] + collected[at + v])
@@ -51,10 +54,12 @@ def _log_sum(table, begin, n, k, collected, at):
 
 
 @kernel
-def _upward(codes, i, columns, n, k, parent, levels, first, start, rows, phi, alone, collected, message, evidence):
-    """Return what the part of row i, of the first n of `columns`, adds to the score of class k.
+def _upward(
+    codes, i, columns, n, k, parent, levels, first, start, rows, phi, level_log_p, collected, message, evidence
+):
+    """Return what a part of row i, the first n of `columns`, adds to the score of class k.
 
-    Fills collected_j (L,) from place first[j] on, message_j (len(rows),) from start[j] on, and evidence (a,).
+    Fills collected (L,) from first[j] on, message (len(rows),) from start[j] on, and evidence (a,).
     """
     for x in range(n):
         j = columns[x]
@@ -66,77 +71,78 @@ def _upward(codes, i, columns, n, k, parent, levels, first, start, rows, phi, al
         j = columns[x]
         if not evidence[j]:
             continue
-        above, own, n_levels = parent[j], np.int64(codes[j, i]), levels[j]
-        evidence[above] = True
-        for u in range(levels[above]):
+        parent_column, code, n_levels = parent[j], np.int64(codes[j, i]), levels[j]
+        evidence[parent_column] = True
+        for u in range(levels[parent_column]):
             table = rows[start[j] + u]
-            if own < n_levels:
-                value = phi[table + own, k] if table >= 0 else alone[first[j] + own, k]
+            if code < n_levels:
+                value = phi[table + code, k] if table >= 0 else level_log_p[first[j] + code, k]
             else:
                 if table >= 0:
                     value = _log_sum(phi, table, n_levels, k, collected, first[j])
                 else:
-                    value = _log_sum(alone, first[j], n_levels, k, collected, first[j])
+                    value = _log_sum(level_log_p, first[j], n_levels, k, collected, first[j])
                 message[start[j] + u] = value
-            collected[first[above] + u] += value
+            collected[first[parent_column] + u] += value
     j = columns[0]
     table = rows[start[j] + (np.int64(codes[parent[j], i]) if parent[j] >= 0 else 0)]
     if table >= 0:
         return _log_sum(phi, table, levels[j], k, collected, first[j])
-    return _log_sum(alone, first[j], levels[j], k, collected, first[j])
+    return _log_sum(level_log_p, first[j], levels[j], k, collected, first[j])
 
 
 @kernel
-def log_sums(codes, row, roots, begin, end, k, tree, phi, alone, sums):
+def log_sums(codes, row, roots, begin, end, k, tree, phi, level_log_p, sums):
     """Write to sums (P, C) what parts begin .. end - 1 add to the score of class k."""
     order, place, last, parent, levels, first, start, rows = tree
     columns, evidence = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
-    collected, message = np.empty(len(alone)), np.empty(len(rows))
+    collected, message = np.empty(len(level_log_p)), np.empty(len(rows))
     for m in range(begin, end):
         i = row[m]
-        n = _part(codes, i, roots[m], order, place, last, levels, columns)
+        n = _part_columns(codes, i, roots[m], order, place, last, levels, columns)
         sums[m, k] = _upward(
-            codes, i, columns, n, k, parent, levels, first, start, rows, phi, alone, collected, message, evidence
+            codes, i, columns, n, k, parent, levels, first, start, rows, phi, level_log_p, collected, message, evidence
         )
 
 
 @kernel
-def add_slopes(codes, row, roots, begin, end, k, tree, phi, alone, residual, gradient):
-    """Add to gradient (S, C) the slopes of class k along phi that parts begin .. end - 1 have: residual (P, C) times
-    the posterior p(u, v | x, k) of each pair of levels.
+def add_slopes(codes, row, roots, begin, end, k, tree, phi, level_log_p, residual, gradient):
+    """Add to gradient (S, C) the slopes of class k along phi of parts begin .. end - 1.
+
+    A slope is residual (P, C) times the posterior p(u, v | x, k) of a pair of levels.
     """
     order, place, last, parent, levels, first, start, rows = tree
     columns, evidence = np.empty(len(order), np.int64), np.empty(len(order), np.bool_)
-    collected, message, belief = np.empty(len(alone)), np.empty(len(rows)), np.empty(len(alone))
+    collected, message, belief = np.empty(len(level_log_p)), np.empty(len(rows)), np.empty(len(level_log_p))
     for m in range(begin, end):
         i, slope, root = row[m], residual[m, k], roots[m]
-        n = _part(codes, i, root, order, place, last, levels, columns)
+        n = _part_columns(codes, i, root, order, place, last, levels, columns)
         total = _upward(
-            codes, i, columns, n, k, parent, levels, first, start, rows, phi, alone, collected, message, evidence
+            codes, i, columns, n, k, parent, levels, first, start, rows, phi, level_log_p, collected, message, evidence
         )
         table = rows[start[root] + (np.int64(codes[parent[root], i]) if parent[root] >= 0 else 0)]
         for v in range(levels[root]):
             at = first[root] + v
-            belief[at] = math.exp((phi[table + v, k] if table >= 0 else alone[at, k]) + collected[at] - total)
+            belief[at] = math.exp((phi[table + v, k] if table >= 0 else level_log_p[at, k]) + collected[at] - total)
             if table >= 0:
                 gradient[table + v, k] += slope * belief[at]
         for x in range(1, n):
             j = columns[x]
-            if not evidence[j]:  # its posterior is its table's own: softmax takes these slopes away
+            if not evidence[j]:  # its posterior equals its table, and softmax removes such slopes
                 continue
-            above, own = parent[j], np.int64(codes[j, i])
-            if own >= levels[j]:
+            parent_column, code = parent[j], np.int64(codes[j, i])
+            if code >= levels[j]:
                 for v in range(first[j], first[j] + levels[j]):
                     belief[v] = 0.0
-            for u in range(levels[above]):
-                table, p = rows[start[j] + u], belief[first[above] + u]
-                if own < levels[j]:
+            for u in range(levels[parent_column]):
+                table, p = rows[start[j] + u], belief[first[parent_column] + u]
+                if code < levels[j]:
                     if table >= 0:
-                        gradient[table + own, k] += slope * p
+                        gradient[table + code, k] += slope * p
                     continue
                 for v in range(levels[j]):
                     at = first[j] + v
-                    log_p = phi[table + v, k] if table >= 0 else alone[at, k]
+                    log_p = phi[table + v, k] if table >= 0 else level_log_p[at, k]
                     q = p * math.exp(log_p + collected[at] - message[start[j] + u])
                     belief[at] += q
                     if table >= 0:
@@ -152,7 +158,7 @@ def add_to_rows(sums, part, rows, z):
 
 
 @kernel
-def add_of_rows(z, part, rows, sums):
+def add_from_rows(z, part, rows, sums):
     """Add the first C columns of z (N, C or more) at rows[m] to sums (P, C) at part[m], for every m."""
     for m in range(len(rows)):
         for k in range(sums.shape[1]):

@@ -1,8 +1,13 @@
-"""Growing one block of a cover (models/plan.py has the idea).
+"""Growing one block of a cover; models/plan.py explains covers.
 
-Tuples are numbered lexicographically, T - 1 - sum over i of weight[c_i, i] with weight[c, i] = C(a - 1 - c, n - i): the
-number of a tuple is a sum over its columns that depends on the place of each only, so that adding a column to n - 1
-others for every possible column costs n steps each.
+Tuples are numbered lexicographically: the number of tuple (c_0, ..., c_(n-1)) is T - 1 - sum over i of weight[c_i, i],
+with weight[c, i] = C(a - 1 - c, n - i). Each column adds a term that depends on its place alone, so that joining every
+possible column to n - 1 others takes n steps each.
+
+    tuple_is_open   (T,) uint8, tuples that no block covers yet
+    key             (m,) the number of each sample row's joint value of the block's columns
+    slots, stamps   workspace for counting joint values by their place among the possible ones; `slots` is -1
+                    everywhere before and after, `stamps` hold the last `mark` that saw a place
 """
 
 from typing import NamedTuple
@@ -16,24 +21,26 @@ class Costs(NamedTuple):
     """What decides whether a block grows.
 
     Attributes:
-        most: joint values of the sample, at most.
-        worth: what covering a tuple is worth. joint, link: what a joint value and a link cost, in the same unit.
-        doublings: of the sample that make all rows.
-        root: a joint value has at most so many times the root of its tuples as links.
-        tried: candidates looked at for each column taken.
+        max_joint: joint values that the sample may have.
+        tuple_value: what covering a tuple saves, in the unit of costs.
+        doublings: how often the sample must be doubled to make all rows.
+        joint, link: cost of a joint value, and of a link.
+        links_per_root: upper bound of a joint value's links, per square root of its tuples.
+        max_candidates: columns examined for each column taken.
     """
 
-    most: int
-    worth: float
+    max_joint: int
+    tuple_value: float
     doublings: float
     joint: float
     link: float
-    root: float
-    tried: int
+    links_per_root: float
+    max_candidates: int
 
 
 @kernel
 def _sort(columns, m):
+    """Sort the first m columns, by insertion: there are few."""
     for i in range(1, m):
         value, p = columns[i], i - 1
         while p >= 0 and columns[p] > value:
@@ -43,8 +50,8 @@ def _sort(columns, m):
 
 
 @kernel
-def _next(chosen, k, n):
-    """Step to the next k of n in lexicographic order; False after the last."""
+def _next_combination(chosen, k, n):
+    """Step to the next k of n in lexicographic order; return False after the last."""
     i = k - 1
     while i >= 0 and chosen[i] == n - k + i:
         i -= 1
@@ -57,205 +64,214 @@ def _next(chosen, k, n):
 
 
 @kernel
-def _gain(block, size, k, fixed, inside, open_, weight, gains, chosen, others):
-    """gains[j] += open tuples made of column j, k columns of the block and, if it is not -1, `fixed`; j outside."""
+def _add_gains(block, size, n_members, fixed_column, in_block, tuple_is_open, weight, gains, members, others):
+    """Add to gains[j], j outside the block, the open tuples of column j, n_members of the block's and fixed_column (or
+    -1).
+    """
     a = weight.shape[0]
-    last = len(open_) - 1
-    for i in range(k):
-        chosen[i] = i
+    last = len(tuple_is_open) - 1
+    for i in range(n_members):
+        members[i] = i
     while True:
-        m = 0
-        if fixed >= 0:
-            others[0] = fixed
-            m = 1
-        for i in range(k):
-            others[m] = block[chosen[i]]
-            m += 1
-        _sort(others, m)
+        n_others = 0
+        if fixed_column >= 0:
+            others[0] = fixed_column
+            n_others = 1
+        for i in range(n_members):
+            others[n_others] = block[members[i]]
+            n_others += 1
+        _sort(others, n_others)
         for j in range(a):
-            if inside[j]:
+            if in_block[j]:
                 continue
             number, place = last, 0
-            for i in range(m):
+            for i in range(n_others):
                 if others[i] < j:
                     number -= weight[others[i], i]
                     place = i + 1
                 else:
                     number -= weight[others[i], i + 1]
-            gains[j] += open_[number - weight[j, place]]
-        if not _next(chosen, k, size):
+            gains[j] += tuple_is_open[number - weight[j, place]]
+        if not _next_combination(members, n_members, size):
             return
 
 
 @kernel
-def _distinct(key, code, top, stamp, mark, most, half):
-    """Return how many pairs (key, code) occur, and how many in the first `half` rows; stops above `most`."""
-    width = np.int64(top) + 1
-    found = early = 0
+def _count_pairs(key, codes, n_levels, stamps, mark, max_pairs, half_rows):
+    """Return how many pairs (key, code) occur, and how many in the first half_rows rows; stops above max_pairs."""
+    width = np.int64(n_levels) + 1
+    n_pairs = n_early = 0
     for r in range(len(key)):
-        v = key[r] * width + min(np.int64(code[r]), np.int64(top))
-        if stamp[v] != mark:
-            stamp[v] = mark
-            found += 1
-            if found > most:
-                return found, early
-        if r == half:
-            early = found
-    return found, early
+        v = key[r] * width + min(np.int64(codes[r]), np.int64(n_levels))
+        if stamps[v] != mark:
+            stamps[v] = mark
+            n_pairs += 1
+            if n_pairs > max_pairs:
+                return n_pairs, n_early
+        if r == half_rows:
+            n_early = n_pairs
+    return n_pairs, n_early
 
 
 @kernel
-def _in_all(found, early, doublings):
-    """Return how many joint values all rows should have, of which a sample shows `found` and half of it `early`.
+def _extrapolate(n_found, n_early, doublings):
+    """Return how many joint values all rows should have, if a sample shows n_found and half of it n_early.
 
-    The number grows by found / early with each doubling of the rows, as a power of them; a little less each time.
+    The number grows by n_found / n_early with a doubling of the rows, as a power of them would, and less each time.
     """
-    more = found / max(early, 1) - 1.0
-    total = float(found)
+    growth = n_found / max(n_early, 1) - 1.0
+    total = float(n_found)
     while doublings > 0.0:
-        more *= 0.9
-        total *= 1.0 + more * min(doublings, 1.0)
+        growth *= 0.9
+        total *= 1.0 + growth * min(doublings, 1.0)
         doublings -= 1.0
     return total
 
 
 @kernel
-def _join(key, size, code, top, slot):
-    """Number the pairs (key, code) by first occurrence; `slot` is -1 everywhere before and after."""
-    # As joint_values.join, but here: a compiled kernel would not see an edit there, and a plan asks for no row.
-    found = 0
-    width = np.int64(top) + 1
+def _join(key, size, codes, n_levels, slots):
+    """Replace each key by the number of its pair (key, code), in order of first occurrence; return their number."""
+    # A copy of joint_values.join, because numba's cache does not notice an edit there; a plan needs no first rows.
+    n_found = 0
+    width = np.int64(n_levels) + 1
     for r in range(len(key)):
-        v = key[r] * width + min(np.int64(code[r]), np.int64(top))
-        if slot[v] < 0:
-            slot[v] = found
-            found += 1
-        key[r] = slot[v]
+        v = key[r] * width + min(np.int64(codes[r]), np.int64(n_levels))
+        if slots[v] < 0:
+            slots[v] = n_found
+            n_found += 1
+        key[r] = slots[v]
     for v in range(size * width):
-        slot[v] = -1
-    return found
+        slots[v] = -1
+    return n_found
 
 
 @kernel
-def _begin(codes, tops, seed, block, inside, gains, key, slot):
-    """Begin a block with the columns of `seed`; return its joint values in the sample, 0 if too many are possible."""
-    for j in range(len(inside)):
-        inside[j] = 0
+def _start_block(codes, levels, seed, block, in_block, gains, key, slots):
+    """Start a block with the columns of `seed`; return its joint values in the sample, 0 if too many are possible."""
+    for j in range(len(in_block)):
+        in_block[j] = 0
         gains[j] = 0
     for r in range(len(key)):
         key[r] = 0
     for i in range(len(seed)):
         block[i] = seed[i]
-        inside[seed[i]] = 1
-    values = np.int64(1)  # a bare constant is a type of its own, for which all that it is handed to compiles once more
+        in_block[seed[i]] = 1
+    values = np.int64(1)  # not a bare constant, for whose type numba would compile all callees once more
     for c in seed:
-        if values * (np.int64(tops[c]) + 1) > len(slot):
+        if values * (np.int64(levels[c]) + 1) > len(slots):
             return 0
-        values = _join(key, values, codes[c], tops[c], slot)
+        values = _join(key, values, codes[c], levels[c], slots)
     return values
 
 
 @kernel
-def _most_gained(looked, gains, tops):
-    """Return the column not looked at that covers most tuples, of equals the one of fewest levels; -1 if none does."""
-    c = -1
+def _best_column(is_excluded, gains, levels):
+    """Return the column, not excluded, that covers most tuples, of equals the one of fewest levels; -1 if none does."""
+    best = -1
     for j in range(len(gains)):
-        if looked[j] or gains[j] == 0:
+        if is_excluded[j] or gains[j] == 0:
             continue
-        if c < 0 or gains[j] > gains[c] or (gains[j] == gains[c] and tops[j] < tops[c]):
-            c = j
-    return c
+        if best < 0 or gains[j] > gains[best] or (gains[j] == gains[best] and levels[j] < levels[best]):
+            best = j
+    return best
 
 
 @kernel
-def _links(tuples, root):
-    """Return the links that a joint value of so many tuples should have."""
-    return min(float(tuples), root * np.sqrt(tuples))
+def _expected_links(n_tuples, links_per_root):
+    """Return the expected links of a joint value in a block of so many tuples."""
+    return min(float(n_tuples), links_per_root * np.sqrt(n_tuples))
 
 
 @kernel
-def _cheapest(codes, tops, values, expected, tuples, room, costs, key, slots, stamp, mark):
-    """Return (column that costs least for each tuple it covers, joint values expected with it, mark); -1 if none pays.
+def _cheapest_column(codes, levels, n_values, block_joint, n_tuples, workspace, costs, key, n_slots, stamps, mark):
+    """Return (the column with most tuples per cost, joint values expected with it, mark); column -1 if none pays.
 
-    A column of more than `slots` possible joint values with the block is not looked at.
+    A column that makes more than n_slots joint values possible is not examined.
     """
-    inside, gains, looked = room[1], room[2], room[3]
-    best, best_merit, best_expected = -1, 0.0, 0.0
-    for j in range(len(inside)):
-        looked[j] = inside[j]
-    for _ in range(costs.tried):
-        c = _most_gained(looked, gains, tops)
-        if c < 0:
+    in_block, gains, is_excluded = workspace[1], workspace[2], workspace[3]
+    best, best_value, best_joint = -1, 0.0, 0.0
+    for j in range(len(in_block)):
+        is_excluded[j] = in_block[j]
+    for _ in range(costs.max_candidates):
+        column = _best_column(is_excluded, gains, levels)
+        if column < 0:
             break
-        looked[c] = 1
-        if values * (np.int64(tops[c]) + 1) > slots:
+        is_excluded[column] = 1
+        if n_values * (np.int64(levels[column]) + 1) > n_slots:
             continue
         mark += 1
-        found, early = _distinct(key, codes[c], tops[c], stamp, mark, costs.most, len(key) // 2)
-        if found > costs.most:
+        n_pairs, n_early = _count_pairs(
+            key, codes[column], levels[column], stamps, mark, costs.max_joint, len(key) // 2
+        )
+        if n_pairs > costs.max_joint:
             continue
-        after = _in_all(found, early, costs.doublings)
-        links = after * _links(tuples + gains[c], costs.root) - expected * _links(tuples, costs.root)
-        price = costs.joint * (after - expected) + costs.link * links
-        if price >= gains[c] * costs.worth:
+        joint = _extrapolate(n_pairs, n_early, costs.doublings)
+        links = joint * _expected_links(n_tuples + gains[column], costs.links_per_root)
+        more_links = links - block_joint * _expected_links(n_tuples, costs.links_per_root)
+        price = costs.joint * (joint - block_joint) + costs.link * more_links
+        if price >= gains[column] * costs.tuple_value:
             continue
-        merit = gains[c] / max(price, 1.0)
-        if best < 0 or merit > best_merit:
-            best, best_merit, best_expected = c, merit, after
-    return best, best_expected, mark
+        value = gains[column] / max(price, 1.0)
+        if best < 0 or value > best_value:
+            best, best_value, best_joint = column, value, joint
+    return best, best_joint, mark
 
 
 @kernel
-def grow(codes, tops, seed, open_, weight, costs, key, slot, stamp, mark, room):
-    """Return (number of columns, joint values expected in all rows, tuples, mark) of a block grown around `seed`.
+def grow(codes, levels, seed, tuple_is_open, weight, costs, key, slots, stamps, mark, workspace):
+    """Grow a block around the columns of `seed`; return (number of columns, joint values expected, tuples, mark).
 
-    codes (a, m): a sample of rows;  open_ (T,) uint8: tuples that no block has yet;  room (6, a) int64: the columns are
-    left in its first row.
+    Args:
+        codes: (a, m) a sample of rows.
+        levels: (a,) of the columns.
+        tuple_is_open, key, slots, stamps, mark: see the module.
+        workspace: (6, a) int64; its first row holds the block's columns on return.
+
+    Joint values are those expected in all rows, not in the sample.
     """
     a, n = weight.shape
-    block, inside, gains, chosen, others = room[0], room[1], room[2], room[4], room[5]
-    values = _begin(codes, tops, seed, block, inside, gains, key, slot)
-    if values == 0:
+    block, in_block, gains, members, others = workspace[0], workspace[1], workspace[2], workspace[4], workspace[5]
+    n_values = _start_block(codes, levels, seed, block, in_block, gains, key, slots)
+    if n_values == 0:
         return n, codes.shape[1] * 2.0**costs.doublings, 1, mark
-    early = np.int64(0)
+    n_early = np.int64(0)
     for r in range(len(key) // 2):
-        early = max(early, key[r] + 1)
-    expected, tuples, total = _in_all(values, early, costs.doublings), np.int64(1), n
-    if values > costs.most or n == a:
-        return n, expected, 1, mark
-    _gain(block, total, n - 1, np.int64(-1), inside, open_, weight, gains, chosen, others)
-    while total < a:
-        best, after, mark = _cheapest(codes, tops, values, expected, tuples, room, costs, key, len(slot), stamp, mark)
-        if best < 0:
+        n_early = max(n_early, key[r] + 1)
+    block_joint, n_tuples, size = _extrapolate(n_values, n_early, costs.doublings), np.int64(1), n
+    if n_values > costs.max_joint or n == a:
+        return n, block_joint, 1, mark
+    _add_gains(block, size, n - 1, np.int64(-1), in_block, tuple_is_open, weight, gains, members, others)
+    while size < a:
+        column, joint, mark = _cheapest_column(
+            codes, levels, n_values, block_joint, n_tuples, workspace, costs, key, len(slots), stamps, mark
+        )
+        if column < 0:
             break
-        values = _join(key, values, codes[best], tops[best], slot)
-        expected = after
-        tuples += gains[best]
-        inside[best] = 1
+        n_values = _join(key, n_values, codes[column], levels[column], slots)
+        block_joint = joint
+        n_tuples += gains[column]
+        in_block[column] = 1
         if n >= 2:
-            _gain(block, total, n - 2, best, inside, open_, weight, gains, chosen, others)
-        block[total] = best
-        total += 1
-    return total, expected, tuples, mark
+            _add_gains(block, size, n - 2, column, in_block, tuple_is_open, weight, gains, members, others)
+        block[size] = column
+        size += 1
+    return size, block_joint, n_tuples, mark
 
 
 @kernel
-def close(block, open_, weight, taken, chosen):
-    """Mark the open tuples of the ascending columns `block` as covered and write their numbers to `taken`.
-
-    Returns how many there are.
-    """
+def cover_tuples(block, tuple_is_open, weight, covered_tuples, members):
+    """Mark the open tuples of the ascending columns `block` as covered; write their numbers, return their count."""
     n = weight.shape[1]
     for i in range(n):
-        chosen[i] = i
-    found = 0
+        members[i] = i
+    n_covered = 0
     while True:
-        number = len(open_) - 1
+        number = len(tuple_is_open) - 1
         for i in range(n):
-            number -= weight[block[chosen[i]], i]
-        if open_[number]:
-            open_[number] = 0
-            taken[found] = number
-            found += 1
-        if not _next(chosen, n, len(block)):
-            return found
+            number -= weight[block[members[i]], i]
+        if tuple_is_open[number]:
+            tuple_is_open[number] = 0
+            covered_tuples[n_covered] = number
+            n_covered += 1
+        if not _next_combination(members, n, len(block)):
+            return n_covered

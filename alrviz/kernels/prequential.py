@@ -1,16 +1,21 @@
-"""Test, then train: every row is judged by what the rows before it have taught, then it teaches.
+"""Test, then train: every row is predicted by a learner of the rows before it, and then trains the learner.
 
-    z_k      = b_k + sum over the row's cells c of  s[c, k] w[c, k],   kept as phi = s w, and of intercepts as b
-    s        = 1 (lr); log theta of all rows, given (alr, two passes); log theta of the rows so far (alr, a single pass)
-    learn    a step of the row's loss -log p_y by w: w -= eta s (p_k - 1[k = y]); phi stays where s changes
-    count    nothing is learned: phi is gamma log theta of the rows so far, b their log pi (AnJE)
+    z_k      = b_k + sum over the row's cells c of phi[c, k],    phi = s w;   b is fitted like a cell's weight
+    learning: a step down the slope of the row's loss -log p_y by w, w -= eta s (p_k - 1[k = y]). Where s changes, phi
+    is kept. Counting instead (AnJE): phi is gamma log theta of the rows so far, b their log pi.
 
     log theta = log((N_ck + m / card) / (N_k + m)),    log pi_k = log((N_k + m / C) / (N + m));  a cell without rows: 0
 
-eta is eta0 / (1 + t / 100) after t rows (sgd), or eta0 / (1e-9 + sqrt(G)), G the slopes' sum of squares (adagrad).
+The scale s is one of
+    ONES     1 (lr)
+    FIXED    log theta of all rows, given (alr, two passes)
+    SO_FAR   log theta of the rows so far (alr, a single pass)
+    COUNT    counting instead of learning (AnJE)
 
-Conventions: cells (n, T) rows of the cell table of R rows, of which the first `outside` are no cells; phi, squares,
-counts and fixed (R, C), the intercepts behind them in a row of their own (R + 1, C); class_counts (C,); cards (T,).
+eta is eta0 / (1 + decay t) after t rows (sgd), or eta0 / (1e-9 + sqrt(G)), G the slopes' sum of squares (adagrad).
+
+Conventions: cells (n, T) rows of the cell table of R rows, of which the first n_outside are not seen cells; phi,
+squares, counts and fixed (R + 1, C), the last row that of the intercepts; class_counts (C,); cards (T,).
 """
 
 from math import exp, log, sqrt
@@ -24,16 +29,16 @@ ONES, FIXED, SO_FAR, COUNT = 0, 1, 2, 3
 
 
 @kernel
-def _scale(counts, total, class_count, m, card):
-    """Log theta so far of a cell and class; 0 where no row lies in the cell."""
-    return log((counts + m / card) / (class_count + m)) if total > 0.0 else 0.0
+def _log_theta(count, cell_weight, class_count, m, card):
+    """Return log theta of a cell and class from the rows so far; 0 if no row lies in the cell."""
+    return log((count + m / card) / (class_count + m)) if cell_weight > 0.0 else 0.0
 
 
 class Settings(NamedTuple):
-    """What a learner is told once; m is the smoothing."""
+    """Fixed settings of a learner: `scaling` chooses the scale s, `adaptive` AdaGrad; m is the smoothing."""
 
-    outside: int
-    kind: int
+    n_outside: int
+    scaling: int
     adaptive: bool
     eta0: float
     decay: float
@@ -44,7 +49,7 @@ class Settings(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a learner has learned, overwritten row by row."""
+    """A learner's state, which every row overwrites."""
 
     phi: Any
     squares: Any
@@ -54,73 +59,75 @@ class State(NamedTuple):
 
 @kernel
 def visit(cells, y, begin, end, settings, state, losses, squared, wrong):
-    """Judge, then learn, rows begin..end of a stream of which `begin` were seen; fills losses, squared and wrong."""
-    outside, kind, adaptive, eta0, decay, gamma, m, cards, fixed = settings
+    """Predict, then learn rows begin..end of a stream; write the losses -log p_y, squared errors, and which are
+    wrong.
+    """
+    n_outside, scaling, adaptive, eta0, decay, gamma, m, cards, fixed = settings
     phi, squares, counts, class_counts = state
     n_classes, n_tuples = phi.shape[1], cells.shape[1]
     bias = len(phi) - 1
     z = np.empty(n_classes)
     scale = np.empty(n_classes)
     for i in range(begin, end):
-        row, seen = i - begin, class_counts.sum()
+        row, n_seen = i - begin, class_counts.sum()
         for k in range(n_classes):
-            if kind == COUNT:
-                z[k] = log((class_counts[k] + m / n_classes) / (seen + m))
+            if scaling == COUNT:
+                z[k] = log((class_counts[k] + m / n_classes) / (n_seen + m))
             else:
                 z[k] = phi[bias, k]
         for t in range(n_tuples):
             c = cells[row, t]
-            if c < outside:
+            if c < n_outside:
                 continue
-            if kind == COUNT:
+            if scaling == COUNT:
                 total = counts[c].sum()
                 for k in range(n_classes):
-                    z[k] += gamma * _scale(counts[c, k], total, class_counts[k], m, cards[t])
+                    z[k] += gamma * _log_theta(counts[c, k], total, class_counts[k], m, cards[t])
             else:
                 for k in range(n_classes):
                     z[k] += phi[c, k]
-        best, top = 0, z[0]
+        predicted, largest = 0, z[0]
         for k in range(1, n_classes):
-            if z[k] > top:
-                best, top = k, z[k]
+            if z[k] > largest:
+                predicted, largest = k, z[k]
         total = 0.0
         for k in range(n_classes):
-            total += exp(z[k] - top)
-        own = y[row]
-        losses[row] = log(total) + top - z[own]
-        wrong[row] = best != own
+            total += exp(z[k] - largest)
+        label = y[row]
+        losses[row] = log(total) + largest - z[label]
+        wrong[row] = predicted != label
         square = 0.0
         for k in range(n_classes):
-            z[k] = exp(z[k] - top) / total - (1.0 if k == own else 0.0)
+            z[k] = exp(z[k] - largest) / total - (1.0 if k == label else 0.0)
             square += z[k] * z[k]
         squared[row] = square / n_classes
-        if kind in (COUNT, SO_FAR):
-            class_counts[own] += 1.0
+        if scaling in (COUNT, SO_FAR):
+            class_counts[label] += 1.0
             for t in range(n_tuples):
-                if cells[row, t] >= outside:
-                    counts[cells[row, t], own] += 1.0
-        if kind == COUNT:
+                if cells[row, t] >= n_outside:
+                    counts[cells[row, t], label] += 1.0
+        if scaling == COUNT:
             continue
         eta = eta0 / (1.0 + decay * i)
-        seen = class_counts.sum()
+        n_seen = class_counts.sum()
         for t in range(n_tuples + 1):
             c = cells[row, t] if t < n_tuples else bias
-            if c < outside:
+            if c < n_outside:
                 continue
-            if kind == SO_FAR and t < n_tuples:
+            if scaling == SO_FAR and t < n_tuples:
                 total = counts[c].sum()
                 for k in range(n_classes):
-                    scale[k] = _scale(counts[c, k], total, class_counts[k], m, cards[t])
-            elif kind == SO_FAR:
+                    scale[k] = _log_theta(counts[c, k], total, class_counts[k], m, cards[t])
+            elif scaling == SO_FAR:
                 for k in range(n_classes):
-                    scale[k] = log((class_counts[k] + m / n_classes) / (seen + m))
+                    scale[k] = log((class_counts[k] + m / n_classes) / (n_seen + m))
             else:
                 for k in range(n_classes):
-                    scale[k] = fixed[c, k] if kind == FIXED else 1.0
+                    scale[k] = fixed[c, k] if scaling == FIXED else 1.0
             for k in range(n_classes):
                 slope = scale[k] * z[k]
-                length = eta
+                step_length = eta
                 if adaptive:
                     squares[c, k] += slope * slope
-                    length = eta0 / (1e-9 + sqrt(squares[c, k]))
-                phi[c, k] -= length * scale[k] * slope
+                    step_length = eta0 / (1e-9 + sqrt(squares[c, k]))
+                phi[c, k] -= step_length * scale[k] * slope

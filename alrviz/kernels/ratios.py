@@ -2,10 +2,11 @@
 
     C = 2:  phi = log S_1 - log S_0 - bias          C > 2:  phi_k = log S_k - log sum_j S_j - bias_k
 
-Tuples that kernels take (so that they have arguments in groups):
-    kinds      rows of one class that take the same from their own sums: class (-1: none), taken, totals (kinds, C) N_k
-               less what is taken, bias (kinds, K), prior (kinds, K): phi where nobody votes
-    constants  (4,): smoothing m, bandwidth h, thin: kernel sums below are taken exactly, limit: |phi| is kept within
+Tuples that kernels take:
+    kinds      kinds of rows: training rows of a class whose own votes are left out, or other rows. class (kinds,), -1
+               for other rows; own_votes (kinds,), the weight left out; totals (kinds, C), N_k without it; bias (kinds,
+               K); prior (kinds, K), phi where no row votes
+    constants  (4,): smoothing m; bandwidth h; thin, below which kernel sums are taken exactly; limit of |phi|
 """
 
 import numpy as np
@@ -14,74 +15,76 @@ from alrviz.kernels import kernel
 
 
 @kernel
-def _smoothed(counts, own, taken, totals, m, s, d):
-    """s = log of the smoothed counts (C,) of a level; a class share where there is nobody and no smoothing."""
-    n = 0.0
+def _log_counts(counts, own_class, own_vote, totals, m, s, d):
+    """Write to s (C,) the log of a level's counts, smoothed and without the row's own vote, and to d their derivative
+    0.
+    """
+    total = 0.0
     for k in range(len(s)):
-        n += totals[k]
+        total += totals[k]
     for k in range(len(s)):
-        s[k] = np.log(max(0.0, counts[k] - (taken if k == own else 0.0)) + m * totals[k] / n)
+        s[k] = np.log(max(0.0, counts[k] - (own_vote if k == own_class else 0.0)) + m * totals[k] / total)
         d[k] = 0.0
 
 
 @kernel
-def _write(s, d, bias, prior, limit, phi, dphi, i):
-    """phi[:, i], and dphi[:, i] if there is room, from log S_k and its derivatives."""
-    lowest = True
+def _write_ratio(s, d, bias, prior, limit, phi, dphi, i):
+    """Write phi[:, i], and dphi[:, i] unless dphi is empty, from log S_k and its derivatives d."""
+    no_votes = True
     for k in range(len(s)):
-        lowest = lowest and s[k] == -np.inf
-    top = total = mean = 0.0
-    if not lowest and len(bias) > 1:
-        top = np.max(s)
+        no_votes = no_votes and s[k] == -np.inf
+    log_total = total_p = mean_slope = 0.0
+    if not no_votes and len(bias) > 1:
+        log_total = np.max(s)
         for k in range(len(s)):
-            e = np.exp(s[k] - top)
-            total += e
-            mean += e * d[k]
-        top, mean = top + np.log(total), mean / total
+            e = np.exp(s[k] - log_total)
+            total_p += e
+            mean_slope += e * d[k]
+        log_total, mean_slope = log_total + np.log(total_p), mean_slope / total_p
     for k in range(len(bias)):
-        if lowest:
+        if no_votes:
             value, slope = prior[k], 0.0
         elif len(bias) == 1:
             value, slope = s[1] - s[0] - bias[0], d[1] - d[0]
         else:
-            value, slope = s[k] - top - bias[k], d[k] - mean
+            value, slope = s[k] - log_total - bias[k], d[k] - mean_slope
         phi[k, i] = min(limit, max(-limit, value))
         if dphi.shape[1] > 0:
             dphi[k, i] = slope if np.abs(value) < limit else 0.0
 
 
 @kernel
-def numbers(todo, sums, x, kind, kinds, missing, constants, phi, dphi):
-    """phi (K, N) and dphi (K, N or 0) of the rows `todo` of a numeric column x (N,).
+def write_numeric(rows, sums, x, row_kinds, kinds, missing, constants, phi, dphi):
+    """Write phi (K, N) and dphi (K, N or 0) of `rows` of a numeric column x (N,).
 
-    sums (len(todo), 2C): log S_k and d log S_k / d log h; a row without a number (NaN) takes the counts of those,
-    missing (C,). kind (N,) int32 points into `kinds`.
+    sums (len(rows), 2C): log S_k and d log S_k / d log h. A row without a number (NaN) gets phi of the counts (C,) of
+    the `missing` ones. row_kinds (N,) int32 points into `kinds`.
     """
     smoothing, limit = constants[0], constants[3]
-    classes, taken, totals, bias, prior = kinds
+    classes, own_votes, totals, bias, prior = kinds
     s, d = np.empty(len(missing)), np.empty(len(missing))
-    for q in range(len(todo)):
-        i = todo[q]
-        j = kind[i]
+    for q in range(len(rows)):
+        i = rows[q]
+        j = row_kinds[i]
         if x[i] != x[i]:
-            _smoothed(missing, classes[j], taken[j], totals[j], smoothing, s, d)
+            _log_counts(missing, classes[j], own_votes[j], totals[j], smoothing, s, d)
         else:
             for k in range(len(s)):
                 s[k], d[k] = sums[q, k], sums[q, len(s) + k]
-        _write(s, d, bias[j], prior[j], limit, phi, dphi, i)
+        _write_ratio(s, d, bias[j], prior[j], limit, phi, dphi, i)
 
 
 @kernel
-def levels(codes, kind, kinds, counts, constants, phi, begin, end):
-    """phi (K, N) of the rows begin .. end of a categorical column: codes (N,) int32.
+def write_categorical(codes, row_kinds, kinds, counts, constants, phi, begin, end):
+    """Write phi (K, N) of rows begin .. end of a categorical column with codes (N,) int32.
 
     counts (levels + 1, C), the last row 0: of a code that is no level.
     """
-    classes, taken, totals, bias, prior = kinds
+    classes, own_votes, totals, bias, prior = kinds
     smoothing, limit = constants[0], constants[3]
-    s, d, none = np.empty(counts.shape[1]), np.empty(counts.shape[1]), np.empty((0, 0))
+    s, d, no_dphi = np.empty(counts.shape[1]), np.empty(counts.shape[1]), np.empty((0, 0))
     for i in range(begin, end):
-        j = kind[i]
+        j = row_kinds[i]
         level = min(codes[i], len(counts) - 1)
-        _smoothed(counts[level], classes[j], taken[j], totals[j], smoothing, s, d)
-        _write(s, d, bias[j], prior[j], limit, phi, none, i)
+        _log_counts(counts[level], classes[j], own_votes[j], totals[j], smoothing, s, d)
+        _write_ratio(s, d, bias[j], prior[j], limit, phi, no_dphi, i)

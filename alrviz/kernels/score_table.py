@@ -1,10 +1,11 @@
-"""Finding the joint values of new rows in a table that grows as rows show them (models/score_table.py).
+"""Look-up of new rows' joint values in a table that grows as rows show new ones (models/score_table.py).
 
-Conventions
-    codes     (a, N) uint16 or uint32; a code >= its column's top counts as the top, "no level"
-    keys      (B, n) uint32, the row of the table, or _MISSED
-A segment's joint value is one number, its digits the codes of its columns; a later segment's begins with the number
-that the segment before it was given. So every number fits 64 bits, whatever the number of columns.
+    codes     (a, N) uint16 or uint32; codes from n_levels on are "no level"
+    keys      (B, n) uint32, rows of the table, or MISSING_KEY
+
+A block's columns are split into segments. The joint value of a segment is one number, whose digits are the codes of its
+columns; in all segments but the first the leading digit is the number that the segment before was given. So every
+number fits 64 bits for any number of columns.
 """
 
 from typing import Any, NamedTuple
@@ -13,131 +14,141 @@ import numpy as np
 
 from alrviz.kernels import kernel
 
-# Rows whose numbers are made together: they stay in the cache.
-CHUNK = 512
-MISSED = np.uint32(2**32 - 1)
-# Multiplier of Fibonacci hashing, as in cells.py, whose compiled kernels would not see an edit elsewhere.
+# Rows looked up together: their numbers stay in the cache.
+CHUNK_ROWS = 512
+MISSING_KEY = np.uint32(2**32 - 1)
+# Multiplier of Fibonacci hashing, with `_first_slot` a copy of cells.py, because numba's cache does not notice an edit
+# in another file.
 _GOLDEN = np.uint64(11400714819323198485)
 
 
 class Segments(NamedTuple):
-    """The segments of all blocks, and what finds their joint values.
+    """The segments of all blocks, and the index of their joint values.
 
     Attributes:
-        blocks: (B + 1,) int64, where each block's segments begin. at: (S + 1,) int64, where each segment's columns do.
-        columns, tops: int32 and int64, segment after segment.
-        where, mask, slot, held: as in cells.py: a slot for every joint value (mask -1), else found by its hash.
+        first_segment: (B + 1,) int64, where each block's segments begin.
+        first_column: (S + 1,) int64, where each segment's columns begin.
+        columns, n_levels: int32 and int64, segment after segment.
+        slot_start, mask, slots, slot_values: as in cells.py, of values instead of cells.
     """
 
-    blocks: Any
-    at: Any
+    first_segment: Any
+    first_column: Any
     columns: Any
-    tops: Any
-    where: Any
+    n_levels: Any
+    slot_start: Any
     mask: Any
-    slot: Any
-    held: Any
+    slots: Any
+    slot_values: Any
 
 
 @kernel
-def _home(value, size):
-    """The slot of `size`, a power of two, where a value's chain begins."""
+def _first_slot(value, size):
+    """Return the slot, of `size` (a power of two), at which the search for a value begins."""
     return (np.uint64(value) * _GOLDEN >> np.uint64(32)) * np.uint64(size) >> np.uint64(32)
 
 
 @kernel
-def _place(value, where, mask, slot, held):
-    """The slot of a value, or the free one where it belongs."""
+def _slot_of(value, slot_start, mask, slots, slot_values):
+    """Return the slot of a value, or the free one where it belongs."""
     if mask < 0:
-        return where + value
-    last = np.uint64(mask)
-    h = _home(value, mask + 1)
-    place = where + np.int64(h)
-    while slot[place] >= 0 and held[place] != value:
-        h = (h + np.uint64(1)) & last
-        place = where + np.int64(h)
-    return place
+        return slot_start + value
+    last_slot = np.uint64(mask)
+    h = _first_slot(value, mask + 1)
+    slot = slot_start + np.int64(h)
+    while slots[slot] >= 0 and slot_values[slot] != value:
+        h = (h + np.uint64(1)) & last_slot
+        slot = slot_start + np.int64(h)
+    return slot
 
 
 @kernel
-def find(codes, origin, begin, end, segments, keys, missed):
-    """Write the keys of rows origin + begin..end to keys[:, begin..end]; missed (n,) uint8: rows with one that is not
-    found. Returns whether there are such rows.
+def find_keys(codes, first_row, begin, end, segments, keys, is_missing):
+    """Write the keys of rows first_row + begin..end to keys[:, begin..end]; return whether a row lacks one.
+
+    is_missing (n,) uint8 is written with which rows do.
     """
-    blocks, at, columns, tops, where, mask, slot, held = segments
-    number = np.empty(CHUNK, np.int64)
-    some = False
-    for start in range(begin, end, CHUNK):
-        m = min(CHUNK, end - start)
-        first = origin + start
-        missed[start : start + m] = 0
-        for b in range(len(blocks) - 1):
+    first_segment, first_column, columns, n_levels, slot_start, mask, slots, slot_values = segments
+    number = np.empty(CHUNK_ROWS, np.int64)
+    any_missing = False
+    for start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - start)
+        chunk_row = first_row + start
+        is_missing[start : start + m] = 0
+        for b in range(len(first_segment) - 1):
             number[:m] = 0
-            for s in range(blocks[b], blocks[b + 1]):
-                for c in range(at[s], at[s + 1]):
-                    code, top = codes[columns[c], first : first + m], tops[c]
-                    for r in range(m):  # of one that is missed already it stays below 0
-                        number[r] = number[r] * (top + 1) + min(np.int64(code[r]), top)
+            for s in range(first_segment[b], first_segment[b + 1]):
+                for c in range(first_column[s], first_column[s + 1]):
+                    column_codes, last_level = codes[columns[c], chunk_row : chunk_row + m], n_levels[c]
+                    for r in range(m):  # a number below 0, of a missing segment, stays below 0
+                        number[r] = number[r] * (last_level + 1) + min(np.int64(column_codes[r]), last_level)
                 if mask[s] < 0:
                     for r in range(m):
-                        number[r] = slot[where[s] + number[r]]
+                        number[r] = slots[slot_start[s] + number[r]]
                 else:
                     for r in range(m):
                         if number[r] >= 0:
-                            number[r] = slot[_place(number[r], where[s], mask[s], slot, held)]
+                            number[r] = slots[_slot_of(number[r], slot_start[s], mask[s], slots, slot_values)]
                         else:
                             number[r] = -1
             for r in range(m):
                 keys[b, start + r] = np.uint32(number[r])
                 if number[r] < 0:
-                    missed[start + r] = 1
-                    some = True
-    return some
+                    is_missing[start + r] = 1
+                    any_missing = True
+    return any_missing
 
 
 @kernel
-def enter(codes, origin, rows, begin, most, segments, numbers, keys, owner, shown, base, state):
-    """Give the joint values that `rows`, from the begin-th on, have and the table has not the next rows of the table.
+def add_values(
+    codes, first_row, rows, begin, max_rows, segments, numbers, keys, value_blocks, examples, first_new, state
+):
+    """Add the missing joint values of rows[begin:] to the table; return the place in `rows` where it ended.
 
-    numbers (S,): how many values each segment has; state: [rows of the table, segment that must grow or -1]; owner,
-    shown: the block of each new row of the table, from row `base` on, and a row of the codes that shows its value.
-    Returns the place in `rows` where it ended: a segment must grow, or the table has `most` rows.
+    It ends early where a segment must grow first, or where the table has max_rows rows.
+
+    Args:
+        numbers: (S,) how many values each segment has.
+        keys: (B, n), whose MISSING_KEY of these rows are overwritten.
+        value_blocks, examples: written from row first_new of the table on: the block of a new row, and a row of the
+            codes that shows its value.
+        state: [rows of the table, segment that must grow or -1].
     """
-    blocks, at, columns, tops, where, mask, slot, held = segments
+    first_segment, first_column, columns, n_levels, slot_start, mask, slots, slot_values = segments
     state[1] = -1
     for u in range(begin, len(rows)):
         i = rows[u]
-        for b in range(len(blocks) - 1):
-            if keys[b, i] != MISSED:
+        for b in range(len(first_segment) - 1):
+            if keys[b, i] != MISSING_KEY:
                 continue
             value = np.int64(0)
-            for s in range(blocks[b], blocks[b + 1]):
-                for c in range(at[s], at[s + 1]):
-                    value = value * (tops[c] + 1) + min(np.int64(codes[columns[c], origin + i]), tops[c])
-                place = _place(value, where[s], mask[s], slot, held)
-                if slot[place] < 0:
-                    last = s + 1 == blocks[b + 1]
-                    if last and state[0] == most:
+            for s in range(first_segment[b], first_segment[b + 1]):
+                for c in range(first_column[s], first_column[s + 1]):
+                    value = value * (n_levels[c] + 1) + min(np.int64(codes[columns[c], first_row + i]), n_levels[c])
+                slot = _slot_of(value, slot_start[s], mask[s], slots, slot_values)
+                if slots[slot] < 0:
+                    is_last = s + 1 == first_segment[b + 1]
+                    if is_last and state[0] == max_rows:
                         return u
                     if mask[s] >= 0 and 2 * (numbers[s] + 1) > mask[s]:
                         state[1] = s
                         return u
-                    slot[place] = state[0] if last else numbers[s]
+                    slots[slot] = state[0] if is_last else numbers[s]
                     if mask[s] >= 0:
-                        held[place] = value
+                        slot_values[slot] = value
                     numbers[s] += 1
-                    if last:
-                        owner[state[0] - base], shown[state[0] - base] = b, origin + i
+                    if is_last:
+                        value_blocks[state[0] - first_new], examples[state[0] - first_new] = b, first_row + i
                         state[0] += 1
-                value = np.int64(slot[place])
+                value = np.int64(slots[slot])
             keys[b, i] = np.uint32(value)
     return len(rows)
 
 
 @kernel
-def move(old, size, where, mask, slot, held):
-    """Enter what the `size` slots from `old` on hold into the empty ones of a segment, at `where`."""
-    for p in range(old, old + size):
-        if slot[p] >= 0:
-            place = _place(held[p], where, mask, slot, held)
-            slot[place], held[place] = slot[p], held[p]
+def rehash(first_old_slot, n_slots, slot_start, mask, slots, slot_values):
+    """Enter the values of n_slots old slots into a segment's empty slots, which begin at slot_start."""
+    for old_slot in range(first_old_slot, first_old_slot + n_slots):
+        if slots[old_slot] >= 0:
+            slot = _slot_of(slot_values[old_slot], slot_start, mask, slots, slot_values)
+            slots[slot], slot_values[slot] = slots[old_slot], slot_values[old_slot]

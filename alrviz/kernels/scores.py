@@ -4,12 +4,17 @@
     along z + t dz:   d nll_i / dt   = sum_k p_k dz_k - dz_y
                       d2 nll_i / dt2 = sum_k p_k dz_k^2 - (sum_k p_k dz_k)^2
 
-The other losses (squared_error.py, hinge.py) have the same four kernels, by plain loops: they are not raced for speed.
+The other losses (squared_error.py, hinge.py) have the same four kernels as plain loops: their speed matters less.
 
-Conventions: z, dz, residual are (N, W) with the first C lanes in use (pads of a residual are 0); y (N,) int32; weights
-(N,). Sums are kept per CHUNK rows in `parts`, row begin // CHUNK on, and added up by the caller in that order: the
-same bits for any number of threads. `begin` must be a multiple of CHUNK.
-A chunk is turned class-major first, so that every loop runs along rows and vectorises for any number of classes.
+Conventions
+    z, dz, residual   (N, W), the first C columns in use; the pads of a residual are 0
+    y, weights        (N,) int32 and float64
+    parts             sums of CHUNK_ROWS rows each, from row begin // CHUNK_ROWS on, which the caller adds up in order,
+                      so that the bits are the same for any number of threads
+    begin             a multiple of CHUNK_ROWS
+
+A chunk is transposed first, classes by rows, so that every loop runs along rows and vectorises for any number of
+classes.
 """
 
 import llvmlite.ir as ir
@@ -19,27 +24,30 @@ from numba.extending import intrinsic
 
 from alrviz.kernels import kernel
 
-CHUNK = 512
-# A power of two as the distance of classes would put all of them into the same few cache lines.
-STRIDE = CHUNK + 8
-# Below this a residual is written as 0: denormals slow the scatter five times (measured on separable data).
-FLUSH = 1e-30
-# Scores further than this below the largest of their row count as this far: exp gives 1.8e-35, under FLUSH.
-FLOOR = -80.0
-# Below every score; finite, so that it can be taken from one.
-LEAST = -1e300
+CHUNK_ROWS = 512
+# Numbers from one class to the next. A power of two would map all classes to the same few cache lines.
+CLASS_STRIDE = CHUNK_ROWS + 8
+# Smaller residuals are written as 0: denormal numbers make the scatter five times slower (on separable data).
+MIN_RESIDUAL = 1e-30
+# A score further below the largest of its row counts as this far: its exp, 1.8e-35, is below MIN_RESIDUAL.
+MIN_EXPONENT = -80.0
+# Below every score; finite, so that it can be subtracted.
+MIN_SCORE = -1e300
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 0.693145751953125  # the first 18 bits of ln 2: times a power of two it stays exact
 _LN2_LOW = 1.42860682030941723212e-6
 _SQRT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
-_TWO52, _TWO52_BITS = 4503599627370496.0, 0x4330000000000000  # 2^52: a whole number in its low bits is added to it
-_ROUND = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to a whole number, kept in the low bits
+_TWO52, _TWO52_BITS = 4503599627370496.0, 0x4330000000000000  # 2^52: whole numbers can be added in its low bits
+_ROUND = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to a whole number, in the low bits
 
 
 @intrinsic
 def _fma(typingctx, a, b, c):
-    """a * b + c, fused where the machine can. A pass is as fast without (1.01 to 1.03): what counts is the rounding."""
+    """Return a * b + c, fused where the machine can.
+
+    Passes are as fast without (1.01 to 1.03); the rounding is what differs.
+    """
 
     def codegen(context, builder, sig, args):
         double = ir.DoubleType()
@@ -51,7 +59,7 @@ def _fma(typingctx, a, b, c):
 
 @kernel
 def _exp(x):
-    """exp(x) for FLOOR <= x <= 0, to 5e-16 relative; it vectorises inside a loop, which libm's does not (5.8 ns).
+    """Return exp(x) for MIN_EXPONENT <= x <= 0, to 5e-16 relative. Unlike libm's (5.8 ns) it vectorises inside a loop.
 
     x = k ln 2 + r with |r| <= ln 2 / 2, and exp(r) by its series to r^13, summed as a tree (Estrin).
     """
@@ -70,7 +78,7 @@ def _exp(x):
 
 @kernel
 def _log(x):
-    """log(x) for 1 <= x < 2^51, to an ulp; it vectorises inside a loop, which libm's does not (6 ns against 1.5).
+    """Return log(x) for 1 <= x < 2^51, to an ulp. Unlike libm's (6 ns against 1.5) it vectorises inside a loop.
 
     x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2); log(1 + f) = f - f^2/2 + s (f^2/2 + R), s = f / (2 + f), R
     even in s (the series of atanh, its coefficients fitted to the range: Tang, ACM TOMS 16, 1990).
@@ -87,30 +95,30 @@ def _log(x):
     rest = _fma(w, odd, z * even)
     half = 0.5 * f * f
     power = np.int64(k | _TWO52_BITS).view(np.float64) - _TWO52
-    found = _fma(power, _LN2_HIGH, f - (half - (s * (half + rest) + power * _LN2_LOW)))
-    return found + (x - x)  # the bits of NaN would pass for a number's
+    log_x = _fma(power, _LN2_HIGH, f - (half - (s * (half + rest) + power * _LN2_LOW)))
+    return log_x + (x - x)  # NaN for NaN, whose bits would give a number
 
 
 @kernel
-def _softmax(s, m, top, total):
-    """s (C, STRIDE) holds scores of m rows: on return exp(s - top), their largest in `top`, their sum in `total`."""
+def _softmax(s, m, largest, total):
+    """Replace scores s (C, CLASS_STRIDE) of m rows by exp(s - largest); write each row's largest score and total."""
     for r in range(m):
-        top[r] = s[0, r]
+        largest[r] = s[0, r]
         total[r] = 0.0
     for k in range(1, s.shape[0]):
         for r in range(m):
-            top[r] = s[k, r] if s[k, r] > top[r] else top[r]
+            largest[r] = s[k, r] if s[k, r] > largest[r] else largest[r]
     for k in range(s.shape[0]):
         for r in range(m):
-            x = s[k, r] - top[r]
-            e = _exp(FLOOR if x < FLOOR else x)  # NaN stays NaN
+            x = s[k, r] - largest[r]
+            e = _exp(MIN_EXPONENT if x < MIN_EXPONENT else x)  # NaN stays NaN
             s[k, r] = e
             total[r] += e
 
 
 @kernel
 def _sum(values, m):
-    """The sum of the first m values, four at a time: one chain of additions would wait for each."""
+    """Return the sum of the first m values, as four sums: additions to one sum would wait for each other."""
     a = b = c = d = 0.0
     for r in range(0, m - 3, 4):
         a += values[r]
@@ -124,89 +132,94 @@ def _sum(values, m):
 
 @kernel
 def line_eval(z, dz, t, y, weights, n_classes, parts, begin, end):
-    """parts[chunk] = (nll, slope, curvature) of the rows at z + t dz."""
-    s = np.empty((n_classes, STRIDE))
-    d = np.empty((n_classes, STRIDE))
-    own, turn = np.empty(CHUNK), np.empty(CHUNK)
-    top, total = np.empty(CHUNK), np.empty(CHUNK)
-    first, second = np.empty(CHUNK), np.empty(CHUNK)
-    for start in range(begin, end, CHUNK):
-        m = min(CHUNK, end - start)
+    """Write parts[chunk] = (nll, slope, curvature) of the rows at z + t dz."""
+    s = np.empty((n_classes, CLASS_STRIDE))
+    d = np.empty((n_classes, CLASS_STRIDE))
+    label_loss, label_slope = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    largest, total = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    slope, curvature = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    for start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - start)
         for r in range(m):
             for k in range(n_classes):
                 d[k, r] = dz[start + r, k]
                 s[k, r] = z[start + r, k] + t * d[k, r]
-            own[r], turn[r] = s[y[start + r], r], d[y[start + r], r]
-        _softmax(s, m, top, total)
-        first[:m] = 0.0
-        second[:m] = 0.0
+            label_loss[r], label_slope[r] = s[y[start + r], r], d[y[start + r], r]  # at first the score and its change
+        _softmax(s, m, largest, total)
+        slope[:m] = 0.0
+        curvature[:m] = 0.0
         for k in range(n_classes):
             for r in range(m):
                 u = s[k, r] * d[k, r]
-                first[r] += u
-                second[r] += u * d[k, r]
+                slope[r] += u
+                curvature[r] += u * d[k, r]
         for r in range(m):
             w = weights[start + r]
             share = 1.0 / total[r]
-            mean = first[r] * share
-            own[r] = w * (_log(total[r]) + (top[r] - own[r]))
-            turn[r] = w * (mean - turn[r])
-            second[r] = w * (second[r] * share - mean * mean)
-        part = start // CHUNK
-        parts[part, 0], parts[part, 1], parts[part, 2] = _sum(own, m), _sum(turn, m), _sum(second, m)
+            mean = slope[r] * share
+            label_loss[r] = w * (_log(total[r]) + (largest[r] - label_loss[r]))
+            label_slope[r] = w * (mean - label_slope[r])
+            curvature[r] = w * (curvature[r] * share - mean * mean)
+        part = start // CHUNK_ROWS
+        parts[part, 0], parts[part, 1], parts[part, 2] = _sum(label_loss, m), _sum(label_slope, m), _sum(curvature, m)
 
 
 @kernel
-def _rank(s, m, own, own_class, ahead, level):
-    """ahead: how many classes beat the row's own (an equal score before it does); level: how many reach it, with it."""
-    ahead[:m] = 0.0
-    level[:m] = 0.0
+def _rank(s, m, label_score, label, n_ahead, n_level):
+    """Write n_ahead, how many classes a row predicts before its label, and n_level, how many score at least as high.
+
+    The first of equal scores is predicted; n_level counts the label itself.
+    """
+    n_ahead[:m] = 0.0
+    n_level[:m] = 0.0
     for k in range(s.shape[0]):
         for r in range(m):
-            above = 1.0 if s[k, r] > own[r] else 0.0
-            equal = 1.0 if s[k, r] == own[r] else 0.0
-            level[r] += above + equal
-            ahead[r] += above + (equal if own_class[r] > k else 0.0)
+            is_above = 1.0 if s[k, r] > label_score[r] else 0.0
+            is_equal = 1.0 if s[k, r] == label_score[r] else 0.0
+            n_level[r] += is_above + is_equal
+            n_ahead[r] += is_above + (is_equal if label[r] > k else 0.0)
 
 
 @kernel
-def loss_and_residual(z, dz, t, moved, y, weights, n_classes, residual, write, parts, begin, end):
-    """moved = z + t dz (t = 0: moved must be z); parts[chunk] = (loss, nll, wrong, not led, squares); the
-    residual if `write`.
+def loss_and_residual(z, dz, t, z_new, y, weights, n_classes, residual, write, parts, begin, end):
+    """Write z_new = z + t dz, parts[chunk] = (loss, nll, wrong, tied, squares) and, if `write`, the residual.
 
-    wrong: weight of rows whose first largest score is another class's; not led: whose own score is not alone at the
-    top;
-    squares: sum over classes of (p_k - 1[k = y])^2. residual may be dz itself: a row is read before it is written.
+    If t is 0, z_new must be z. The residual may be dz itself: a row is read before it is written. The sums are
+    weighted:
+
+        wrong     of rows that predict another class
+        tied      of rows whose label's score is not the only largest one
+        squares   of sum over classes of (p_k - 1[k = y])^2
     """
-    s = np.empty((n_classes, STRIDE))
-    own, top, total = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    own_class = np.empty(CHUNK)  # as floats: a loop over numbers of one size vectorises
-    ahead, level, square = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    lanes = z.shape[1]
-    for start in range(begin, end, CHUNK):
-        m = min(CHUNK, end - start)
+    s = np.empty((n_classes, CLASS_STRIDE))
+    label_loss, largest, total = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    label = np.empty(CHUNK_ROWS)  # floats, because a loop over numbers of one size vectorises
+    wrong, tied, square = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    padded_width = z.shape[1]
+    for start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - start)
         if t != 0.0:
             for i in range(start, start + m):
-                for k in range(lanes):
-                    moved[i, k] = z[i, k] + t * dz[i, k]
+                for k in range(padded_width):
+                    z_new[i, k] = z[i, k] + t * dz[i, k]
         for r in range(m):
             for k in range(n_classes):
-                s[k, r] = moved[start + r, k]
-            own[r] = s[y[start + r], r]
-            own_class[r] = y[start + r]
-        _rank(s, m, own, own_class, ahead, level)
-        _softmax(s, m, top, total)
+                s[k, r] = z_new[start + r, k]
+            label_loss[r] = s[y[start + r], r]
+            label[r] = y[start + r]
+        _rank(s, m, label_loss, label, wrong, tied)
+        _softmax(s, m, largest, total)
         for r in range(m):
             w = weights[start + r]
-            own[r] = w * (_log(total[r]) + (top[r] - own[r]))
-            ahead[r] = w if ahead[r] > 0.0 else 0.0
-            level[r] = w if level[r] != 1.0 else 0.0
+            label_loss[r] = w * (_log(total[r]) + (largest[r] - label_loss[r]))
+            wrong[r] = w if wrong[r] > 0.0 else 0.0
+            tied[r] = w if tied[r] != 1.0 else 0.0
             square[r] = 0.0
             total[r] = 1.0 / total[r]
         for k in range(n_classes):
             for r in range(m):
-                p = s[k, r] * total[r] - (1.0 if own_class[r] == k else 0.0)
-                p = 0.0 if np.abs(p) <= FLUSH else p
+                p = s[k, r] * total[r] - (1.0 if label[r] == k else 0.0)
+                p = 0.0 if np.abs(p) <= MIN_RESIDUAL else p
                 s[k, r] = weights[start + r] * p
                 square[r] += s[k, r] * p
         if write:
@@ -214,24 +227,24 @@ def loss_and_residual(z, dz, t, moved, y, weights, n_classes, residual, write, p
                 i = start + r
                 for k in range(n_classes):
                     residual[i, k] = s[k, r]
-                for k in range(n_classes, lanes):
+                for k in range(n_classes, padded_width):
                     residual[i, k] = 0.0
-        nll, part = _sum(own, m), start // CHUNK
+        nll, part = _sum(label_loss, m), start // CHUNK_ROWS
         parts[part, 0], parts[part, 1] = nll, nll
-        parts[part, 2], parts[part, 3], parts[part, 4] = _sum(ahead, m), _sum(level, m), _sum(square, m)
+        parts[part, 2], parts[part, 3], parts[part, 4] = _sum(wrong, m), _sum(tied, m), _sum(square, m)
 
 
 @kernel
 def hessian_product(z, dz, y, weights, n_classes, begin, end):
-    """dz becomes weight * p * (dz - sum_k p_k dz_k): the change of the residuals, for Hessian-vector products."""
-    s = np.empty((n_classes, STRIDE))
-    top, total, mean = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
-    for start in range(begin, end, CHUNK):
-        m = min(CHUNK, end - start)
+    """Replace dz by weight * p * (dz - sum_k p_k dz_k), the change of the residuals, for Hessian-vector products."""
+    s = np.empty((n_classes, CLASS_STRIDE))
+    largest, total, mean = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    for start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - start)
         for r in range(m):
             for k in range(n_classes):
                 s[k, r] = z[start + r, k]
-        _softmax(s, m, top, total)
+        _softmax(s, m, largest, total)
         mean[:m] = 0.0
         for r in range(m):
             for k in range(n_classes):
@@ -245,15 +258,15 @@ def hessian_product(z, dz, y, weights, n_classes, begin, end):
 
 @kernel
 def diagonal(z, out, y, weights, n_classes, begin, end):
-    """out = weight * p * (1 - p), the diagonal of the matrix that `hessian_product` multiplies by; pads are 0."""
-    s = np.empty((n_classes, STRIDE))
-    top, total = np.empty(CHUNK), np.empty(CHUNK)
-    for start in range(begin, end, CHUNK):
-        m = min(CHUNK, end - start)
+    """Write to `out` weight * p * (1 - p), the diagonal of the matrix of `hessian_product`; pads are 0."""
+    s = np.empty((n_classes, CLASS_STRIDE))
+    largest, total = np.empty(CHUNK_ROWS), np.empty(CHUNK_ROWS)
+    for start in range(begin, end, CHUNK_ROWS):
+        m = min(CHUNK_ROWS, end - start)
         for r in range(m):
             for k in range(n_classes):
                 s[k, r] = z[start + r, k]
-        _softmax(s, m, top, total)
+        _softmax(s, m, largest, total)
         for r in range(m):
             i = start + r
             for k in range(n_classes):
@@ -264,12 +277,13 @@ def diagonal(z, out, y, weights, n_classes, begin, end):
 
 
 @kernel
-def add_exponentials(z, top, total):
-    """Add exp(z) to sums that are kept as total * exp(top), all (m,): a sum of nothing is LEAST and 0, and -inf adds
-    nothing that counts beside another score.
+def add_exponentials(z, log_scale, total):
+    """Add exp(z) to sums that are stored as total * exp(log_scale), all (m,).
+
+    An empty sum is MIN_SCORE and 0; to others a z of -inf adds nothing that counts.
     """
     for i in range(len(z)):
-        x = z[i] - top[i]
-        e = _exp(max(FLOOR, -np.abs(x)))
-        total[i] = total[i] * e + 1.0 if x > 0.0 else total[i] + e
-        top[i] = max(top[i], z[i])
+        difference = z[i] - log_scale[i]
+        ratio = _exp(max(MIN_EXPONENT, -np.abs(difference)))
+        total[i] = total[i] * ratio + 1.0 if difference > 0.0 else total[i] + ratio
+        log_scale[i] = max(log_scale[i], z[i])

@@ -1,18 +1,18 @@
 """Steps by single rows: stochastic gradient descent and AdaGrad on w, and what choosing their step length needs.
 
-    z_k   = sum over the row's places (c, k) of scale[c, k] * w[j],     j = owner[c, k]      a place: a cell, or b
-    g_j   = weight * sum over the row's places of j of scale[c, k] * residual_k,   residual: scores.py, squared_error.py
+    z_k    = sum over the row's places (c, k) of scale[c, k] * w[j],     j = owner[c, k];  a place is a cell, or b
+    g_j    = weight * sum over the row's places of j of scale[c, k] * residual_k
     pull_j = 2 alpha q_j (w_j - center_j), the slope of the penalty
 
-    sgd       w_j -= eta_t g_j, eta_t = eta0 / (1 + decay t), t counts rows; the penalty spread over all V rows of a
-              pass: (w_j - center_j) *= exp(-eta_t * 2 alpha q_j / V) in every row, made up for when j is next looked at
-    adagrad   g_j += pull_j / V_j, V_j the rows of a pass that look at j;  G_j += g_j^2;
-              w_j -= eta0 / (1e-9 + sqrt(G_j)) g_j
+    sgd      w_j -= eta_t g_j, eta_t = eta0 / (1 + decay t), t counts rows. The penalty is spread over all V rows of a
+             pass: every row shrinks (w_j - center_j) *= exp(-eta_t * 2 alpha q_j / V). A weight catches up on that when
+             it is next looked at. As the exact flow of the penalty's slope, it cannot overshoot at any eta.
+    adagrad  g_j += pull_j / V_j, V_j the rows of a pass that look at j;  G_j += g_j^2;
+             w_j -= eta0 / (1e-9 + sqrt(G_j)) g_j
 
-The penalty's part of sgd is the exact flow of its slope, so that no eta can overshoot it.
-
-Conventions: `order` lists rows, a row as often as it is visited. w and everything like it is flat. The tuples of
-arrays are defined here and not in a module of their own: numba's cache would not see that their fields were swapped.
+Residuals are those of scores.py and squared_error.py. `order` lists rows, a row as often as it is visited. w and arrays
+like it are flat. The named tuples are defined here and not in a module of their own, because numba's cache would not
+notice that their fields were swapped.
 """
 
 from math import exp, log, sqrt
@@ -24,74 +24,78 @@ from alrviz.kernels import kernel
 
 
 class RowCells(NamedTuple):
-    """Where the cells of rows are found: the links of their joint values (keys, first, at, links: see rows.py), less
-    `outside`, two rows a tuple.
+    """The cells of rows, by the links of their joint values.
 
-    Links below 0 are no seen cell, those behind the seen cells joint values r of inner blocks, with the links
-    inner[inner_at[r] : inner_at[r + 1]].
+    Attributes:
+        keys, first, first_link, links: see rows.py. A link less n_outside is a seen cell; below 0 it is none, behind
+            the seen cells it is joint value r of an inner block.
+        inner, first_inner: r has the links inner[first_inner[r] : first_inner[r + 1]].
+        n_outside: rows of the cell table that are not seen cells, two for each tuple.
     """
 
     keys: Any
     first: Any
-    at: Any
+    first_link: Any
     links: Any
     inner: Any
-    inner_at: Any
-    outside: int
+    first_inner: Any
+    n_outside: int
 
 
 class Scaling(NamedTuple):
-    """phi = scale * w[owner], (S + 1, C) both, the last row that of b; where not `shared`, j = c C + k."""
+    """phi = scale * w[owner], both (S + 1, C), the last row that of b; without owners, j = c C + k."""
 
     scale: Any
     owner: Any
-    shared: bool
+    has_owners: bool
 
 
 class Target(NamedTuple):
-    """Classes (N,) of rows, the weight (N,) of one visit, and whether their loss is the square or the logarithm."""
+    """Classes (N,) of rows, the weight (N,) of one visit, and whether the loss is squared error instead of -log p."""
 
     y: Any
     weights: Any
-    squared: bool
+    squared_error: bool
 
 
-class Pull(NamedTuple):
-    """The penalty's slope is ridge * (w - center), all (P,): of sgd ridge_j = 2 alpha q_j / V, of AdaGrad / V_j."""
+class Penalty(NamedTuple):
+    """The penalty, by its slope ridge * (w - center), all (P,); ridge_j is 2 alpha q_j / V in sgd, / V_j in AdaGrad."""
 
     center: Any
     ridge: Any
 
 
 @kernel
-def _places(row_cells, row, last, cells):
-    """Write the row's seen cells and `last`, the place of b, to `cells`; return how many."""
-    keys, first, at, links, inner, begin, outside = row_cells
+def _places(row_cells, row, b_place, cells):
+    """Write the places of the row's seen cells and of b, `b_place`, to `cells`; return how many."""
+    keys, first, first_link, links, inner, first_inner, n_outside = row_cells
     n = 0
     for b in range(len(first) - 1):
-        tuples = (at[b + 1] - at[b]) // max(1, first[b + 1] - first[b])
-        link = at[b] + np.int64(keys[b, row]) * tuples
+        tuples = (first_link[b + 1] - first_link[b]) // max(1, first[b + 1] - first[b])
+        link = first_link[b] + np.int64(keys[b, row]) * tuples
         for t in range(tuples):
-            cell = np.int64(links[link + t]) - outside
-            if cell >= last:  # a joint value of an inner block
-                for i in range(begin[cell - last], begin[cell - last + 1]):
-                    if inner[i] >= outside:
-                        cells[n] = inner[i] - outside
+            cell = np.int64(links[link + t]) - n_outside
+            if cell >= b_place:  # a joint value of an inner block
+                for i in range(first_inner[cell - b_place], first_inner[cell - b_place + 1]):
+                    if inner[i] >= n_outside:
+                        cells[n] = inner[i] - n_outside
                         n += 1
             elif cell >= 0:
                 cells[n] = cell
                 n += 1
-    cells[n] = last
+    cells[n] = b_place
     return n + 1
 
 
 @kernel
 def _owner(scaling, c, k):
-    return scaling.owner[c, k] if scaling.shared else c * scaling.scale.shape[1] + k
+    """Return the index in w of a place."""
+    return scaling.owner[c, k] if scaling.has_owners else c * scaling.scale.shape[1] + k
 
 
 @kernel
 def _scores(cells, n, w, scaling, z):
+    """Write the scores of a row with n places to z (C,)."""
     z[:] = 0.0
     for i in range(n):
         for k in range(len(z)):
@@ -99,46 +103,47 @@ def _scores(cells, n, w, scaling, z):
 
 
 @kernel
-def _residual(z, own, weight, squared):
-    """Overwrite scores with the residuals of the row; return its loss, not weighted: mean square, or -log p_y."""
-    top, wanted = z.max(), z[own]
+def _residual(z, label, weight, squared_error):
+    """Replace scores by the row's residuals; return its loss, without weight: squared error or -log p_y."""
+    largest, label_score = z.max(), z[label]
     total = 0.0
     for k in range(len(z)):
-        z[k] = exp(z[k] - top)
+        z[k] = exp(z[k] - largest)
         total += z[k]
     square = mean = 0.0
     for k in range(len(z)):
         z[k] /= total
-        r = z[k] - (k == own)
+        r = z[k] - (k == label)
         square += r * r
         mean += z[k] * r
     for k in range(len(z)):
-        r = z[k] - (k == own)
-        z[k] = weight * (2.0 / len(z) * z[k] * (r - mean) if squared else r)
-    return square / len(z) if squared else log(total) + top - wanted
+        r = z[k] - (k == label)
+        z[k] = weight * (2.0 / len(z) * z[k] * (r - mean) if squared_error else r)
+    return square / len(z) if squared_error else log(total) + largest - label_score
 
 
 @kernel
-def sgd(order, begin, end, row_cells, scaling, target, w, pull, flown, eta0, decay, clock):
-    """Visit rows order[begin:end]. flown_j: the sum of eta up to which the pull of j is made up for.
+def sgd(order, begin, end, row_cells, scaling, target, w, penalty, shrunk_eta, eta0, decay, clock):
+    """Visit rows order[begin:end] by stochastic gradient descent, moving w and `clock`.
 
-    clock = (t, sum of eta so far) is moved on. The caller makes up for all j at the end of a pass.
+    clock = (t, sum of eta so far). shrunk_eta_j: the sum of eta up to which weight j has been shrunk; the caller lets
+    all weights catch up at the end of a pass.
     """
-    scale, outside, (center, ridge) = scaling.scale, row_cells.outside, pull
+    scale, n_outside, (center, ridge) = scaling.scale, row_cells.n_outside, penalty
     classes = scale.shape[1]
-    cells, z = np.empty(outside // 2 + 1, np.int64), np.empty(classes)
-    pulled = ridge.any()
+    cells, z = np.empty(n_outside // 2 + 1, np.int64), np.empty(classes)
+    has_penalty = ridge.any()
     for row in order[begin:end]:
         n = _places(row_cells, row, len(scale) - 1, cells)
-        if pulled:
+        if has_penalty:
             for i in range(n):
                 for k in range(classes):
                     j = _owner(scaling, cells[i], k)
-                    if flown[j] != clock[1]:
-                        w[j] = center[j] + (w[j] - center[j]) * exp(-ridge[j] * (clock[1] - flown[j]))
-                        flown[j] = clock[1]
+                    if shrunk_eta[j] != clock[1]:
+                        w[j] = center[j] + (w[j] - center[j]) * exp(-ridge[j] * (clock[1] - shrunk_eta[j]))
+                        shrunk_eta[j] = clock[1]
         _scores(cells, n, w, scaling, z)
-        _residual(z, target.y[row], target.weights[row], target.squared)
+        _residual(z, target.y[row], target.weights[row], target.squared_error)
         eta = eta0 / (1.0 + decay * clock[0])
         for i in range(n):
             for k in range(classes):
@@ -148,55 +153,55 @@ def sgd(order, begin, end, row_cells, scaling, target, w, pull, flown, eta0, dec
 
 
 @kernel
-def adagrad(order, begin, end, row_cells, scaling, target, w, pull, squares, eta0, g):
-    """Visit rows order[begin:end]. `squares` is G; g is 0 and is so again at the end."""
-    scale, outside, (center, ridge) = scaling.scale, row_cells.outside, pull
+def adagrad(order, begin, end, row_cells, scaling, target, w, penalty, squares, eta0, slopes):
+    """Visit rows order[begin:end] by AdaGrad, moving w and `squares`, which is G; slopes (P,) is 0 before and after."""
+    scale, n_outside, (center, ridge) = scaling.scale, row_cells.n_outside, penalty
     classes = scale.shape[1]
-    cells, z = np.empty(outside // 2 + 1, np.int64), np.empty(classes)
+    cells, z = np.empty(n_outside // 2 + 1, np.int64), np.empty(classes)
     for row in order[begin:end]:
         n = _places(row_cells, row, len(scale) - 1, cells)
         _scores(cells, n, w, scaling, z)
-        _residual(z, target.y[row], target.weights[row], target.squared)
+        _residual(z, target.y[row], target.weights[row], target.squared_error)
         for i in range(n):
             for k in range(classes):
-                g[_owner(scaling, cells[i], k)] += scale[cells[i], k] * z[k]
+                slopes[_owner(scaling, cells[i], k)] += scale[cells[i], k] * z[k]
         for i in range(n):
             for k in range(classes):
                 j = _owner(scaling, cells[i], k)
-                if np.isfinite(g[j]):  # NaN marks what this row has moved already
-                    slope = g[j] + ridge[j] * (w[j] - center[j])
+                if np.isfinite(slopes[j]):  # NaN marks weights that this row has moved already
+                    slope = slopes[j] + ridge[j] * (w[j] - center[j])
                     squares[j] += slope * slope
                     w[j] -= eta0 / (1e-9 + sqrt(squares[j])) * slope
-                    g[j] = np.nan
+                    slopes[j] = np.nan
         for i in range(n):
             for k in range(classes):
-                g[_owner(scaling, cells[i], k)] = 0.0
+                slopes[_owner(scaling, cells[i], k)] = 0.0
 
 
 @kernel
-def losses(order, begin, end, row_cells, scaling, target, w):
+def sum_losses(order, begin, end, row_cells, scaling, target, w):
     """Return the sum over rows order[begin:end] of weight * loss."""
     scale = scaling.scale
-    cells, z = np.empty(row_cells.outside // 2 + 1, np.int64), np.empty(scale.shape[1])
+    cells, z = np.empty(row_cells.n_outside // 2 + 1, np.int64), np.empty(scale.shape[1])
     total = 0.0
     for row in order[begin:end]:
         n = _places(row_cells, row, len(scale) - 1, cells)
         _scores(cells, n, w, scaling, z)
-        total += target.weights[row] * _residual(z, target.y[row], 1.0, target.squared)
+        total += target.weights[row] * _residual(z, target.y[row], 1.0, target.squared_error)
     return total
 
 
 @kernel
-def visits(order, begin, end, row_cells, scaling, found, stamp):
-    """Add to found_j how many of rows order[begin:end] look at j; `stamp` (int64, -1 at first) is room."""
+def count_visits(order, begin, end, row_cells, scaling, counts, stamps):
+    """Add to counts_j how many of rows order[begin:end] look at j; `stamps` (int64, -1 at first) is workspace."""
     scale = scaling.scale
     classes = scale.shape[1]
-    cells = np.empty(row_cells.outside // 2 + 1, np.int64)
+    cells = np.empty(row_cells.n_outside // 2 + 1, np.int64)
     for v in range(begin, end):
         n = _places(row_cells, order[v], len(scale) - 1, cells)
         for i in range(n):
             for k in range(classes):
                 j = _owner(scaling, cells[i], k)
-                if stamp[j] != v:
-                    stamp[j] = v
-                    found[j] += 1.0
+                if stamps[j] != v:
+                    stamps[j] = v
+                    counts[j] += 1.0

@@ -1,23 +1,27 @@
 """Sums and combinations of long vectors, each in one sweep where numpy would take several.
 
-Sums are kept per CHUNK numbers in `parts` and added up by the caller in that order: the same bits for any number of
-threads. Within a chunk LANES sums run side by side, for a loop with a single sum does not vectorise: the numbers of one
-chunk are added to an array of sums as a whole (0.35 ns a number against 0.7 with four plain sums). Arrays are flat;
-`begin` is a multiple of CHUNK. Products are of float64, also where a vector is kept as float32.
+Conventions
+    parts   sums of CHUNK_NUMBERS numbers each, which the caller adds up in order, so that the bits are the same for any
+            number of threads
+    begin   a multiple of CHUNK_NUMBERS
+    arrays are flat; products are of float64, also where a vector is kept as float32
+
+Within a chunk N_SUMS sums run side by side, because a loop with a single sum does not vectorise: pieces of a chunk are
+added to an array of sums (0.35 ns a number against 0.7 with four plain sums).
 """
 
 import numpy as np
 
 from alrviz.kernels import kernel
 
-CHUNK = 8192
-LANES = 128
+CHUNK_NUMBERS = 8192
+N_SUMS = 128
 
 
 @kernel
 def _total(sums):
-    """The sum of LANES sums, pairs first."""
-    m = LANES
+    """Return the sum of N_SUMS sums, adding pairs first."""
+    m = N_SUMS
     while m > 1:
         m //= 2
         for r in range(m):
@@ -27,148 +31,150 @@ def _total(sums):
 
 @kernel
 def dot(a, b, parts, begin, end):
-    """parts[chunk] = sum of a * b."""
-    sums = np.empty(LANES)
-    for start in range(begin, end, CHUNK):
-        stop = min(start + CHUNK, end)
-        for r in range(LANES):
+    """Write parts[chunk] = sum of a * b."""
+    sums = np.empty(N_SUMS)
+    for start in range(begin, end, CHUNK_NUMBERS):
+        stop = min(start + CHUNK_NUMBERS, end)
+        for r in range(N_SUMS):
             sums[r] = 0.0
-        for at in range(start, stop, LANES):
-            x, y = a[at : min(at + LANES, stop)], b[at : min(at + LANES, stop)]
+        for at in range(start, stop, N_SUMS):
+            x, y = a[at : min(at + N_SUMS, stop)], b[at : min(at + N_SUMS, stop)]
             for r in range(len(x)):
                 sums[r] += np.float64(x[r]) * y[r]
-        parts[start // CHUNK] = _total(sums)
+        parts[start // CHUNK_NUMBERS] = _total(sums)
 
 
 @kernel
 def combine(q, g, c, x, d, parts, begin, end):
-    """q = g q + c x, and parts[chunk] = sum of q * d: a step of the two-loop recursion and the next one's product."""
-    sums = np.empty(LANES)
-    for start in range(begin, end, CHUNK):
-        stop = min(start + CHUNK, end)
-        for r in range(LANES):
+    """Write q = g q + c x, and parts[chunk] = sum of q * d: a step of the two-loop recursion with the next product."""
+    sums = np.empty(N_SUMS)
+    for start in range(begin, end, CHUNK_NUMBERS):
+        stop = min(start + CHUNK_NUMBERS, end)
+        for r in range(N_SUMS):
             sums[r] = 0.0
-        for at in range(start, stop, LANES):
-            end_at = min(at + LANES, stop)
+        for at in range(start, stop, N_SUMS):
+            end_at = min(at + N_SUMS, stop)
             q_part, x_part, d_part = q[at:end_at], x[at:end_at], d[at:end_at]
             for r in range(len(q_part)):
-                new = g * q_part[r] + c * x_part[r]
-                q_part[r] = new
-                sums[r] += new * d_part[r]
-        parts[start // CHUNK] = _total(sums)
+                value = g * q_part[r] + c * x_part[r]
+                q_part[r] = value
+                sums[r] += value * d_part[r]
+        parts[start // CHUNK_NUMBERS] = _total(sums)
 
 
 @kernel
-def step(w, t, d, moved, begin, end):
-    """moved = w + t d."""
+def move_along(w, t, d, w_new, begin, end):
+    """Write w_new = w + t d."""
     for i in range(begin, end):
-        moved[i] = w[i] + t * d[i]
+        w_new[i] = w[i] + t * d[i]
 
 
 @kernel
 def add_ridge_gradient(gradient, q, w, center, parts, begin, end):
-    """gradient += q (w - center), and parts[chunk] = sum of q (w - center)^2."""
-    sums = np.empty(LANES)
-    for start in range(begin, end, CHUNK):
-        stop = min(start + CHUNK, end)
-        for r in range(LANES):
+    """Add q (w - center) to the gradient, and write parts[chunk] = sum of q (w - center)^2."""
+    sums = np.empty(N_SUMS)
+    for start in range(begin, end, CHUNK_NUMBERS):
+        stop = min(start + CHUNK_NUMBERS, end)
+        for r in range(N_SUMS):
             sums[r] = 0.0
-        for at in range(start, stop, LANES):
-            end_at = min(at + LANES, stop)
+        for at in range(start, stop, N_SUMS):
+            end_at = min(at + N_SUMS, stop)
             g_part, q_part, w_part, c_part = gradient[at:end_at], q[at:end_at], w[at:end_at], center[at:end_at]
             for r in range(len(g_part)):
-                apart = w_part[r] - c_part[r]
-                pulled = q_part[r] * apart
-                g_part[r] += pulled
-                sums[r] += pulled * apart
-        parts[start // CHUNK] = _total(sums)
+                difference = w_part[r] - c_part[r]
+                slope = q_part[r] * difference
+                g_part[r] += slope
+                sums[r] += slope * difference
+        parts[start // CHUNK_NUMBERS] = _total(sums)
 
 
 @kernel
 def ridge_line_derivatives(q, w, center, d, parts, begin, end):
-    """parts[chunk] = sums of q (w - center) d and of q d^2."""
-    first, second = np.empty(LANES), np.empty(LANES)
-    for start in range(begin, end, CHUNK):
-        stop = min(start + CHUNK, end)
-        for r in range(LANES):
-            first[r] = 0.0
-            second[r] = 0.0
-        for at in range(start, stop, LANES):
-            end_at = min(at + LANES, stop)
+    """Write parts[chunk] = sums of q (w - center) d and of q d^2."""
+    slopes, curvatures = np.empty(N_SUMS), np.empty(N_SUMS)
+    for start in range(begin, end, CHUNK_NUMBERS):
+        stop = min(start + CHUNK_NUMBERS, end)
+        for r in range(N_SUMS):
+            slopes[r] = 0.0
+            curvatures[r] = 0.0
+        for at in range(start, stop, N_SUMS):
+            end_at = min(at + N_SUMS, stop)
             q_part, w_part, c_part, d_part = q[at:end_at], w[at:end_at], center[at:end_at], d[at:end_at]
             for r in range(len(q_part)):
-                bent = q_part[r] * d_part[r]
-                first[r] += bent * (w_part[r] - c_part[r])
-                second[r] += bent * d_part[r]
-        parts[start // CHUNK, 0], parts[start // CHUNK, 1] = _total(first), _total(second)
+                q_d = q_part[r] * d_part[r]
+                slopes[r] += q_d * (w_part[r] - c_part[r])
+                curvatures[r] += q_d * d_part[r]
+        parts[start // CHUNK_NUMBERS, 0], parts[start // CHUNK_NUMBERS, 1] = _total(slopes), _total(curvatures)
 
 
 @kernel
-def prefix_sums(before, sums):
-    """Add row before[a, i] of `sums` to row i, i ascending, for one a after the other; -1 is no row."""
-    for a in range(len(before)):
-        for i in range(before.shape[1]):
-            if before[a, i] >= 0:
+def prefix_sums(previous_rows, sums):
+    """For one a after the other, add row previous_rows[a, i] of `sums` to row i, i ascending; -1 is no row."""
+    for a in range(len(previous_rows)):
+        for i in range(previous_rows.shape[1]):
+            if previous_rows[a, i] >= 0:
                 for k in range(sums.shape[1]):
-                    sums[i, k] += sums[before[a, i], k]
+                    sums[i, k] += sums[previous_rows[a, i], k]
 
 
 @kernel
-def suffix_sums(before, sums):
-    """Add row i of `sums` to row before[a, i], i descending, for one a before the other: the transpose."""
-    for a in range(len(before) - 1, -1, -1):
-        for i in range(before.shape[1] - 1, -1, -1):
-            if before[a, i] >= 0:
+def suffix_sums(previous_rows, sums):
+    """Transpose of `prefix_sums`: add row i to row previous_rows[a, i], i and a descending."""
+    for a in range(len(previous_rows) - 1, -1, -1):
+        for i in range(previous_rows.shape[1] - 1, -1, -1):
+            if previous_rows[a, i] >= 0:
                 for k in range(sums.shape[1]):
-                    sums[before[a, i], k] += sums[i, k]
+                    sums[previous_rows[a, i], k] += sums[i, k]
 
 
 @kernel
-def differences(before, sums):
-    """Take row before[a, i] of `sums` from row i: what `prefix_sums` makes undone."""
-    for a in range(len(before) - 1, -1, -1):
-        for i in range(before.shape[1] - 1, -1, -1):
-            if before[a, i] >= 0:
+def differences(previous_rows, sums):
+    """Inverse of `prefix_sums`: subtract row previous_rows[a, i] from row i, i and a descending."""
+    for a in range(len(previous_rows) - 1, -1, -1):
+        for i in range(previous_rows.shape[1] - 1, -1, -1):
+            if previous_rows[a, i] >= 0:
                 for k in range(sums.shape[1]):
-                    sums[i, k] -= sums[before[a, i], k]
+                    sums[i, k] -= sums[previous_rows[a, i], k]
 
 
 @kernel
-def walk_losses(odds, noise, variances, losses):
-    """losses (W,) = -2 log likelihood, but for a constant, of the odds (L, C), each a random walk's place with a noise
-    of this variance (L, C), for each variance (W,) of the walk's steps: filtered from level to level (Kalman).
+def walk_losses(odds, noise_variances, step_variances, losses):
+    """Write -2 log likelihood, but for a constant, of log-odds (L, C) that follow random walks over L levels.
+
+    losses (W,) are those of walks whose steps have variance step_variances[k]; they are observed with noise_variances
+    (L, C). A Kalman filter runs from level to level.
     """
-    for k in range(len(variances)):
+    for k in range(len(step_variances)):
         loss = 0.0
         for c in range(odds.shape[1]):
-            mean, variance = odds[0, c], noise[0, c]
+            mean, variance = odds[0, c], noise_variances[0, c]
             for level in range(1, len(odds)):
-                variance += variances[k]
-                total, error = variance + noise[level, c], odds[level, c] - mean
+                variance += step_variances[k]
+                total, error = variance + noise_variances[level, c], odds[level, c] - mean
                 loss += np.log(total) + error * error / total
                 mean += variance / total * error
-                variance *= noise[level, c] / total
+                variance *= noise_variances[level, c] / total
         losses[k] = loss
 
 
 @kernel
-def difference(new, old, short, begin, end):
-    """short = new - old, rounded to float32."""
+def subtract(minuend, subtrahend, out, begin, end):
+    """Write out = minuend - subtrahend, rounded to float32."""
     for i in range(begin, end):
-        short[i] = np.float32(new[i] - old[i])
+        out[i] = np.float32(minuend[i] - subtrahend[i])
 
 
 @kernel
-def spread(scale, w, rows, begin, end):
-    """rows[:, :C] = scale * w, both (cells, C), rows begin..end."""
+def scale_rows(scale, w, rows, begin, end):
+    """Write rows[:, :C] = scale * w, both (cells, C), for rows begin..end."""
     for i in range(begin, end):
         for k in range(w.shape[1]):
             rows[i, k] = scale[i, k] * w[i, k]
 
 
 @kernel
-def adjoint(scale, rows, slope, begin, end):
-    """slope = scale * rows[:, :C], rows begin..end."""
+def scale_rows_adjoint(scale, rows, out, begin, end):
+    """Write out = scale * rows[:, :C], rows begin..end: the transpose of `scale_rows`."""
     for i in range(begin, end):
-        for k in range(slope.shape[1]):
-            slope[i, k] = scale[i, k] * rows[i, k]
+        for k in range(out.shape[1]):
+            out[i, k] = scale[i, k] * rows[i, k]

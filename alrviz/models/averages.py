@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import averages as kernels
 from alrviz.kernels import rows as row_kernels
-from alrviz.kernels.scores import LEAST, add_exponentials
+from alrviz.kernels.scores import MIN_SCORE, add_exponentials
 from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
@@ -118,7 +118,7 @@ class AverageModel:
         blocks = sizes[:, None] * np.cumsum([0, 1, *values])
         tables: dict[int, Floats] = {}
         index = _index(low)
-        top, total, seen = np.full((n, padded), LEAST), zeros(n, padded), np.zeros(n)
+        top, total, seen = np.full((n, padded), MIN_SCORE), zeros(n, padded), np.zeros(n)
 
         def expand(t: int) -> None:
             stop.check()
@@ -130,7 +130,7 @@ class AverageModel:
             keys, v = np.empty((len(values) + 1, end - begin), np.uint32), empty(end - begin, padded)
             for t in parents:
                 stop.check()
-                kernels.keys(
+                kernels.parent_keys(
                     codes, begin, end, index, t, low.space.levels, low.begin[t], sizes[t] - 1, values, of_groups, keys
                 )
                 row_kernels.forward(
@@ -145,13 +145,13 @@ class AverageModel:
             tables.clear()
         with np.errstate(divide="ignore"):
             z[:] = (top + np.log(total / np.maximum(seen, 1.0)[:, None]))[:, : self.n_classes]
-        z[(top == LEAST)[:, : self.n_classes]] = -np.inf
+        z[(top == MIN_SCORE)[:, : self.n_classes]] = -np.inf
 
     def _expand(self, t: int, groups: "_Groups", blocks: NDArray[np.int64], table: Floats) -> None:
         """Write parent t's table."""
         low, high, larger, joint = self._prepared()
         cells = slice(low.begin[t], low.begin[t + 1])
-        kernels.expand(
+        kernels.expand_parent(
             low.space.tuples[t], low.space.codes_of(self.parents.seen[cells]),
             self._counted(self.parents.counts[cells], joint[cells]), larger[t], _index(high), low.space.levels,
             kernels.Groups(groups.at, groups.members, groups.widths), blocks, table,

@@ -161,7 +161,7 @@ class Effects:
         parts = np.zeros((self.parts(encoded.n_rows), self.n_tuples, 3))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
-            kernels.spread(effects, effects.sum(axis=1), self.intercept, weights[rows], shares, parts[part])
+            kernels.add_moments(effects, effects.sum(axis=1), self.intercept, weights[rows], shares, parts[part])
 
         self.visit(encoded.codes, see, None, n_jobs, stop)
         sums: Floats = parts.sum(axis=0)
@@ -331,7 +331,9 @@ def warm_effects(wide: bool = False) -> None:
     found.importance(rows, 1)
     effects, sums = found.of_rows(codes), np.zeros((found.n_tuples + 1, 2))
     kernels.losses_without(effects, found.scores(codes), rows.y, rows.weights, sums)
-    kernels.losses_kept(effects, found.intercept, rows.y, rows.weights, np.arange(1, found.n_tuples + 1), sums)
+    kernels.losses_of_first_tuples(
+        effects, found.intercept, rows.y, rows.weights, np.arange(1, found.n_tuples + 1), sums
+    )
     slices = Slices.of(found.index)
     ones = np.ones_like(found.f)
     kernels.fit_margins(2, 2, ones, ones > 0, found.index.begin, slices.at, slices.room, 1e-7, 1)

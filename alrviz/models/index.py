@@ -127,7 +127,7 @@ class CellIndex(Generic[S]):
         """Write to table (m, W) the sums of `cells` (2T + S, C) in the tuples of block owner[v], tuples[at[b]:at[b +
         1]], that each row shown[v] of the codes has.
         """
-        cell_kernels.add_up(codes, shown, owner, at, tuples, *self._where(), cells, table)
+        cell_kernels.sum_cells(codes, shown, owner, at, tuples, *self._where(), cells, table)
 
     def links(
         self, codes: Codes, blocks: Sequence[Block], joined: Joined, n_jobs: int = 1, stop: StopToken = NEVER
@@ -158,10 +158,10 @@ class CellIndex(Generic[S]):
             ties, tuples, shown = pieces[b]
             own = links[at[b] : at[b + 1]]
             if not ties:
-                cell_kernels.link(codes, shown, tuples, *self._where(), own)
+                cell_kernels.link_joint_values(codes, shown, tuples, *self._where(), own)
                 return
             cells = np.empty(len(shown) * len(tuples), np.int32)
-            cell_kernels.link(codes, shown, tuples, *self._where(), cells)
+            cell_kernels.link_joint_values(codes, shown, tuples, *self._where(), cells)
             table = own.reshape(len(shown), width[b])
             table[:, : len(ties)] = np.transpose(ties)
             table[:, len(ties) :] = cells.reshape(len(shown), len(tuples))

@@ -167,7 +167,7 @@ class Parts:
             Stopped: where `stop` asks for it, between calls of a kernel.
         """
         own, out, pieces = np.zeros((len(self), phi.shape[1])), np.zeros(phi.shape), self._pieces()
-        kernels.add_of_rows(residual, self.part, self.rows, own)
+        kernels.add_from_rows(residual, self.part, self.rows, own)
 
         def work(k: int) -> None:  # a class each: no two threads add to one number
             for begin, end in pieces:

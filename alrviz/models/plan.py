@@ -221,7 +221,7 @@ class _Growth:
                 room,
             )
             joined = room[0, :size].astype(np.int32)
-            found = kernels.close(np.sort(joined), self._open, self._weight, taken, room[1])
+            found = kernels.cover_tuples(np.sort(joined), self._open, self._weight, taken, room[1])
             yield Block(joined, taken[:found].copy()), expected
 
     def _still_open(self, tuples: NDArray[np.int64]) -> Iterator[np.int64]:

@@ -132,7 +132,7 @@ class ScoreTable:
         def find(part: int) -> None:
             stop.check()
             begin, end = part * _CALL, min(n, (part + 1) * _CALL)
-            some[part] = kernels.find(codes, origin, begin, end, self._segments(), keys, missed)
+            some[part] = kernels.find_keys(codes, origin, begin, end, self._segments(), keys, missed)
 
         share(find, len(some), n_jobs)
         rows = np.flatnonzero(missed) if any(some) else np.empty(0, np.int64)
@@ -140,7 +140,7 @@ class ScoreTable:
             self._enter(codes, origin, rows[begin : begin + self._entered], keys, n_jobs, stop)
         if self.n_rows < self._most:
             return keys, rows[:0]
-        lost = keys[:, rows] == kernels.MISSED
+        lost = keys[:, rows] == kernels.MISSING_KEY
         keys[:, rows] = np.where(lost, np.uint32(0), keys[:, rows])
         return keys, rows[lost.any(axis=0)]
 
@@ -153,7 +153,7 @@ class ScoreTable:
         owner, shown = np.empty(room, np.int32), np.empty(room, np.int64)
         while done < len(rows):
             stop.check()
-            done = kernels.enter(
+            done = kernels.add_values(
                 codes, origin, rows, done, self._most, self._segments(), self._numbers, keys, owner, shown, base,
                 self._state,
             )  # fmt: skip
@@ -203,7 +203,7 @@ class ScoreTable:
             self._slot = np.concatenate([self._slot, np.full(more, -1, np.int32)])
             self._held = np.concatenate([self._held, np.empty(more, np.int64)])
         self._where[s], self._mask[s] = begin, 2 * size - 1
-        kernels.move(old, size, begin, 2 * size - 1, self._slot, self._held)
+        kernels.rehash(old, size, begin, 2 * size - 1, self._slot, self._held)
 
 
 def _segments(columns: Sequence[int], levels: NDArray[np.int64]) -> list[list[int]]:

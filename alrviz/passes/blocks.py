@@ -116,7 +116,7 @@ class Blocks:
     def _spans(self) -> tuple[NDArray[np.int64], list[int]]:
         """(block, first tuple, last tuple) of about _PART links each, and how they are grouped into parts."""
         joint = np.diff(self.first)
-        group = kernels.LINKED
+        group = kernels.GROUP_LINKS
         spans, sizes = [], []
         for b, (values, number) in enumerate(zip(joint.tolist(), self._tuples.tolist(), strict=True)):
             many = max(group, _PART // max(1, values) // group * group)

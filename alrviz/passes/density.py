@@ -94,7 +94,9 @@ def fill(
         order = np.argsort(of.x[todo])  # by value: what one row reaches lies close to what the last one did
         todo, found = todo[order], found[order]
         _sum_exactly(of, kinds, todo, found, constants, stop)
-        ratios.numbers(todo, found, of.x, kinds.rows, kinds.arrays, of.sources.missing, constants, of.phi, of.dphi)
+        ratios.write_numeric(
+            todo, found, of.x, kinds.rows, kinds.arrays, of.sources.missing, constants, of.phi, of.dphi
+        )
         if of.logs.size:
             of.logs[:, todo] = found[:, : of.sources.n_classes].T
 
@@ -130,7 +132,7 @@ def fill_levels(
 
     def work(part: int) -> None:
         stop.check()
-        ratios.levels(codes, kinds.rows, kinds.arrays, counts, constants, phi, *runs[part])
+        ratios.write_categorical(codes, kinds.rows, kinds.arrays, counts, constants, phi, *runs[part])
 
     share(work, len(runs), n_jobs)
 

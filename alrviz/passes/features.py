@@ -41,7 +41,7 @@ class FeatureRows:
     def sums(self, phi: Floats, residual: Floats, squared: bool = False, stop: StopToken = NEVER) -> Floats:
         """Return the sums of residuals (N, W) times phi (D, K, N), or phi^2, and last times 1: (D + 1, K)."""
         features, values, n = phi.shape
-        parts = np.zeros((-(-n // kernels.CHUNK), features + 1, values))
+        parts = np.zeros((-(-n // kernels.CHUNK_ROWS), features + 1, values))
 
         def work(begin: int, end: int) -> None:
             kernels.scatter(phi, residual, self._lane, squared, parts, begin, end)
@@ -63,8 +63,8 @@ class FeatureRows:
 
     def _by_rows(self, work: Callable[[int, int], None], products: int, stop: StopToken) -> None:
         n, jobs = self.rows.n_rows, self.rows.n_jobs if self.rows.n_rows * products > _SMALL else 1
-        chunks = max(1, min(_CALL // max(1, products) // kernels.CHUNK, -(-n // (2 * jobs * kernels.CHUNK))))
-        step = chunks * kernels.CHUNK
+        chunks = max(1, min(_CALL // max(1, products) // kernels.CHUNK_ROWS, -(-n // (2 * jobs * kernels.CHUNK_ROWS))))
+        step = chunks * kernels.CHUNK_ROWS
 
         def part(k: int) -> None:
             stop.check()

@@ -25,7 +25,7 @@ from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.threads import resolve_jobs, share
 from alrviz.stop import NEVER, StopToken
 
-CHUNK = score_kernels.CHUNK
+CHUNK = score_kernels.CHUNK_ROWS
 # Look-ups (of 8 lanes, 2 ns each) in one call of a kernel: 10 to 20 ms on slow machines, so that a stop is noticed at
 # once.
 _CALL = 4_000_000
@@ -265,11 +265,11 @@ class Rows:
 
     def _block_spans(self, blocks: Blocks, begin: int, end: int) -> list[tuple[int, int]]:
         """Ranges of blocks begin..end for one call each on some rows; an empty one if there is none."""
-        most = max(1, int(_CALL * 8 / CHUNK / self.padded) // row_kernels.GROUP) * row_kernels.GROUP
+        most = max(1, int(_CALL * 8 / CHUNK / self.padded) // row_kernels.GROUP_BLOCKS) * row_kernels.GROUP_BLOCKS
         size = 8 * self.padded * blocks.n_joint
         if size > _LARGE:
             held = int(_CACHED * blocks.n_blocks / size)
-            most = min(most, max(1, held // row_kernels.GROUP) * row_kernels.GROUP)
+            most = min(most, max(1, held // row_kernels.GROUP_BLOCKS) * row_kernels.GROUP_BLOCKS)
         return [(b, min(end, b + most)) for b in range(begin, end, most)] or [(begin, end)]
 
     def _by_rows(self, work: Callable[[int, int], None], stop: StopToken) -> None:

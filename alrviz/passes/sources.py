@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import grids
-from alrviz.kernels.gauss_transform import TERMS, bundle
+from alrviz.kernels.gauss_transform import N_TERMS, bundle
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
 
 Bundles = tuple[NDArray[np.int64], Floats, Floats, NDArray[np.int64]]
-NO_BUNDLES: Bundles = (np.empty(0, np.int64), np.empty(0), np.empty((TERMS, 0)), np.zeros(1, np.int64))
+NO_BUNDLES: Bundles = (np.empty(0, np.int64), np.empty(0), np.empty((N_TERMS, 0)), np.zeros(1, np.int64))
 
 # Nodes in a bandwidth, in the middle of a grid's range: phi is then within 1e-4 of the exact one where sums are not
 # thin. The range is a factor 2 wide; MOST is how far beyond a held one may be used.
@@ -111,7 +111,7 @@ class Sources:
         if kept is None or kept[0] != h:
             values, weights, first, _ = self.arrays
             starts, centers = np.empty(len(values) + 1, np.int64), np.empty(len(values))
-            terms, classes = np.empty((TERMS, len(values))), np.empty(len(first), np.int64)
+            terms, classes = np.empty((N_TERMS, len(values))), np.empty(len(first), np.int64)
             count = bundle(values, weights, first, h, starts, centers, terms, classes)
             self._bundles = kept = (
                 h,
@@ -138,7 +138,7 @@ class Grid:
         self._place = np.array([values[0], 1.0 / delta])
         self._pad = int(np.ceil(REACH * PER_BANDWIDTH * MOST)) + 1
         first, last = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
-        count = grids.stretches(values, self._place, self._pad, first, last)
+        count = grids.find_stretches(values, self._place, self._pad, first, last)
         self._first, self._last = first[:count].copy(), last[:count].copy()
         sizes = self._last - self._first + 1 + self._pad
         self._base = np.append(0, sizes.cumsum()[:-1])
@@ -160,7 +160,7 @@ class Grid:
         for begin in range(0, len(values), _SPREAD):
             stop.check()
             end = min(len(values), begin + _SPREAD)
-            grids.spread(values, weights, first, grid, self._pad, votes, begin, end)
+            grids.spread_votes(values, weights, first, grid, self._pad, votes, begin, end)
         return votes
 
     def sums(self, h: float, stop: StopToken = NEVER) -> tuple[np.ndarray, ...]:

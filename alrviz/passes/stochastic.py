@@ -68,7 +68,7 @@ class SingleRows:
         lengths so far.
         """
         flown = np.full(len(w), clock[1])
-        pull = kernels.Pull(center, ridge)
+        pull = kernels.Penalty(center, ridge)
         self._in_parts(kernels.sgd, order, stop, self._target, w, pull, flown, eta0, decay, clock)
         if ridge.any():
             w[:] = center + (w - center) * np.exp(-ridge * (clock[1] - flown))
@@ -81,18 +81,18 @@ class SingleRows:
 
         Weights, center, ridge and G are (P,).
         """
-        room, pull = np.zeros(len(w)), kernels.Pull(center, ridge)
+        room, pull = np.zeros(len(w)), kernels.Penalty(center, ridge)
         self._in_parts(kernels.adagrad, order, stop, self._target, w, pull, squares, eta0, room)
 
     def loss(self, order: NDArray[np.intp], w: Floats, stop: StopToken = NEVER) -> float:
         """Return the loss summed over the rows of `order` (n,), at w (P,); infinite where scores are no numbers."""
-        total = sum(self._in_parts(kernels.losses, order, stop, self._target, w))
+        total = sum(self._in_parts(kernels.sum_losses, order, stop, self._target, w))
         return total if math.isfinite(total) else math.inf
 
     def visits(self, order: NDArray[np.intp], n_weights: int, stop: StopToken = NEVER) -> Floats:
         """Return (n_weights,): how many of the rows of `order` (n,) look at each w."""
         found, stamp = np.zeros(n_weights), np.full(n_weights, -1)
-        self._in_parts(kernels.visits, order, stop, found, stamp)
+        self._in_parts(kernels.count_visits, order, stop, found, stamp)
         return found
 
     def _in_parts(self, kernel: Any, order: NDArray[np.intp], stop: StopToken, *arguments: Any) -> list[Any]:

@@ -349,10 +349,10 @@ class StreamPasses:
         """
         z, dz, r = (zeros(SPAN, self.padded) for _ in range(3))
         lengths = () if way is None else way.lengths
-        parts = np.zeros((1 + len(lengths), SPAN // row_kernels.CHUNK, 5))
+        parts = np.zeros((1 + len(lengths), SPAN // row_kernels.CHUNK_ROWS, 5))
         sums, along = np.zeros(5), np.zeros((len(lengths), 3))
         edges = [len(onto.first[1:]) * k // n_jobs for k in range(n_jobs + 1)]
-        step = -(-SPAN // n_jobs // row_kernels.CHUNK) * row_kernels.CHUNK
+        step = -(-SPAN // n_jobs // row_kernels.CHUNK_ROWS) * row_kernels.CHUNK_ROWS
         wanted = at is None or len(at) > 0
         found = [(zeros(wanted * onto.n_rows, self.padded), np.zeros(self.padded)) for _ in range(1 + bends)]
         for own, classes in _spans(codes, y):

@@ -39,7 +39,9 @@ def combine(q: Floats, g: float, c: float, x: Floats | Short, d: Floats | Short,
 def step(w: Floats, t: float, d: Floats, out: Floats, n_jobs: int = 1) -> Floats:
     """Write w + t d to `out`, all shaped alike."""
     flat = [of.reshape(-1) for of in (w, d, out)]
-    _share(flat[0].size, n_jobs, lambda begin, end: kernels.step(flat[0], t, flat[1], flat[2], begin, end), _MOVED)
+    _share(
+        flat[0].size, n_jobs, lambda begin, end: kernels.move_along(flat[0], t, flat[1], flat[2], begin, end), _MOVED
+    )
     return out
 
 
@@ -52,7 +54,7 @@ def add_ridge_gradient(gradient: Floats, q: Floats, w: Floats, center: Floats, n
 def ridge_line_derivatives(q: Floats, w: Floats, center: Floats, d: Floats, n_jobs: int = 1) -> tuple[float, float]:
     """Return the sums of q (w - center) d and of q d^2, all shaped alike."""
     flat = [of.reshape(-1) for of in (q, w, center, d)]
-    parts = np.zeros((-(-flat[0].size // kernels.CHUNK), 2))
+    parts = np.zeros((-(-flat[0].size // kernels.CHUNK_NUMBERS), 2))
     _share(flat[0].size, n_jobs, lambda begin, end: kernels.ridge_line_derivatives(*flat, parts, begin, end))
     first, second = parts.sum(axis=0)
     return float(first), float(second)
@@ -61,24 +63,24 @@ def ridge_line_derivatives(q: Floats, w: Floats, center: Floats, d: Floats, n_jo
 def difference(new: Floats, old: Floats, out: Short, n_jobs: int = 1) -> Short:
     """Write new - old to `out`, all shaped alike."""
     flat = [of.reshape(-1) for of in (new, old, out)]
-    _share(flat[0].size, n_jobs, lambda begin, end: kernels.difference(*flat, begin, end), _MOVED)
+    _share(flat[0].size, n_jobs, lambda begin, end: kernels.subtract(*flat, begin, end), _MOVED)
     return out
 
 
 def spread(scale: Floats, w: Floats, rows: Floats, n_jobs: int = 1) -> None:
     """Write scale * w (cells, C) to the first lanes of `rows` (cells, W)."""
     jobs = n_jobs if rows.size > _MOVED else 1
-    _share(len(rows), jobs, lambda begin, end: kernels.spread(scale, w, rows, begin, end), 0)
+    _share(len(rows), jobs, lambda begin, end: kernels.scale_rows(scale, w, rows, begin, end), 0)
 
 
 def adjoint(scale: Floats, rows: Floats, out: Floats, n_jobs: int = 1) -> None:
     """Write scale (cells, C) times the first lanes of `rows` (cells, W) to `out`: the transpose of `spread`."""
     jobs = n_jobs if rows.size > _MOVED else 1
-    _share(len(rows), jobs, lambda begin, end: kernels.adjoint(scale, rows, out, begin, end), 0)
+    _share(len(rows), jobs, lambda begin, end: kernels.scale_rows_adjoint(scale, rows, out, begin, end), 0)
 
 
 def _sum(size: int, n_jobs: int, work: Callable[[Floats, int, int], None]) -> float:
-    parts = np.zeros(-(-size // kernels.CHUNK))
+    parts = np.zeros(-(-size // kernels.CHUNK_NUMBERS))
     _share(size, n_jobs, lambda begin, end: work(parts, begin, end))
     return float(parts.sum())
 
@@ -88,5 +90,5 @@ def _share(size: int, n_jobs: int, work: Callable[[int, int], None], long: int =
     if jobs == 1:
         work(0, size)
         return
-    step = -(-size // kernels.CHUNK // jobs) * kernels.CHUNK
+    step = -(-size // kernels.CHUNK_NUMBERS // jobs) * kernels.CHUNK_NUMBERS
     share(lambda k: work(k * step, min(size, (k + 1) * step)), -(-size // step), jobs)

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 from bokeh.models import BasicTickFormatter, FixedTicker, HoverTool, Span
-from bokeh.models.annotations import Legend, LegendItem
-from bokeh.plotting import figure
 
 from alrviz.pictures.labels import LINE, Box, box, place
 from alrviz.pictures.level_axis import short
-from alrviz.pictures.palette import COLUMN_COLOURS, GREY, IN_FRONT, family_colour, readable
-from alrviz.pictures.picture import FONT, Picture, Plot
+from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readable
+from alrviz.pictures.picture import Picture, Plot, add_legend, write
 from alrviz.studies.density.density_frames import BandwidthPath
 
 NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
@@ -118,16 +116,13 @@ def ratio_ticks(low: float, high: float) -> list[float]:
 
 
 def _draw_ratios(plot: Plot, dark: bool) -> None:
-    fig, names = plot.figure, plot["names"]
+    fig = plot.figure
     plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     fig.yaxis[0].formatter = BasicTickFormatter(use_scientific=False)
     fig.add_layout(Span(location=1.0, dimension="width", line_color=GREY, line_dash=[2, 3], line_width=1.2))
     lines = fig.multi_line("xs", "ys", source=plot["ratios"], line_color="colour", line_width="width")
     fig.scatter("x", "y", source=plot["moved"], size=5, color="colour")
-    fig.text(
-        "x", "y", text="words", source=names, text_color="colour", y_offset="dy", text_align="right", text_font=FONT,
-        text_font_size="15px", text_font_style="bold", **IN_FRONT[dark],
-    )  # fmt: skip
+    write(fig, plot["names"], bold=True, front=dark, align="right", y_offset="dy")
     _mark_step(plot, lines, [("column", "@column"), ("step", "$x{0}"), ("ratio", "$y{0.[000]}")], dark)
 
 
@@ -135,7 +130,13 @@ def _draw_losses(plot: Plot, parts: Sequence[str], dark: bool) -> None:
     lines = plot.figure.multi_line(
         "xs", "ys", source=plot["losses"], line_color=family_colour("dlr"), line_width=2.4, line_dash="dash"
     )
-    _legend(plot.figure, parts)
+    samples = [
+        plot.figure.line(
+            [np.nan], [np.nan], color=family_colour("dlr"), line_width=2.2, line_dash=STYLES.get(part, "solid")
+        )
+        for part in parts
+    ]
+    add_legend(plot.figure, [(f"{part} rows", [sample]) for part, sample in zip(parts, samples, strict=True)])
     _mark_step(plot, lines, [("rows", "@what"), ("step", "$x{0}"), ("nats", "$y{0.[0000]}")], dark)
 
 
@@ -147,15 +148,3 @@ def _mark_step(plot: Plot, lines: Any, tips: list[tuple[str, str]], dark: bool) 
         location=0.0, dimension="height", line_color=readable(GREY, dark), line_width=2
     )  # fmt: skip
     plot.figure.add_layout(cursor)
-
-
-def _legend(fig: figure, parts: Sequence[str]) -> None:
-    items = []
-    for part in parts:
-        sample: Any = fig.line(
-            [np.nan], [np.nan], color=family_colour("dlr"), line_width=2.2, line_dash=STYLES.get(part, "solid")
-        )
-        items.append(LegendItem(label=f"{part} rows", renderers=[sample]))
-    legend = Legend(items=items, orientation="horizontal", margin=0, padding=2, border_line_color=None)
-    legend.background_fill_alpha = 0.0
-    fig.add_layout(legend, "above")

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
-from bokeh.models.annotations import Legend, LegendItem
 
 from alrviz.fitting.families.param import in_digits
 from alrviz.pictures.palette import MARKERS, racer_colours
-from alrviz.pictures.picture import Data, Picture, Plot, Range
+from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend
 from alrviz.studies.core.names import parameter_words
 from alrviz.studies.statistics.crossing import family_of
 
@@ -193,15 +192,11 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
         bars = fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
         marker = MARKERS[k % len(MARKERS)]
         dots.append(fig.scatter("x", "y", source=source, color=colour, size=0 if dashed else 8, marker=marker))
-        items.append(LegendItem(label=text, renderers=[line, bars, dots[-1]]))
+        items.append((text, [line, bars, dots[-1]]))
     tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
-    columns = legend_columns([text for text, *_ in lines])
-    legend = Legend(items=items, ncols=columns, margin=0, padding=2, spacing=2, border_line_color=None)
-    legend.update(
-        location="left", background_fill_alpha=0.0, click_policy="hide", label_text_font_size="15px", glyph_width=24
-    )
-    fig.add_layout(legend, "above")
+    look: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
+    add_legend(fig, items, ncols=legend_columns([text for text, *_ in lines]), click_policy="hide", **look)
 
 
 def names(picture: Picture) -> tuple[str, ...]:

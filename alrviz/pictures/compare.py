@@ -15,8 +15,8 @@ import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 
 from alrviz.pictures.labels import Box, place
-from alrviz.pictures.palette import GREY, IN_FRONT, racer_marks, readable
-from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
+from alrviz.pictures.palette import GREY, racer_marks, readable
+from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import BINS
 
 WORDS = {
@@ -147,15 +147,9 @@ def _draw(plot: Plot, dark: bool) -> None:
         "x", "y", source=points, size=11, marker="marker", fill_color="colour", fill_alpha="filled",
         line_color="colour", line_width=2,
     )  # fmt: skip
-    text: dict[str, Any] = {"text": "words", "text_font": FONT, "text_align": "align", "x_offset": "dx"}
-    fig.text(
-        "x", "y", source=plot["names"], text_font_size="14px", y_offset="dy", text_color=readable(GREY, dark), **text,
-        **IN_FRONT[dark],
-    )  # fmt: skip
-    fig.text(
-        "x", "y", source=plot["corners"], text_font_size="15px", text_font_style="bold", y_offset="dy",
-        text_color="colour", text_baseline="base", **text,
-    )  # fmt: skip
+    place: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
+    write(fig, plot["names"], readable(GREY, dark), size=14, front=dark, **place)
+    write(fig, plot["corners"], bold=True, baseline="base", **place)
     tips = [("data", "@data"), ("across", "@across{0.00000}"), ("up", "@up{0.00000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))
 

@@ -13,10 +13,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, NumeralTickFormatter, Scatter
-from bokeh.models.annotations import Label, Legend, LegendItem
+from bokeh.models import FixedTicker, HoverTool, NumeralTickFormatter
+from bokeh.models.annotations import Label
 from bokeh.models.axes import LogAxis
-from bokeh.plotting import figure
 
 from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, place, with_room
 from alrviz.pictures.measures import (
@@ -32,8 +31,8 @@ from alrviz.pictures.measures import (
     values,
     zero_place,
 )
-from alrviz.pictures.palette import GREY, IN_FRONT, MARKERS, racer_colours, readable
-from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot
+from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
+from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, add_legend, write
 
 DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
 DASHES = [7, 5]
@@ -261,7 +260,7 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
         "x0", "y", "x1", "y", source=plot["grey"], color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay"
     )
     dots: list[Any] = []
-    items: list[LegendItem] = []
+    items: list[tuple[str, Any]] = []
     hovered: list[Any] = []
     for k, colour in enumerate(racer_colours([curve.label for curve in curves], dark)):
         name, train = curves[k].name, plot["train"][k]
@@ -275,58 +274,32 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
             "x", "y", source=plot["markers"][k], color=colour, size=9, marker=MARKERS[k % len(MARKERS)]
         )
         hovered += [full, dashed]
-        items.append(
-            LegendItem(label=name, renderers=[full, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])])
-        )
-    _head_marks(fig, plot["heads"], plot["words"], dark)
+        items.append((name, [full, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])]))
+    fig.scatter("x", "y", source=plot["heads"], marker="marker", size=10, color="colour")
+    place: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
+    write(fig, plot["words"], size=16, bold=True, front=dark, **place)
     hover = HoverTool(renderers=hovered, mode="mouse", point_policy="snap_to_data")
     fig.add_tools(hover)
-    legend = _legend(fig, items)
+    for words, dashes in KINDS:
+        items.append((words, [fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)]))
+    legend = add_legend(fig, items, click_policy="hide", location="left")
     corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
     note = Label(text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner)
     fig.add_layout(note)
-    plot.parts |= {"dots": tuple(dots), "hover": hover, "note": note, "legend": legend, "kinds": tuple(items[-2:])}
-
-
-def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource, dark: bool) -> None:
-    fig.add_glyph(heads, Scatter(x="x", y="y", marker="marker", size=10, fill_color="colour", line_color="colour"))
-    fig.text(
-        "x",
-        "y",
-        text="words",
-        x_offset="dx",
-        y_offset="dy",
-        text_align="align",
-        text_baseline="bottom",
-        text_color="colour",
-        text_font_size="16px",
-        text_font=FONT,
-        text_font_style="bold",
-        source=words,
-        **IN_FRONT[dark],
-    )
+    plot.parts |= {
+        "dots": tuple(dots),
+        "hover": hover,
+        "note": note,
+        "legend": legend,
+        "kinds": tuple(legend.items[-2:]),
+    }
 
 
 def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
     """What is told of a point; where alphas were tried, a step need not be an iteration."""
     along = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
-    return [
-        ("racer", "$name"),
-        ("step" if trials else "iteration", "@step"),
-        *along,
-        (MEASURES[measure].words, "@y{0.[000000]}"),
-    ]
-
-
-def _legend(fig: figure, items: list[LegendItem]) -> Legend:
-    """Say what is drawn: which line is whose, and what full and dashed mean."""
-    for words, dashes in KINDS:
-        sample: Any = fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)
-        items.append(LegendItem(label=words, renderers=[sample]))
-    legend = Legend(items=items, orientation="horizontal", click_policy="hide", margin=0, location="left")
-    legend.border_line_color = None
-    fig.add_layout(legend, "above")
-    return legend
+    step = ("step" if trials else "iteration", "@step")
+    return [("racer", "$name"), step, *along, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
 def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:

@@ -15,8 +15,8 @@ from bokeh.plotting import figure
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.pictures.columns import class_colours
 from alrviz.pictures.level_axis import level_axis, short
-from alrviz.pictures.palette import GREY, IN_FRONT, INKS, MARKERS, readable
-from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot, Range
+from alrviz.pictures.palette import GREY, INKS, MARKERS, readable
+from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, Range, write
 from alrviz.studies.density.density_frames import ColumnRatio
 
 LINE, LINES = 0.055, 4  # of the picture's height for each line of the rug; more lines would cover the curves
@@ -191,7 +191,4 @@ def _bar_marks(fig: figure, bar: ColumnDataSource, dark: bool) -> None:
     fig.segment("x0", "y", "x1", "y", source=bar, line_color="colour", line_width=3)
     for end in ("x0", "x1"):
         fig.scatter(end, "y", source=bar, marker="dash", angle=np.pi / 2, size=10, line_color="colour", line_width=2)
-    fig.text(
-        "middle", "y", text="words", source=bar, text_color="colour", text_font_size="14px", text_font=FONT,
-        text_align="center", text_baseline="top", y_offset=4, **IN_FRONT[dark],
-    )  # fmt: skip
+    write(fig, bar, x="middle", size=14, front=dark, align="center", baseline="top", y_offset=4)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bokeh.models import AllLabels, CustomJS, HoverTool, NumeralTickFormatter
-from bokeh.models.annotations import Legend, LegendItem
 from bokeh.models.axes import Axis
 
 from alrviz.pictures.columns import class_colours
@@ -21,7 +20,7 @@ from alrviz.pictures.formatting import short_count
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.orders import line_of
 from alrviz.pictures.palette import GREY, INKS, ink_on, on_ground, readable
-from alrviz.pictures.picture import FONT, Picture, Plot
+from alrviz.pictures.picture import Picture, Plot, add_legend, write
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 
 CLASSES = 12  # that a matrix has lines of; of more those most often confused
@@ -90,23 +89,15 @@ def _draw_confusion(plot: Plot, names: Sequence[str]) -> None:
     fig, cells = plot.figure, plot["cells"]
     fig.xgrid.visible = fig.ygrid.visible = False
     boxes = fig.quad("left", "right", "bottom", "top", source=cells, fill_color="colour", line_color=None)
-    numbers = fig.text(
-        "x", "y", text="words", source=cells, text_color="ink", text_font=FONT, text_font_size="12px",
-        text_align="center", text_baseline="middle",
-    )  # fmt: skip
+    numbers = write(fig, cells, "ink", size=12, align="center", baseline="middle")
     fit = CustomJS(args={"figure": fig, "cells": cells, "numbers": numbers, "classes": len(names)}, code=_FIT)
     fig.js_on_change("inner_width", fit)
     cells.js_on_change("data", fit)
     level_axis(fig.xaxis[0], names)
     level_axis(fig.yaxis[0], names[::-1], tilts=False)
     fig.yaxis[0].major_label_policy = AllLabels()  # a line of each class has room for it
-    tips = [
-        ("class", "@class"),
-        ("predicted", "@predicted"),
-        ("rows", "@rows{0,0.[0]}"),
-        ("of the class", "@part{0.0 %}"),
-    ]
-    fig.add_tools(HoverTool(renderers=[boxes], tooltips=tips))
+    tips = [("class", "@class"), ("predicted", "@predicted"), ("rows", "@rows{0,0.[0]}")]
+    fig.add_tools(HoverTool(renderers=[boxes], tooltips=[*tips, ("of the class", "@part{0.0 %}")]))
 
 
 def curves(kind: str, found: Evaluation, label: str, threshold: float | None = None, *, dark: bool = False) -> Picture:
@@ -154,19 +145,17 @@ def _in_percent(*axes: Axis) -> None:
 
 
 def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift: bool, dark: bool) -> None:
-    fig, items, first = plot.figure, [], []
+    fig, items = plot.figure, []
     fig.line("x", "y", source=plot["chance"], line_color=GREY, line_dash=[5, 4], line_width=1.4)
     for k, (colour, name, source) in reversed(list(enumerate(zip(colours, names, plot["lines"], strict=True)))):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=1.6 if k else 3.2)
-        items.append(LegendItem(label=name, renderers=[line]))
-        first = [line]
+        items.append((name, [line]))
     _in_percent(fig.xaxis[0], *() if lift else (fig.yaxis[0],))
     fig.scatter("x", "y", source=plot["ring"], size=16, fill_color=None, line_color=INKS[dark], line_width=3)
     tips = [("threshold", "@t{0.000}"), ("x", "@x{0.000}"), ("y", "@y{0.000}")]
-    fig.add_tools(HoverTool(renderers=first, tooltips=tips, line_policy="nearest"))
-    legend = Legend(items=items[::-1], ncols=2, margin=0, padding=2, border_line_color=None, spacing=4)
-    legend.update(background_fill_alpha=0.0, click_policy="hide", label_text_font_size="14px", glyph_width=16)
-    fig.add_layout(legend, "above")
+    fig.add_tools(HoverTool(renderers=items[-1][1], tooltips=tips, line_policy="nearest"))
+    look = {"orientation": "vertical", "ncols": 2, "spacing": 4, "label_text_font_size": "14px"}
+    add_legend(fig, items[::-1], click_policy="hide", **look)
 
 
 def calibration(found: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
@@ -218,6 +207,5 @@ def _draw_groups(plot: Plot, names: Sequence[str], of: str, dark: bool) -> None:
     fig.line("x", "y", source=plot["all"], line_color=GREY, line_dash=[5, 4], line_width=1.6)
     fig.segment("low", "y", "high", "y", source=source, line_color=BLUE, line_width=2.6)
     dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=9)
-    level_axis(fig.yaxis[0], names[::-1], tilts=False)
-    fig.yaxis[0].formatter.args = {"words": list(names[::-1])}  # with their rows
+    level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=40)  # with their rows
     fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), (of, "@x{0.0 %}")]))

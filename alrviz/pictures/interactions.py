@@ -23,8 +23,8 @@ from bokeh.models import (
 from numpy.typing import NDArray
 
 from alrviz.pictures.level_axis import CUT, TILT, level_axis, short
-from alrviz.pictures.palette import GREY, IN_FRONT, INKS, ink_on, on_ground, readable
-from alrviz.pictures.picture import FONT, Data, Picture, Plot
+from alrviz.pictures.palette import GREY, INKS, ink_on, on_ground, readable
+from alrviz.pictures.picture import Data, Picture, Plot, write
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.row_explanation import RowExplanation
 
@@ -37,6 +37,7 @@ DOTS = 150  # levels on a line that have a dot each
 PANELS = 6  # levels of a third column that have a heat map each
 STEPS = 9  # effects of a row's sum that have a bar each
 BAR_CUT = 26  # letters of a bar's name
+_ON_LINE = 10  # levels on a line that are named
 _FAINT = 0.25  # opacity of what hardly any row says
 SURE = 50  # rows from which on a point is drawn in full colour
 _TIPS = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
@@ -168,14 +169,10 @@ def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
         line_color="colour",
     )  # fmt: skip
     fig.segment("from", "y", "to", "y", source=bars, line_color=INKS[dark], line_width=2)
-    level_axis(fig.yaxis[0], [short(name, BAR_CUT) for name in reversed(names)], tilts=False)
-    words = [short(name, BAR_CUT) for name in reversed(names)]
-    fig.yaxis[0].update(ticker=FixedTicker(ticks=[k + 0.5 for k in range(len(words))]), major_label_policy=AllLabels())
-    fig.yaxis[0].formatter.args = {"words": words}
-    if percent:
-        fig.xaxis[0].formatter = NumeralTickFormatter(format="0%")
-    else:
-        fig.xaxis[0].formatter = BasicTickFormatter(power_limit_low=-5)
+    level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=BAR_CUT)
+    fig.yaxis[0].major_label_policy = AllLabels()
+    numbers = NumeralTickFormatter(format="0%") if percent else BasicTickFormatter(power_limit_low=-5)
+    fig.xaxis[0].formatter = numbers
     fig.xaxis[0].ticker.desired_num_ticks = 4
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=_TIPS))
 
@@ -209,13 +206,8 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig.line("x", "value", source=plot["curve"], line_color=FOR, line_alpha=0.5, line_width=1.6)
     fig.scatter("x", "value", source=bars, size="size", fill_color=FOR, fill_alpha="alpha", line_color=None)
     fig.scatter("x", "y", source=marks, size=13, fill_color=None, line_color=INKS[dark], line_width=2)
-    fig.text(
-        "at", "above", text="words", source=marks, text_font=FONT, text_font_size="14px", text_color=INKS[dark],
-        text_align="side", text_baseline="middle", **IN_FRONT[dark],
-    )  # fmt: skip
-    level_axis(fig.xaxis[0], names)
-    ticks = fig.xaxis[0].ticker.ticks
-    fig.xaxis[0].ticker.ticks = ticks[:: max(1, len(ticks) // 8)]
+    write(fig, marks, INKS[dark], x="at", y="above", size=14, front=dark, align="side", baseline="middle")
+    level_axis(fig.xaxis[0], names, most=_ON_LINE)
     if percent:
         fig.yaxis[0].formatter = NumeralTickFormatter(format="0%")
     every = fig.line("x", "value", source=bars, line_alpha=0.0)  # levels without a dot say what they are, too
@@ -339,9 +331,8 @@ def _draw_heat(plot: Plot, names: tuple[Sequence[str], Sequence[str]], what: str
         "left", "right", "bottom", "top", source=cells, fill_color="colour", fill_alpha="alpha", line_color=GREY,
         line_alpha=0.5, hatch_pattern="hatch", hatch_color=GREY, hatch_alpha=0.5,
     )  # fmt: skip
-    look: dict[str, Any] = {"text_font": FONT, "text_align": "center", "text_baseline": "middle"}
-    fig.text("x", "y", text="words", source=cells, text_font_size="13px", text_color="ink", **look)
-    fig.text("x", "y", text="words", source=plot["heads"], text_font_size="14px", text_color=INKS[dark], **look)
+    write(fig, cells, "ink", size=13, align="center", baseline="middle")
+    write(fig, plot["heads"], INKS[dark], size=14, align="center", baseline="middle")
     level_axis(fig.xaxis[0], names[1])
     level_axis(fig.yaxis[0], names[0][::-1], tilts=False)
     panel = [("", "@panel")] if gap else []
@@ -421,10 +412,7 @@ def _draw_curve(plot: Plot, dark: bool) -> None:
     fig.line("x", "y", source=line, line_color=FOR, line_width=2.6)
     dots = fig.scatter("x", "y", source=line, color=FOR, size=5)
     fig.scatter("x", "y", source=plot["best"], size=16, fill_color=None, line_color=FOR, line_width=2.6)
-    fig.text(
-        "x", "y", text="words", source=plot["best"], text_font=FONT, text_font_size="14px", y_offset=26,
-        text_align="center", text_color=readable(FOR, dark), **IN_FRONT[dark],
-    )  # fmt: skip
+    write(fig, plot["best"], readable(FOR, dark), size=14, front=dark, align="center", y_offset=26)
     fig.line("x", "y", source=plot["now"], line_color=AGAINST, line_width=2, line_dash="dashed")
     tips = [("kept", "@kept"), ("last", "@added"), ("log loss", "@y{0.0000}"), ("0-1 loss", "@error{0.0000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))

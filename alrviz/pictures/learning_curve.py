@@ -13,8 +13,8 @@ import pandas as pd
 from bokeh.models import BoxAnnotation, HoverTool, Label
 
 from alrviz.pictures.labels import Box, spread
-from alrviz.pictures.palette import GREY, IN_FRONT, racer_colours, readable
-from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot, Range
+from alrviz.pictures.palette import GREY, racer_colours, readable
+from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, Range, padded, write
 from alrviz.studies.statistics.crossing import FIRST, Crossing
 
 MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats per row)", "rmse": "RMSE"}
@@ -98,12 +98,7 @@ def _across(end: int, span: str) -> Range:
 
 def _range(lines: Sequence[Data]) -> Range:
     """Of points that average enough rows: the very first leap from 0 to 1."""
-    every = np.concatenate([np.empty(0), *(line[key][line["x"] >= FIRST] for line in lines for key in ("low", "high"))])
-    if not len(every):
-        return 0.0, 1.0
-    low, high = float(every.min()), float(every.max())
-    air = 0.08 * (high - low) or 0.05 * abs(high) or 0.5
-    return low - air, high + air
+    return padded((line[key][line["x"] >= FIRST] for line in lines for key in ("low", "high")), 0.08, 0.08, least=0.0)
 
 
 def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, dark: bool) -> Data:
@@ -143,9 +138,6 @@ def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int
     fig.add_layout(note)
     plot.parts["note"] = note
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)
-    fig.text(
-        "x", "y", text="words", source=plot["words"], text_font=FONT, text_color="colour", text_baseline="middle",
-        x_offset=8, y_offset="dy", text_font_size="16px", text_font_style="bold", **IN_FRONT[dark],
-    )  # fmt: skip
+    write(fig, plot["words"], size=16, bold=True, front=dark, baseline="middle", x_offset=8, y_offset="dy")
     tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (MEASURES[measure], "@y{0.0000}"), ("orders", "@orders")]
     fig.add_tools(HoverTool(renderers=hovers, tooltips=tips), HoverTool(renderers=[ring], tooltips="@words"))

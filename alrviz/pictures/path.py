@@ -15,8 +15,8 @@ import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Span
 
 from alrviz.pictures.labels import LETTER, WIDTH, Box, place, with_room
-from alrviz.pictures.palette import GREY, IN_FRONT, racer_colours, readable
-from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
+from alrviz.pictures.palette import GREY, racer_colours, readable
+from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import loss_text
 
 MEASURES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMSE", "error": "0-1 loss"}
@@ -169,10 +169,7 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
         fig.scatter("x", of, source=trail, size=5, color="colour", fill_alpha=1.0 if of == "train" else 0.0)
     fig.scatter("x", "train", source=live, size=11, color="colour")
     fig.scatter("x", "heldout", source=live, size=11, line_color="colour", line_width=3, fill_color=None)
-    fig.text(
-        end, "y", text="words", source=plot["words"], text_font=FONT, text_color="colour", text_baseline="middle",
-        x_offset=10, y_offset="dy", text_font_size="15px", text_font_style="style", **IN_FRONT[dark],
-    )  # fmt: skip
+    write(fig, plot["words"], x=end, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")
     tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {MEASURES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     plot.sources |= {"trail": trail, "live": live}

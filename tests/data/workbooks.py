@@ -1,9 +1,32 @@
 """Workbooks made of rows of values."""
 
+import base64
+import datetime
 import io
+import lzma
+import zipfile
 from collections.abc import Sequence
 
 import openpyxl
+
+PEOPLE = [["name", "age", "born", "paid", "class"]]
+PEOPLE += [[f"P{i}", 20 + i / 2, datetime.date(1960 + i, 1, 31), bool(i % 2), "xy"[i % 2]] for i in range(8)]
+# PEOPLE from C5 on, written by xlwt; packed and in base 85.
+XLS = lzma.decompress(
+    base64.b85decode(
+        "T>t=p0RR90|NsC0{{Uz+z8r=ycVP6SgepJ`9Cjyy@{xwzh{`9r;h?w11QTbQ&6v4qH5DqE;RDmf=*-ddOF!ADBJp6^u*dE%)j~d{"
+        "qlzMTfmIQ38#MY4`=iQc0LNj?E2yB6I4}u}%N>gz-_b`H4Rqu1*e8#bC}XCrObY5-I-IZ7@B>D*#y4PEm=sEa$Cs90zi58uIB=>B"
+        "5BWQ{9?2A^he@pPr}6mETlgIeMr4s0Wed4hY@jAdIEh^HEv}#Z_i%UxbDb4_xpaP(HF~~*y@RjggPplHQQL3^tq8GN_IY!O`D>Y9"
+        "GilHmF=gpiXA*1$G<g9mZ5N8n6PGKLJs4bCgj(}@j6o^e3wx^Oz8CI|;@J1ISNwF`!VQEqVAf`LJWTD<VCz6s)%jff#o7JcGA{t$"
+        "EpnzQ9`q5SUoZOSqX;@2{$y(Z2(dRYc=osyz&(+|C6{rm-(d{*f5KlC6`})Hn;uSLgd)mrNv<%GL`YjZZh018y(9u3|J=yc8_?d`"
+        "{dw;Fp0{}uZ6xe`Rle)lPD>>KLCouSVPKOC9BHhoSV_#2r<^a+)`}JVIprbKGbd#VQb4byQyap^{r&v+g#P$|C@IsbMI`oBz{9Dh"
+        "Gc8Q`{m`m7cjf^L3FQ$*VkexRzSu8wCkqV?oZneoyvo`po9c$gfTnNcZQ;(vCp=kcm^a%4Nnw=y1G^0WwJ{knq>uj!tnEVg?{;+-"
+        "|Ni~?l?9=GOI!lZF3H{sbxPb|5lI}MnWhTXc+}*ZTb~C*4M56c3x0jf1OupV_)$(4s#N9IgS;?$c9OT1SuZc}96Yqag{-~WGLhC("
+        "XjQu%ZvJiE-_OYU%?m>Sh+~NZ8;;;JG-xb1cw@O5qKXRP{y;HglTwITwcgs_X^|4^%B|f?C$ziYJcLY9@aZ^}FpuzQ#BjDt(M4%!"
+        ")1!a?>?4wwipP4PZcp*{w*M+Nl>h"
+    )
+)
+MIMETYPE = "application/vnd.oasis.opendocument.spreadsheet"
 
 
 def workbook_of_rows(rows: Sequence[Sequence[object]], merged: Sequence[str] = ()) -> bytes:
@@ -17,3 +40,30 @@ def workbook_of_rows(rows: Sequence[Sequence[object]], merged: Sequence[str] = (
     buffer = io.BytesIO()
     book.save(buffer)
     return buffer.getvalue()
+
+
+def ods_of_rows(rows: Sequence[Sequence[object]], more_rows: str = "") -> bytes:
+    """Return an OpenDocument workbook of one sheet; `more_rows` is XML behind the rows."""
+    body = "".join(f"<table:table-row>{''.join(map(_ods_cell, row))}</table:table-row>" for row in rows)
+    content = (
+        '<?xml version="1.0"?><office:document-content xmlns:office="o" xmlns:table="t" xmlns:text="x"><office:body>'
+        f'<office:spreadsheet><table:table table:name="S">{body}{more_rows}</table:table></office:spreadsheet>'
+        "</office:body></office:document-content>"
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", MIMETYPE, zipfile.ZIP_STORED)
+        archive.writestr("META-INF/manifest.xml", '<manifest:manifest xmlns:manifest="m"/>')
+        archive.writestr("content.xml", content)
+    return buffer.getvalue()
+
+
+def _ods_cell(value: object) -> str:
+    if value is None:
+        return "<table:table-cell/>"
+    sorts = {bool: "boolean", int: "float", float: "float", datetime.date: "date"}
+    sort = sorts.get(type(value), "string")
+    attribute = {"float": "value", "string": "string-value"}.get(sort, f"{sort}-value")
+    text = str(value).lower() if isinstance(value, bool) else value
+    attributes = f'office:value-type="{sort}" office:{attribute}="{text}"'
+    return f"<table:table-cell {attributes}><text:p>{value}</text:p></table:table-cell>"

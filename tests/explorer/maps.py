@@ -19,18 +19,17 @@ def settled(page):
     """Whether all that was asked for is drawn."""
     tab = page.tab
     if page.session.tab == "any":
-        done = tab.peer.found is not None if tab.name else tab.part.player.ended
+        done = tab.peer.found is not None if tab.name else tab.player.ended
         return done and tab.map.surface is not None and not tab.map.busy and not tab._stale
     maps = (tab.pictures.map, tab.pictures.other)
     drawn = all(view.surface is not None and not view.busy for view in maps)
     followed = tab.moment is not None and not tab.frames.busy and not tab.frames.stale
-    return drawn and followed and not tab.peer.waiting and (tab.drawing.on or tab.part.player.ended)
+    return drawn and followed and not tab.peer.waiting and (tab.drawing.on or tab.player.ended)
 
 
 def said(page):
     """The sentence above the maps."""
-    tab = page.tab
-    return (tab.words if page.session.tab == "any" else tab.card.words).object
+    return page.tab.words.object
 
 
 until = partial(until_said, said=said)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from alrviz import load_model
-from alrviz.explorer.pages.boundaries.words import ABOUT
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.widgets.export_model import READY
 from tests.explorer.maps import SMALL, open_page, said, settled, until
 
@@ -81,7 +80,7 @@ def test_a_tab_stops_what_the_other_ran(page):
 
 def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
     dlr = page.tab
-    moment, figure, run = dlr.moment, dlr.pictures.map.picture.pane.object, dlr.part.player.racer.run
+    moment, figure, run = dlr.moment, dlr.pictures.map.picture.pane.object, dlr.player.racer.run
     for _ in range(2):
         page.session.tab = "any"
         assert [part.visible for part in (dlr.panel, page.tab.panel)] == [False, True]
@@ -96,7 +95,7 @@ def test_a_tab_that_comes_back_is_the_one_that_was_left(page):
         until(page, lambda: not dlr.moment.by_hand and settled(page))
         moment = dlr.moment
         assert dlr.pictures.map.picture.pane.object is figure
-        assert dlr.part.player.racer.run is run
+        assert dlr.player.racer.run is run
     page.session.tab = "any"
     assert page.tab.map.picture.pane.object is mapped
 
@@ -141,8 +140,8 @@ def test_maps_nobody_sees_are_not_worked_out(tab, leave):
 def test_settings_are_shown_in_the_drawer_and_change_the_model(tab):
     page = open_page(SMALL + tab)
     until(page, lambda: settled(page))
-    page.tab.drawer.show()
-    fields = page.tab.drawer.settings
+    page.tab.show_settings()
+    fields = page.tab.settings
     assert list(page.drawer().objects) == [fields.panel]
     assert fields._recipe == page.tab.recipe
     fields._fields["alpha"].value = 0.25
@@ -160,5 +159,5 @@ def test_a_stranger_does_not_find_the_run(page):
 
 
 def test_what_one_looks_at_can_be_read():
-    assert "<math" in rich(ABOUT)
-    assert "$" not in rich(ABOUT)
+    assert "<math" in about_html("boundaries")
+    assert "$" not in about_html("boundaries")

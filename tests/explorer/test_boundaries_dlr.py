@@ -18,7 +18,7 @@ from tests.explorer.maps import open_page, said, settled, until
 
 def test_both_maps_and_the_sentence_are_there_without_a_press(page):
     tab = page.tab
-    racer = tab.part.player.racer
+    racer = tab.player.racer
     assert f"iteration {racer.run.trace[-1].index}" in said(page)
     error = racer.run.trace[-1].extra["heldout_error"]
     assert f"{100 * (1 - error):.1f} %" in said(page)
@@ -35,7 +35,7 @@ def test_both_maps_and_the_sentence_are_there_without_a_press(page):
 
 def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
     tab = page.tab
-    trace = tab.part.player.racer.run.trace
+    trace = tab.player.racer.run.trace
     assert "leave-one-out</abbr> NLL" in said(page)
     assert "per training row" in said(page)
     assert f"of {200 - trace.rows:,.0f} test rows right" in said(page)
@@ -52,7 +52,7 @@ def test_the_sentence_says_whose_loss_it_is_and_warns_of_few_rows(page):
 def test_the_fitted_model_can_be_taken_along(page):
     tab, part = page.tab, page.tab.model_part
     until(page, lambda: part.part.visible)
-    run, X = tab.part.shown, tab.table.X
+    run, X = tab.drawn_run, tab.table.X
     again = load_model(io.BytesIO(part.zipped.made()))
     np.testing.assert_array_equal(again.bandwidths_, run.model.bandwidths)
     np.testing.assert_array_equal(again._scores(X), run.model.scores_of(run.encoder.encode(X, tab.table.y)))
@@ -63,24 +63,24 @@ def test_the_fitted_model_can_be_taken_along(page):
 
 def test_the_film_moves_all_pictures_together(page):
     tab = page.tab
-    last = tab.part.player.head
+    last = tab.player.head
     assert last > 3
-    tab.part.player.scrub(2)
+    tab.player.scrub(2)
     until(page, lambda: settled(page))
-    run = tab.part.player.racer.run
+    run = tab.player.racer.run
     assert tab.moment.model.step == tab.pictures.path.head == tab.pictures.ratios.scene.iteration == 2
     widths = [ratio.bandwidth for ratio in tab.pictures.ratios.scene.columns]
     assert widths == pytest.approx([run.trace[2].extra["h_0"], run.trace[2].extra["h_1"]], rel=1e-5)
     assert f"NLL {run.trace[2].nll / run.trace.rows:.4f}" in said(page)
     early = tab.pictures.map.surface.values.copy()
-    tab.part.player.scrub(last)
+    tab.player.scrub(last)
     until(page, lambda: settled(page))
     assert tab.pictures.path.head == last
     assert np.abs(tab.pictures.map.surface.values - early).max() > 0.1
 
 
 def test_a_fit_that_ended_at_once_is_watched_from_its_first_step(page):
-    tab, player = page.tab, page.tab.part.player
+    tab, player = page.tab, page.tab.player
     seen = []
     player._draw = lambda draw=player._draw: (seen.append(player.head), draw())
     tab.menus._bandwidth.value = "validation"
@@ -93,7 +93,7 @@ def test_a_fit_that_ended_at_once_is_watched_from_its_first_step(page):
 
 
 def test_while_the_film_plays_slider_sentence_and_pictures_are_of_one_step(page):
-    tab, player = page.tab, page.tab.part.player
+    tab, player = page.tab, page.tab.player
     player.press_run()
     seen = []
 
@@ -110,7 +110,7 @@ def test_while_the_film_plays_slider_sentence_and_pictures_are_of_one_step(page)
 
 
 def test_a_film_waits_until_a_browser_has_built_its_sliders(page, monkeypatch):
-    tab, player = page.tab, page.tab.part.player
+    tab, player = page.tab, page.tab.player
     monkeypatch.setattr(density_ratio, "server_session", object)
     monkeypatch.setattr(density_ratio, "BUILT", 600.0)
     player.press_run()
@@ -137,19 +137,19 @@ def test_a_dragged_bandwidth_moves_everything_and_can_be_taken_back(page):
     assert np.array_equal(by_hand.columns[1].phi, scene.columns[1].phi)
     assert f"NLL {tab.moment.live.nll:.4f}" in said(page)
     assert "By hand" in by_hand.note
-    assert tab.card.back.visible
+    assert tab.back.visible
     assert np.abs(tab.pictures.map.surface.values - surface.values).max() > 0.1
     tab.redraw()
     until(page, lambda: not tab.moment.by_hand and settled(page))
     assert said(page) == fit
-    assert not tab.card.back.visible
+    assert not tab.back.visible
 
 
 def test_what_is_changed_is_marked_until_it_is_fitted_again(page):
     tab = page.tab
-    tab.part.player.player.again = lambda: None  # nothing starts
+    tab.player.player.again = lambda: None  # nothing starts
     tab.menus._bandwidth.value = "validation"
-    assert tab.part.outdated
+    assert tab.outdated
     tab.show_moment(tab.moment)
     assert tab.pictures.map.outdated
     assert tab.pictures.ratios.outdated
@@ -179,11 +179,11 @@ def test_two_of_more_columns_are_chosen_and_come_back_from_the_link():
 def test_a_table_of_one_column_says_what_is_missing():
     page = open_page()
     until(page, lambda: settled(page))
-    assert "parameters" in page.tab.part.cost_line.pane.object
+    assert "parameters" in page.tab.starter.pane.object
     page.session.table.load_bytes("one.csv", "a,class\n" + "".join(f"{k / 7:.2f},{'xy'[k % 2]}\n" for k in range(40)))
     until(page, lambda: page.session.table.dataset is not None and page.session.table.dataset.name == "one")
     until(page, lambda: "needs two columns" in said(page))
-    assert page.tab.part.cost_line.pane.object == ""  # the price was of the table before
+    assert page.tab.starter.pane.object == ""  # the price was of the table before
     assert page.tab.pictures.map.surface is None
     page.close()
 
@@ -193,8 +193,8 @@ def test_the_scripts_numbers_are_the_screens(page):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(dlr_script(tab).replace("dlr  # in", "# in"), {})
-    last = tab.part.player.racer.run.trace[-1]
-    assert f"NLL {last.nll / tab.part.player.racer.run.trace.rows:.6f}" in printed.getvalue()
+    last = tab.player.racer.run.trace[-1]
+    assert f"NLL {last.nll / tab.player.racer.run.trace.rows:.6f}" in printed.getvalue()
     assert f"lr: {100 * (1 - tab.peer.found.error):.2f} %" in printed.getvalue()
 
 
@@ -230,7 +230,7 @@ def test_a_moving_hand_sees_its_curve_alone_and_the_rest_when_it_pauses(page, mo
 
 
 def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
-    tab, player = page.tab, page.tab.part.player
+    tab, player = page.tab, page.tab.player
     monkeypatch.setattr(process_tuning, "HAND", 60.0)
     monkeypatch.setattr(player.player, "playing", True)
     process_tuning.hand_moved()
@@ -244,7 +244,7 @@ def test_a_film_waits_a_moment_for_anothers_hand(page, monkeypatch):
 
 def test_a_fit_that_starts_by_itself_asks_nobody_to_press_run(page):
     said = set()
-    page.tab.part.player.status.param.watch(lambda event: said.add(event.new), "object")  # however short it is said
+    page.tab.player.status.param.watch(lambda event: said.add(event.new), "object")  # however short it is said
     page.session.table.load_demo("two-moons", rows=100)
 
     def followed():
@@ -257,10 +257,10 @@ def test_a_fit_that_starts_by_itself_asks_nobody_to_press_run(page):
 
 def test_a_press_of_run_while_a_fit_starts_by_itself_starts_it_once(page):
     tab = page.tab
-    before = tab.part.player.racer.run
+    before = tab.player.racer.run
     tab._chosen("alpha", 2.5)
-    assert tab.part.player.player.expected
-    tab.part.player.press_run()
-    until(page, lambda: settled(page) and tab.part.player.racer.run is not before)
-    assert tab.part.player.player.race.ended
-    assert tab.part.shown.recipe.params["alpha"] == 2.5
+    assert tab.player.player.expected
+    tab.player.press_run()
+    until(page, lambda: settled(page) and tab.player.racer.run is not before)
+    assert tab.player.player.race.ended
+    assert tab.drawn_run.recipe.params["alpha"] == 2.5

@@ -10,7 +10,7 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     tab, session = page.tab, page.session
     tab.drawing.begin()
     until(page, lambda: settled(page) and tab.moment.run is None)
-    assert not tab.card.buttons.visible
+    assert not tab.buttons.visible
     assert "on what is drawn" in said(page)
     assert tab.pictures.path.outdated  # drawn points have no path
     assert "points drawn 200" in tab.pictures.gram.origin().made_from
@@ -26,7 +26,7 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     until(page, lambda: settled(page) and len(tab.moment.X) == 212)
     assert tab.pictures.map.surface.points.total == tab.pictures.other.surface.points.total == 212
     assert np.abs(tab.pictures.map.surface.values - before.values).max() > 0.05
-    tab.drawing.bar.label.value = "new"
+    tab.drawing.label.value = "new"
     tab.drawing.add(1.0, 1.0)
     tab.drawing.move(0, 2.0, 2.0)
     tab.drawing.remove(1)
@@ -37,11 +37,11 @@ def test_drawn_points_are_followed_kept_and_found_again(page):
     assert session.drawn is None
     assert not tab.pictures.path.outdated
     assert np.allclose(session.table.dataset.X.to_numpy(), sketch.x)
-    assert tab.card.buttons.visible
+    assert tab.buttons.visible
     again = open_page(session.link.query, registry=session.registry)
     until(again, lambda: settled(again))
     assert again.session.table.dataset.hash == session.table.dataset.hash
-    assert again.tab.part.player.racer.run is tab.part.player.racer.run  # the run itself is found again
+    assert again.tab.player.racer.run is tab.player.racer.run  # the run itself is found again
     again.close()
 
 
@@ -107,7 +107,7 @@ def test_drawn_points_are_there_again_when_their_tab_comes_back(page):
     until(page, lambda: settled(page))
     session.tab = ""
     assert session.drawn is sketch
-    assert tab.drawing.bar.panel.visible
+    assert tab.drawing.panel.visible
     tab.drawing.add(0.0, 0.7)
     until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 202)
     assert tab.pictures.map.surface.points.total == 202
@@ -150,8 +150,8 @@ def test_points_make_room_for_another_table_and_come_back_when_draw_is_pressed(p
 def test_changes_are_taken_back_one_by_one(page):
     tab = page.tab
     tab.drawing.begin()
-    bar = tab.drawing.bar
-    assert bar.undo.disabled
+    drawing = tab.drawing
+    assert drawing.undo_button.disabled
     first = tab.drawing.sketch
     tab.drawing.add(0.0, 0.5)
     second = tab.drawing.sketch
@@ -159,14 +159,14 @@ def test_changes_are_taken_back_one_by_one(page):
     maps = tab.pictures.map, tab.pictures.other
     assert not any(len(view.picture.plot["points"].data["x"]) for view in maps), "old points go with the press"
     tab.drawing.move(0, 0.2, 0.2)
-    assert not bar.undo.disabled
+    assert not drawing.undo_button.disabled
     tab.drawing.undo()
     assert len(tab.drawing.sketch) == 4
     tab.drawing.undo()
     assert tab.drawing.sketch is second
     tab.drawing.undo()
     assert tab.drawing.sketch is first
-    assert bar.undo.disabled
+    assert drawing.undo_button.disabled
     until(page, lambda: settled(page) and tab.moment.X is not None and len(tab.moment.X) == 200)
     tab.drawing.leave()
 
@@ -198,7 +198,7 @@ def test_a_new_point_is_on_the_map_before_any_model_has_seen_it(page):
     for k in range(10):
         tab.drawing.add(0.1 * k, 0.5)
         assert len(sources.data["x"]) == 201 + k  # nothing was waited for in between
-    assert sources.data["truth"][-1] == tab.drawing.bar.label.value
+    assert sources.data["truth"][-1] == tab.drawing.label.value
     until(page, lambda: settled(page) and len(tab.moment.X) == 210)
     assert len(sources.data["x"]) == 210
     tab.drawing.leave()

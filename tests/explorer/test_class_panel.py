@@ -2,6 +2,7 @@
 
 import io
 import re
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -23,9 +24,11 @@ class Teacher(ClassPanel):
     """A teacher at a step of a lesson, or at none."""
 
     def __init__(self, registry=None, question=None, was=None):
-        self.asked, self.said = (question, was), []
+        self.said = []
+        step = SimpleNamespace(ask=question)
+        lesson = SimpleNamespace(step=step, was=was, say=lambda said, of_class: self.said.append(said))
         session = Session(owner="ann", registry=registry or Registry(ServerLimits(), timer=False))
-        super().__init__(session, lambda: self.asked, self.said.append)
+        super().__init__(session, lesson)
 
     @property
     def room(self):
@@ -153,7 +156,7 @@ def test_the_lessons_question_is_offered_and_its_answers_stand_beside_what_happe
     assert teacher.said == ["alr"], "what most have said frees Run"
     teacher.press(teacher._show)
     assert "what happened" not in teacher._answers.object
-    teacher.asked = (LESSON, "alr")
+    teacher._lesson.was = "alr"
     teacher.look()
     assert re.search(r"ALR ✓ what happened.*67 %", teacher._answers.object)
 

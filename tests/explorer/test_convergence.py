@@ -3,7 +3,6 @@
 import io
 import time
 from functools import partial
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -12,8 +11,8 @@ import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
 from alrviz.explorer.pages.convergence.page import ConvergencePage, recorded_text
+from alrviz.explorer.pages.convergence.preconditioner import WHY_HEADS, WHY_ROWS
 from alrviz.explorer.pages.convergence.settings import RaceSettings
-from alrviz.explorer.pages.convergence.words import ABOUT, WHY, WHY_HEADS, WHY_ROWS
 from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.limits import ServerLimits
@@ -22,9 +21,9 @@ from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell.formulas import math
-from alrviz.explorer.shell.glossary import rich
-from alrviz.explorer.widgets import cost_line
-from alrviz.explorer.widgets.cost_line import CostLine, cost_html
+from alrviz.explorer.shell.glossary import about_html
+from alrviz.explorer.widgets import race_cost
+from alrviz.explorer.widgets.race_cost import cost_html, is_cheap
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code, script
 from alrviz.fitting.cost.cost import Cost
@@ -69,7 +68,7 @@ def test_first_screen_is_recorded_and_then_live():
     until(page, lambda: ended(page))
     assert "times faster" in view.sentence.object
     assert view.race.runs[0].trace[-1].index == int(view.player.shown.at(view.player.shown.racers[0], "index"))
-    assert "parameters" in page.cost_line.pane.object
+    assert "parameters" in page.starter.pane.object
     assert page.session.runs.entry.owner == page.session.owner
 
 
@@ -224,10 +223,8 @@ def test_a_racer_that_cannot_be_paid_for_is_refused_before_it_runs():
 
 
 def test_a_race_whose_alphas_take_long_to_be_chosen_is_not_cheap():
-    line = CostLine(SimpleNamespace(), lambda: None, lambda: None)
     for before, cheap in ((0.0, True), (60.0, False)):
-        line.found = [racer("hlr", choosing=before)]
-        assert line.cheap is cheap
+        assert is_cheap([racer("hlr", choosing=before)]) is cheap
 
 
 def test_an_example_races_by_itself():
@@ -285,9 +282,9 @@ def test_whatever_is_set_races_by_itself_where_that_is_cheap(monkeypatch):
     page.chooser.change(0, page.recipes[0].replace(alpha=0.1))
     until(page, lambda: page.race_view.race is not before and ended(page))
     before = page.race_view.race
-    monkeypatch.setattr(cost_line, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(race_cost, "AT_ONCE_SECONDS", 0.0)
     page.chooser.change(0, page.recipes[0].replace(alpha=1.0))
-    until(page, lambda: page.cost_line.known and page.race_view.outdated)
+    until(page, lambda: page.starter.known and page.race_view.outdated)
     page.pump()
     assert page.race_view.race is before, "what takes long waits for Run"
     assert "press Run" in page.race_view.status.object
@@ -299,7 +296,7 @@ def test_settings_of_the_race_that_is_shown_do_not_race_again():
     before = page.race_view.race
     page.controls.order.value = 1
     page.controls.order.value = 2
-    until(page, lambda: page.cost_line.known)
+    until(page, lambda: page.starter.known)
     page.pump()
     assert page.race_view.race is before
     assert not page.race_view.outdated
@@ -438,7 +435,7 @@ def test_the_table_beside_the_picture_of_scales_says_what_a_race_says():
 
 
 def test_texts_are_html_without_leftovers():
-    for text in (rich(ABOUT), rich(WHY)):
+    for text in (about_html("convergence"), about_html("scales")):
         assert "$" not in text
         assert "[[" not in text
         assert "<abbr" in text
@@ -468,11 +465,11 @@ def test_a_racer_that_only_a_link_can_ask_for_opens_its_settings():
 
 def test_run_estimates_anew_what_a_race_costs_on_another_table():
     page = open_page("?data=monks-1")
-    until(page, lambda: page.cost_line.known and ended(page))
+    until(page, lambda: page.starter.known and ended(page))
     page.starter.dataset = other = load_demo("led", 300)
     assert page.starter.new_race() is None
-    assert not page.cost_line.known
-    until(page, lambda: page.cost_line.known)
+    assert not page.starter.known
+    until(page, lambda: page.starter.known)
     assert page.starter.new_race().dataset is other
 
 
@@ -485,32 +482,32 @@ def test_run_waits_for_the_price_and_says_why_it_refuses(monkeypatch):
     page.controls.order.value = 1
     page.race_view.press_run()
     assert page.session.runs.entry is before
-    page.cost_line._look()  # as the pump does
-    assert "the race starts then" in page.cost_line.pane.object
+    page.starter._look()  # as the pump does
+    assert "the race starts then" in page.starter.pane.object
     page.race_view.press_stop()
-    page.cost_line._look()
-    assert "the race starts" not in page.cost_line.pane.object
+    page.starter._look()
+    assert "the race starts" not in page.starter.pane.object
     page.race_view.press_run()
     until(page, lambda: page.session.runs.entry is not before and ended(page))
     assert page.session.runs.entry.bytes > 0
     made = page.session.runs.entry
     refused = [racer("alr", refused="it needs more memory")]
-    monkeypatch.setattr("alrviz.explorer.widgets.cost_line.prepare_racers", lambda *_: refused)
+    monkeypatch.setattr("alrviz.explorer.widgets.race_starter.prepare_racers", lambda *_: refused)
     page.controls.order.value = 2
-    assert not page.cost_line.refused
+    assert not page.starter.refused
     page.race_view.press_run()
-    until(page, lambda: page.session.problem is not None if page.cost_line.known else False)
+    until(page, lambda: page.session.problem is not None if page.starter.known else False)
     assert str(page.session.problem) == "alr is refused: it needs more memory"
     assert page.session.runs.entry is made
     page.controls.order.value = 1  # also refused: what is said of order 2 is gone, and nothing is said of another press
     assert page.session.problem is None
-    until(page, lambda: page.cost_line.refused)
-    assert "Refused" in page.cost_line.pane.object
+    until(page, lambda: page.starter.refused)
+    assert "Refused" in page.starter.pane.object
     monkeypatch.undo()  # memory is free again: the next press finds it
     page.race_view.press_run()
     until(page, lambda: page.session.runs.entry is not made and ended(page))
-    assert not page.cost_line.refused
-    assert "Refused" not in page.cost_line.pane.object
+    assert not page.starter.refused
+    assert "Refused" not in page.starter.pane.object
 
 
 def test_a_run_takes_the_price_and_the_rows_that_the_page_has(monkeypatch):
@@ -524,12 +521,12 @@ def test_a_run_takes_the_price_and_the_rows_that_the_page_has(monkeypatch):
         monkeypatch.setattr(module, "estimate", counted("estimate", module.estimate))
     page = open_page("?data=led&rows=300&racers=lr_o1_i20~alr_o1_i20")
     page.starter.autorun = False
-    until(page, lambda: page.cost_line.known)
+    until(page, lambda: page.starter.known)
     known = ["encode", "encode", "estimate", "estimate"]
     assert sorted(calls) == known, "training and test rows, once for both; an estimate each"
     page.race_view.press_run()
     until(page, lambda: page.race_view.race is not None and ended(page))
-    assert [of.estimate for of in page.race_view.race.runs] == [one.estimate for one in page.cost_line.found]
+    assert [of.estimate for of in page.race_view.race.runs] == [one.estimate for one in page.starter.estimates]
     assert sorted(calls) == known
 
 
@@ -592,7 +589,7 @@ def test_step_before_the_price_is_known_takes_one_step():
     until(page, lambda: page.race_view.race is not None and ended(page))
     before = page.session.runs.entry
     page.controls.order.value = 1
-    assert not page.cost_line.known
+    assert not page.starter.known
     page.race_view.press_step()
     until(page, lambda: page.session.runs.entry is not before and len(page.race_view.race.runs[0].trace) >= 1)
     until(page, lambda: page.race_view.race.phase == "paused")
@@ -601,14 +598,14 @@ def test_step_before_the_price_is_known_takes_one_step():
 
 def test_the_drawer_says_which_solver_auto_picked_and_why():
     page = open_page("?data=monks-1&racers=lr_a0~alr_a0_vgd")
-    until(page, lambda: page.cost_line.known)
+    until(page, lambda: page.starter.known)
     page.chooser.look_at(0)
     assert "lbfgs" in page.chooser.settings._solver.object
     page.chooser.look_at(1)
     assert page.chooser.settings._solver.object == "", "gd is what its recipe says"
     page.chooser.settings._fields["bounds"].value = "none"
     page.chooser.settings._fields["solver"].value = "auto"
-    until(page, lambda: page.cost_line.known)
+    until(page, lambda: page.starter.known)
     assert "lbfgs" in page.chooser.settings._solver.object
 
 
@@ -617,7 +614,7 @@ def test_stop_before_there_is_a_race_keeps_one_from_starting_by_itself():
     page.race_view.press_run()
     page.race_view.press_stop()
     assert "stopped" in page.race_view.status.object
-    until(page, lambda: page.cost_line.known)
+    until(page, lambda: page.starter.known)
     page.pump()
     assert page.race_view.race is None
     page.show_example(EXAMPLES[2])
@@ -628,7 +625,7 @@ def test_another_pages_table_leaves_order_and_race_as_they_are():
     page = open_page()
     until(page, lambda: page.session.table.dataset is not None and ended(page))
     page._chosen("order", 3)
-    until(page, lambda: page.cost_line.known)
+    until(page, lambda: page.starter.known)
     race = page.race_view.race
     page.session.page = "boundaries"
     until(page, lambda: page.session.table.dataset.name == "four-gaussians")

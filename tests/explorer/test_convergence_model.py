@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from alrviz import load_model
-from alrviz.estimators import make
 from alrviz.explorer.recipes.recipe_url import write_recipes
 from alrviz.explorer.widgets import export_model
 from alrviz.fitting.recipe import Recipe
@@ -114,7 +113,7 @@ def test_new_rows_are_predicted(page):
 
 
 def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(page, monkeypatch):
-    inside, go, original = threading.Event(), threading.Event(), make.estimator_of
+    inside, go, original = threading.Event(), threading.Event(), export_model.estimator_of
 
     def slow(run):
         inside.set()
@@ -123,7 +122,7 @@ def test_what_a_thread_scores_with_is_not_the_model_of_who_is_chosen_meanwhile(p
 
     of(page, 1)
     model, _ = of(page, 0)
-    monkeypatch.setattr(make, "estimator_of", slow)
+    monkeypatch.setattr(export_model, "estimator_of", slow)
     send(model.strip, page.session.table.dataset.X.to_csv(index=False).encode(), name="rows.csv")
     until(page, inside.is_set)
     task = page.tasks._tasks["predict"]

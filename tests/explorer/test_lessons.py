@@ -152,9 +152,7 @@ class Visit:
         self.session.link.open(state)
         self.page = None
         self.opened = []  # links that the panel asks for
-        self.panel = LessonPanel(
-            self.session, self.lesson, lambda: self.page and self.page.result(), self.opened.append
-        )
+        self.panel = LessonPanel(self.session, self.lesson, lambda: self.page, self.opened.append)
         self.page = PAGES[state.page](self.session)
         self.page.view()
         self.page.on_shown()
@@ -171,8 +169,8 @@ class Visit:
     def run(self):
         """Press the page's Run, again until there is something to press it for."""
         page = getattr(self.page, "tab", self.page)
-        fit, study = getattr(page, "part", None), getattr(page, "study_view", None)
-        press = (fit.player if fit else study or page.race_view).press_run
+        fit, study = getattr(page, "player", None), getattr(page, "study_view", None)
+        press = (fit or study or page.race_view).press_run
         self.until(lambda: self.session.table.dataset is not None and (study is None or study.ready))
         press()
 
@@ -294,7 +292,7 @@ def test_no_figure_at_the_beginning_of_a_text_is_read_as_a_lists(id):
 def test_nothing_runs_before_the_answer_and_the_answer_stays(registry):
     visit = Visit("parity", 1, registry, "c" * 32)
     page, panel = visit.page, visit.panel
-    visit.until(lambda: visit.session.table.dataset is not None and page.cost_line.known)
+    visit.until(lambda: visit.session.table.dataset is not None and page.starter.known)
     page.race_view.press_run()
     visit.until(lambda: visit.session.problem is not None)
     assert "still open" in str(visit.session.problem)

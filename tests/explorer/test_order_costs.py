@@ -7,7 +7,7 @@ import pytest
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
 from alrviz.explorer.widgets import order_costs
-from alrviz.explorer.widgets.cost_line import prepare_racers
+from alrviz.explorer.widgets.race_cost import prepare_racers
 from alrviz.fitting.cost.estimate import estimate
 from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.prepare import prepare
@@ -50,7 +50,7 @@ def test_an_order_costs_what_its_race_costs():
 @pytest.mark.parametrize(("family", "covers"), [("lr", 1), ("dlr", 0)])
 def test_an_estimate_waits_for_no_kernels_that_the_fit_never_calls(family, covers, monkeypatch):
     asked = []
-    monkeypatch.setattr("alrviz.fitting.warm.warm_covers", lambda wide: asked.append(wide) or 0.0)
+    monkeypatch.setattr("alrviz.explorer.widgets.race_cost.warm_covers", lambda wide: asked.append(wide) or 0.0)
     (racer,) = prepare_racers(load_demo("two-moons"), (Recipe(family),), StopToken())
     assert not racer.refused
     assert len(asked) == covers

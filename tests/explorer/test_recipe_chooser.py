@@ -28,7 +28,7 @@ class Set:
 
     @property
     def chips(self):
-        return [chip.label for chip in self.chooser._chips._chips if chip.visible]
+        return [chip.label for chip in self.chooser.chips if chip.visible]
 
 
 def test_a_chip_a_recipe_and_the_last_stays():
@@ -47,7 +47,7 @@ def test_one_more_opens_its_settings_and_six_are_the_most():
     assert [recipe.family for recipe in page.recipes] == ["rf", *["tan"] * 5]
     assert page.opened == [True] * 5
     assert "Recipe: tan" in page.chooser.settings._title.object
-    assert not page.chooser._chips._add.visible
+    assert not page.chooser.add_button.visible
 
 
 @pytest.mark.parametrize("family", FAMILIES)

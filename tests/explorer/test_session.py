@@ -16,6 +16,7 @@ from alrviz.explorer.session.state import State
 from alrviz.explorer.shell.shell import Shell
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
+from alrviz.studies.race.race_store import FIT
 from tests.conftest import wait_until
 from tests.races import FakeRace
 
@@ -360,7 +361,7 @@ def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
     session = opened(registry, tab="any", axes=(2, 0), peer="svm-rbf", others="row", row=7)
     race = session.runs.adopt(FakeRace())
     race.entry.start()
-    fit = session.runs.adopt_fit(FakeRace())
+    fit = session.runs.adopt(FakeRace(), FIT)
     fit.start()
     assert not race.ended
     assert session.busy
@@ -371,7 +372,7 @@ def test_the_run_of_a_map_stands_beside_the_race_and_is_found_again(registry):
     assert again.link.state == session.link.state
     assert again.runs.fitted.entry is session.runs.fit
     assert opened(registry, owner="b" * 32, **vars(session.link.state)).runs.fitted is None
-    session.runs.adopt_fit(FakeRace())
+    session.runs.adopt(FakeRace(), FIT)
     assert fit.ended
     assert not race.ended
     race.entry.stop()

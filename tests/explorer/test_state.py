@@ -47,7 +47,9 @@ NAMES = st.from_regex(r"[a-z][a-z0-9 _.()-]{0,20}[a-z]", fullmatch=True)
 HASHES = st.from_regex(r"[0-9a-f]{16}", fullmatch=True)
 files = st.builds(FileLink, NAMES, st.integers(0, 10**9), st.integers(1, 9999), HASHES)
 kinds = st.dictionaries(
-    st.integers(0, 9999), st.sampled_from(("categorical", "ignore", "target", "quartiles")), max_size=5
+    st.integers(0, 9999),
+    st.sampled_from(("categorical", "ignore", "target", "quartiles", "weight", "group", "time")),
+    max_size=5,
 )
 states = st.builds(
     State,

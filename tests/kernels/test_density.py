@@ -12,7 +12,7 @@ from alrviz.passes.sources import NO_BUNDLES
 def grid_of(x, delta, reach):
     """Stretches of the sorted x as kernels take them, without nodes."""
     place, first, last = np.array([x[0], 1 / delta]), np.empty(len(x), np.int64), np.empty(len(x), np.int64)
-    count = grids.stretches(x, place, reach, first, last)
+    count = grids.find_stretches(x, place, reach, first, last)
     first, last = first[:count].copy(), last[:count].copy()
     base = np.append(0, (last - first + 1 + reach).cumsum())
     return (first, last, base[:-1].copy(), np.empty((0, 0)), place, np.zeros((2, 4))), int(base[-1])
@@ -36,7 +36,7 @@ def test_votes_lie_where_their_rows_do_and_sum_to_their_weights():
     grid, size = grid_of(x, 0.05, 20)
     votes = np.zeros((1, size + 40))
     for begin, end in ((0, 7), (7, 61)):
-        grids.spread(x, weights, np.array([0, 61]), grid, 20, votes, begin, end)
+        grids.spread_votes(x, weights, np.array([0, 61]), grid, 20, votes, begin, end)
     nodes = np.concatenate(
         [np.append(np.arange(a, b + 1), np.full(20, np.nan)) for a, b in zip(*grid[:2], strict=True)]
     )
@@ -77,7 +77,7 @@ def test_the_exponential_is_numpys():
 def test_a_sum_is_exact_or_below_what_matters(least):
     """One source of weight 2 at a distance of 37 h: log S = log 2 - 684.5."""
     sources = np.array([37.0]), np.array([2.0]), np.array([0, 1]), np.log([2.0])
-    found = density._log_sum(0.0, 0, -1, 0.0, sources, NO_BUNDLES, 1.0, least, 0, np.empty((6, density.LANES)))
+    found = density._log_sum(0.0, 0, -1, 0.0, sources, NO_BUNDLES, 1.0, least, 0, np.empty((6, density.N_SUMS)))
     expected = (-np.inf, 0.0) if least == -650.0 else (np.log(2.0) - 684.5, 37.0**2)
     np.testing.assert_allclose(found[:2], expected, rtol=1e-14)
 
@@ -86,13 +86,13 @@ def test_bundles_hold_every_source_once_and_vote_as_they_do():
     rng = np.random.default_rng(4)
     x, weights, first = np.append(np.sort(rng.random(300)), np.sort(rng.random(50))), rng.random(350), [0, 300, 350]
     starts, centers = np.empty(351, np.int64), np.empty(350)
-    terms, classes = np.empty((gauss_transform.TERMS, 350)), np.empty(3, np.int64)
+    terms, classes = np.empty((gauss_transform.N_TERMS, 350)), np.empty(3, np.int64)
     count = gauss_transform.bundle(x, weights, np.array(first), 0.5, starts, centers, terms, classes)
     assert starts[count] == 350
     assert starts[classes].tolist() == first
     for b, (begin, end) in enumerate(pairwise(starts[: count + 1])):
         s = (x[begin:end] - centers[b]) / 0.5
-        assert np.abs(s).max() <= gauss_transform.WIDTH / 2 + 1e-12
+        assert np.abs(s).max() <= gauss_transform.BUNDLE_BANDWIDTHS / 2 + 1e-12
         for t in (-8.0, 0.3, 8.0):
             vote = np.exp(-(t**2) / 2) * np.polyval(terms[::-1, b], t)
             np.testing.assert_allclose(vote, (weights[begin:end] * np.exp(-((t - s) ** 2) / 2)).sum(), rtol=1e-12)

@@ -11,7 +11,7 @@ from alrviz.kernels import cells, joint_values
 @pytest.mark.parametrize("bits", [4, 12, 16])
 def test_values_a_power_of_two_apart_are_spread(of, shift, bits):
     values = range(2 ** (bits - 1))
-    homes = [int(of._home(value << shift, 1 << bits)) for value in values]
+    homes = [int(of._first_slot(value << shift, 1 << bits)) for value in values]
     assert homes == [((value << shift) * int(of._GOLDEN) % 2**64) >> (64 - bits) for value in values]
     assert max(np.bincount(homes)) <= 4
 

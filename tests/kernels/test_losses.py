@@ -111,4 +111,4 @@ def test_scores_beyond_all_numbers_do_not_look_well_fitted(loss, lane, odd):
 
 def test_every_loss_has_the_constants_of_scores():
     for of in (hinge, squared_error):
-        assert (of.CHUNK, of.FLUSH) == (scores.CHUNK, scores.FLUSH)
+        assert (of.CHUNK_ROWS, of.MIN_RESIDUAL) == (scores.CHUNK_ROWS, scores.MIN_RESIDUAL)

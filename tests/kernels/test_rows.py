@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from alrviz.kernels.rows import GROUP, LINKED
+from alrviz.kernels.rows import GROUP_BLOCKS, GROUP_LINKS
 from alrviz.passes import aligned_buffers
 from alrviz.passes.aligned_buffers import LANES, lanes_of
 from alrviz.passes.blocks import Blocks
@@ -78,13 +78,13 @@ def test_passes_equal_their_oracles(n_classes):
     check_all_passes(*make(60, n_classes, seed=n_classes))
 
 
-@pytest.mark.parametrize("tuples", [1, LINKED - 1, LINKED, LINKED + 1, 2 * LINKED + 3])
+@pytest.mark.parametrize("tuples", [1, GROUP_LINKS - 1, GROUP_LINKS, GROUP_LINKS + 1, 2 * GROUP_LINKS + 3])
 @pytest.mark.parametrize("n_classes", [3, 8, 17])
 def test_numbers_of_tuples_around_those_linked_together(n_classes, tuples):
     check_all_passes(*make(40, n_classes, tuples=(tuples, 2), cells=25))
 
 
-@pytest.mark.parametrize("n_blocks", [1, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP + 2])
+@pytest.mark.parametrize("n_blocks", [1, GROUP_BLOCKS - 1, GROUP_BLOCKS, GROUP_BLOCKS + 1, 3 * GROUP_BLOCKS + 2])
 @pytest.mark.parametrize("n_classes", [2, 5, 17])
 def test_numbers_of_blocks_around_a_group(n_classes, n_blocks):
     check_all_passes(*make(40, n_classes, sizes=(4, 2, 3)[:n_blocks] + (3,) * (n_blocks - 3)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from alrviz.kernels import density, scores
-from alrviz.kernels.scores import CHUNK, FLOOR, FLUSH, _exp
+from alrviz.kernels.scores import CHUNK_ROWS, MIN_EXPONENT, MIN_RESIDUAL, _exp
 from alrviz.passes.rows import Rows
 from tests.oracles.scores import naive_hessian_product, naive_line_eval, naive_loss_and_residual
 
@@ -33,7 +33,7 @@ def loss_and_residual(rows, z, dz=None, t=0.0):
     return sums, out, residual
 
 
-@pytest.mark.parametrize("n_rows", [1, 7, CHUNK - 1, CHUNK, CHUNK + 1, 5000])
+@pytest.mark.parametrize("n_rows", [1, 7, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 5000])
 @pytest.mark.parametrize("n_classes", CLASSES)
 def test_softmax_passes_equal_their_oracles(n_classes, n_rows):
     rows, z, dz = make(n_rows, n_classes, seed=n_rows)
@@ -115,15 +115,15 @@ def test_tiny_residuals_are_flushed_to_zero_and_small_ones_are_kept():
     assert residual[0, 1] == pytest.approx(np.exp(-60), rel=1e-13)
     assert (residual[1:] == 0).all()
     written = np.abs(residual[residual != 0])
-    assert (written > FLUSH).all()
+    assert (written > MIN_RESIDUAL).all()
 
 
 def test_exp_is_as_good_as_the_library_s():
     rng = np.random.default_rng(0)
-    edges = [0.0, -0.0, FLOOR, np.nextafter(0, -1), -np.log(2) / 2, np.nextafter(-np.log(2) / 2, -1), -1e-300]
+    edges = [0.0, -0.0, MIN_EXPONENT, np.nextafter(0, -1), -np.log(2) / 2, np.nextafter(-np.log(2) / 2, -1), -1e-300]
     whole = [k * np.log(2) for k in range(-115, 0)]
     with localcontext(prec=40):
-        for x in [*edges, *whole, *rng.uniform(FLOOR, 0, 2000), *-(10 ** rng.uniform(-18, 1.9, 1000))]:
+        for x in [*edges, *whole, *rng.uniform(MIN_EXPONENT, 0, 2000), *-(10 ** rng.uniform(-18, 1.9, 1000))]:
             exact = Decimal(float(x)).exp()
             assert abs((Decimal(_exp(float(x))) - exact) / exact) < Decimal("5e-16"), x
     assert _exp(0.0) == 1.0

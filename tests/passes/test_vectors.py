@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from alrviz.kernels.vectors import CHUNK, LANES
+from alrviz.kernels.vectors import CHUNK_NUMBERS, N_SUMS
 from alrviz.passes import vectors
 from alrviz.passes.vectors import (
     add_ridge_gradient,
@@ -16,7 +16,7 @@ from alrviz.passes.vectors import (
     step,
 )
 
-SIZES = [0, 1, LANES - 1, LANES + 1, CHUNK, CHUNK + 1, 3 * CHUNK + LANES + 5]
+SIZES = [0, 1, N_SUMS - 1, N_SUMS + 1, CHUNK_NUMBERS, CHUNK_NUMBERS + 1, 3 * CHUNK_NUMBERS + N_SUMS + 5]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -67,7 +67,7 @@ def test_vectors_of_any_shape_are_read_in_c_order():
     assert dot(a, a) == 506.0
 
 
-@pytest.mark.parametrize("size", [CHUNK + 1, 5 * CHUNK + 7])
+@pytest.mark.parametrize("size", [CHUNK_NUMBERS + 1, 5 * CHUNK_NUMBERS + 7])
 def test_any_number_of_threads_gives_the_same_bits(size, monkeypatch):
     monkeypatch.setattr(vectors, "_LONG", 0)
     monkeypatch.setattr(vectors, "_MOVED", 0)

@@ -47,7 +47,12 @@ _PACKED: dict[bytes, Callable[[Path], Any]] = {
     b"\x28\xb5\x2f\xfd": lambda path: pa.CompressedInputStream(pa.OSFile(os.fspath(path)), "zstd"),
 }
 _BROKEN = (pa.ArrowException, UnicodeError, *DAMAGES)
-_NAMED = {"xlsx": "a workbook or a zip archive", "json": "JSON", "arff": "ARFF"}
+_NAMED = {
+    "workbook": "a workbook or a zip archive",
+    "stat": "a file of SPSS, Stata or SAS",
+    "json": "JSON",
+    "arff": "ARFF",
+}
 Column = TextColumn | Values
 
 

@@ -22,6 +22,7 @@ from alrviz.data.dataset import Column, Dataset, Table
 from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.encoded import SMOOTH_WAYS, Encoded
 from alrviz.data.interpret import RawTable, Values, of_type
+from alrviz.data.kinds import ROLES
 from alrviz.data.limits import OWN_LIMITS
 from alrviz.data.options import ReadOptions
 from alrviz.data.read import decide
@@ -79,7 +80,7 @@ class Stream:
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        used = sum(kind != "ignore" for kind in self.sample.kinds.values())
+        used = len(self.sample.X.columns)
         return f"<Stream {self.name!r}: {self.n_rows:,} rows, {used} columns, class {self.target!r}>"
 
     @property
@@ -138,10 +139,17 @@ class Stream:
             stop: ends it from another thread.
 
         Raises:
-            TableError: a value, file or class that cannot be used, with its place.
+            TableError: a value, file or class that cannot be used, with its place; a column of weights, groups or
+                times, for rows are held out by their numbers alone, and count alike.
             TableFileError: files that changed, or no space for the codes.
             RecipeError: numbers that are to be kept as they are, or a setting that is not known.
         """
+        for name, kind in self.kinds.items():
+            if kind in ROLES:
+                raise TableError(
+                    f"column {name!r} is of kind {kind!r}, which a table read in batches cannot use; expected "
+                    "'ignore', or read_table, which reads it whole"
+                )
         if not isinstance(holdout, int | float) or not 0.0 <= holdout <= 0.95:
             raise RecipeError(f"holdout={holdout!r} is out of range; expected a number from 0 to 0.95")
         if not isinstance(seed, int) or not 0 <= seed < 2**32:

@@ -16,9 +16,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Question, Said
@@ -28,9 +29,6 @@ from alrviz.studies.density.density_film import bandwidth_path
 from alrviz.studies.race.milestones import by_objective, milestones
 from alrviz.studies.statistics.measures import MEASURES as JUDGED
 from alrviz.views.core.trace_reader import RaceReader
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _RACE = (
     "name", "iteration", "iterations", "near", "nearer_1", "outcome", "nll", "objective", "penalty", "heldout_log_loss",
@@ -115,12 +113,12 @@ def answer(question: Question, result: object) -> Said:
     return option
 
 
-def tables(result: object) -> "list[pd.DataFrame]":
+def tables(result: object) -> list[pd.DataFrame]:
     """Return what ran as tables, the summary first."""
     return _study_tables(result) if isinstance(getattr(result, "study", result), Study) else _race_tables(result)
 
 
-def _study_tables(result: Any) -> "list[pd.DataFrame]":
+def _study_tables(result: Any) -> list[pd.DataFrame]:
     found = [result.summary()]
     if hasattr(result, "reliability"):
         found.append(result.reliability())
@@ -129,9 +127,7 @@ def _study_tables(result: Any) -> "list[pd.DataFrame]":
     return [table if table.index.name is None else table.rename_axis("name").reset_index() for table in found]
 
 
-def _race_tables(race: Any) -> "list[pd.DataFrame]":
-    import pandas as pd
-
+def _race_tables(race: Any) -> list[pd.DataFrame]:
     reader = RaceReader(race)
     reader.pull()
     lanes = [racer.lane() for racer in reader.racers]
@@ -167,7 +163,7 @@ def where_of(text: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _lines(found: "Sequence[pd.DataFrame]", column: str, where: Mapping[str, str]) -> "pd.DataFrame":
+def _lines(found: Sequence[pd.DataFrame], column: str, where: Mapping[str, str]) -> pd.DataFrame:
     """The lines of the first table that has a column and those by which lines are told."""
     wanted = [column, *where]
     table = next((one for one in found if set(wanted) <= set(one.columns)), None)
@@ -197,14 +193,14 @@ def _same(value: object, text: str) -> bool:
         return False
 
 
-def _one(found: "Sequence[pd.DataFrame]", column: str, line: str) -> Any:
+def _one(found: Sequence[pd.DataFrame], column: str, line: str) -> Any:
     lines = _lines(found, column, where_of(line))
     if len(lines) != 1:
         raise AlrvizError(f"{len(lines)} lines of what ran have {line}; expected one: name more columns")
     return lines[column].iloc[0]
 
 
-def _number(found: "Sequence[pd.DataFrame]", column: str, line: str) -> float:
+def _number(found: Sequence[pd.DataFrame], column: str, line: str) -> float:
     value = _one(found, column, line)
     try:
         return float(value)
@@ -212,7 +208,7 @@ def _number(found: "Sequence[pd.DataFrame]", column: str, line: str) -> float:
         raise AlrvizError(f"{column} of {line} is {value!r}, no number") from None
 
 
-def _ranked(found: "Sequence[pd.DataFrame]", of: tuple[str, ...], options: tuple[str, ...]) -> list[str]:
+def _ranked(found: Sequence[pd.DataFrame], of: tuple[str, ...], options: tuple[str, ...]) -> list[str]:
     """The options, which are values of a column, by another column, lowest first; what never came is last."""
     column, key, *line = of
     lines = _lines(found, column, {})
@@ -232,7 +228,7 @@ def _ranked(found: "Sequence[pd.DataFrame]", of: tuple[str, ...], options: tuple
     return sorted((one for one in options if one not in lost), key=lambda one: (np.isnan(at[one]), at[one]))
 
 
-def _fallen(found: "Sequence[pd.DataFrame]", column: str, line: str) -> float:
+def _fallen(found: Sequence[pd.DataFrame], column: str, line: str) -> float:
     steps = [table for table in found if "iteration" in table]
     name = {key: value for key, value in where_of(line).items() if key != "iteration"}
     told = ", ".join(f"{key}={value}" for key, value in name.items())
@@ -241,7 +237,7 @@ def _fallen(found: "Sequence[pd.DataFrame]", column: str, line: str) -> float:
     return (first - here) / (first - last) if first != last else 1.0
 
 
-def _overconfidence(found: "Sequence[pd.DataFrame]", line: str) -> float:
+def _overconfidence(found: Sequence[pd.DataFrame], line: str) -> float:
     lines = _lines(found, "confidence", where_of(line))
     return float(np.average(lines["confidence"] - lines["accuracy"], weights=lines["rows"]))
 

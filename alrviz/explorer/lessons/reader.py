@@ -2,9 +2,13 @@
 
 The file's nodes are taken as texts, never made into objects; nothing of it is run, opened or fetched. `set` takes what
 a link takes, by the link's own reader: a mapping of its properties, or all of it as it was copied from the address bar.
+
+pydantic would replace `_Field` (80 lines) by models, and need as many to give its errors the line of a node and the
+nearest name; what depends on several fields, most of this module, would stay.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import NoReturn
 from urllib.parse import parse_qsl, quote, urlencode
@@ -47,312 +51,301 @@ def read_lesson(text: str, name: str = "lesson.yaml", choices: ChoicesOf = lambd
     """Return the lesson of a file.
 
     Args:
-        text: of the file. name: of the file, for messages.
+        text: of the file.
+        name: of the file, for messages.
         choices: what a link to a page may hold, by the state's attribute, as `link_errors.checked` takes it.
 
     Raises:
         AlrvizError: of what is no lesson: file, line, field, what was expected, the nearest valid choice.
     """
-    return _Reader(name, choices).lesson(text)
+    fields = _Field(name, _parsed(text, name)).fields("lesson", _NEEDED)
+    steps: list[Step] = []
+    questions: dict[str, _Field] = {}
+    page = ""
+    for number, node in enumerate(fields["steps"].items(MOST_STEPS), 1):
+        at = replace(node, path=f"step {number}")
+        step, page = _read_step(at, page, steps[-1].link if steps else "", choices)
+        steps.append(step)
+        if step.ask is not None:
+            if step.ask.id in questions:
+                replace(at, path="ask.id").fail(f"there is another question {step.ask.id!r}; each has an id of its own")
+            questions[step.ask.id] = at
+    slug = fields["id"].text(40)
+    if read_link(f"?lesson={quote(slug)}").lesson != slug:
+        fields["id"].fail(f"{slug!r} is no name for a link; expected small letters, digits and -")
+    version, minutes = _whole(fields, "version", 1, 10_000), _whole(fields, "minutes", 10, 180)
+    return Lesson(slug, version, fields["title"].text(120), minutes, _text(fields, "audience", 200), tuple(steps))
 
 
-class _Reader:
-    """One file that is being read."""
+@dataclass(frozen=True)
+class _Field:
+    """A node of a file, and the path of its field for messages: "step 1.ask.kind", "" for the whole lesson."""
 
-    def __init__(self, name: str, choices: ChoicesOf):
-        self._name, self._choices = name, choices
+    file: str
+    node: yaml.Node
+    path: str = ""
 
-    def lesson(self, text: str) -> Lesson:
-        fields = self._mapping(self._parsed(text), "", "lesson", _NEEDED)
-        steps: list[Step] = []
-        page = ""
-        for number, node in enumerate(self._list(fields["steps"], "steps", MOST_STEPS), 1):
-            step, page = self._step(node, f"step {number}", page, steps[-1].link if steps else "")
-            steps.append(step)
-        self._unique([(one.id, node) for one, node in self._asked(steps, fields["steps"])])
-        slug = self._text(fields["id"], "id", 40)
-        if read_link(f"?lesson={quote(slug)}").lesson != slug:
-            self._fail(fields["id"], "id", f"{slug!r} is no name for a link; expected small letters, digits and -")
-        return Lesson(
-            slug,
-            self._whole(fields, "version", 1, 10_000),
-            self._text(fields["title"], "title", 120),
-            self._whole(fields, "minutes", 10, 180),
-            self._text(fields["audience"], "audience", 200) if "audience" in fields else "",
-            tuple(steps),
-        )
+    def fail(self, what: str) -> NoReturn:
+        raise AlrvizError(f"{self.file}, line {_line(self.node)}, {self.path or 'lesson'}: {what}")
 
-    # -- steps and questions -------------------------------------------------------------------------------------------
+    def child(self, name: str, node: yaml.Node) -> "_Field":
+        return _Field(self.file, node, f"{self.path}.{name}".strip("."))
 
-    def _step(self, node: yaml.Node, field: str, page: str, before: str) -> tuple[Step, str]:
-        fields = self._mapping(node, field, "step", ())
-        if not fields.keys() & {"text", "ask"}:
-            self._fail(node, field, "a step has a text or a question (ask)")
-        if "page" in fields:
-            page = self._text(fields["page"], f"{field}.page", 40)
-            self._check({"page": page}, fields["page"], f"{field}.page", page)
-        link = before
-        if "set" in fields or "page" in fields:
-            given, page = self._set(fields.get("set"), f"{field}.set", page)
-            link = "?" + urlencode({"page": page, **given} if page else given, quote_via=quote)
-        step = Step(
-            self._text(fields["text"], f"{field}.text") if "text" in fields else "",
-            link,
-            self._hidden(fields, field),
-            self._ask(fields["ask"], f"{field}.ask", page) if "ask" in fields else None,
-            self._flag(fields["run"], f"{field}.run") if "run" in fields else False,
-            self._text(fields["reveal"], f"{field}.reveal") if "reveal" in fields else "",
-        )
-        return step, page
-
-    def _set(self, node: yaml.Node | None, field: str, page: str) -> tuple[dict[str, str], str]:
-        """What a step sets: a mapping of a link's properties, or a link's query in one."""
-        if node is None:
-            return {}, page
-        if isinstance(node, yaml.ScalarNode):
-            given = dict(parse_qsl(node.value.partition("?")[2] or node.value, keep_blank_values=True))
-            if not given and node.value.strip():
-                self._fail(node, field, "expected what a link holds after its ?, such as data=xor&q=orders")
-            nodes: dict[str, yaml.Node] = dict.fromkeys(given, node)
-            for key in ("lesson", "step"):  # of a lesson that it was copied from
-                given.pop(key, None)
-        else:
-            pairs = self._pairs(node, field)
-            given = {key: self._text(value, f"{field}.{key}", LONGEST_TEXT) for key, value in pairs.items()}
-            nodes = dict(pairs)
-        page = given.pop("page", page)
-        for key, value in given.items():
-            if key in ("lesson", "step"):
-                self._fail(nodes[key], f"{field}.{key}", "a step cannot open a lesson")
-            if key not in PROPERTIES:
-                known = [one for one in PROPERTIES if one not in ("page", "lesson", "step")]
-                self._fail(nodes[key], f"{field}.{key}", "a link has no such property" + _nearest(key, known))
-            self._check({"page": page, key: value} if page else {key: value}, nodes[key], f"{field}.{key}", page)
-        return given, page
-
-    def _check(self, given: Mapping[str, str], node: yaml.Node, field: str, page: str) -> None:
-        query = "?" + urlencode(given, quote_via=quote)
-        _, troubles = checked(query, read_link(query), self._choices(page))
-        if troubles:
-            self._fail(node, field, "; ".join(troubles))
-
-    def _hidden(self, fields: Mapping[str, yaml.Node], field: str) -> tuple[str, ...]:
-        found = {}
-        for key in ("show", "hide"):
-            if key in fields:
-                nodes = self._list(fields[key], f"{field}.{key}", len(PARTS), empty=True)
-                found[key] = {self._one_of(node, f"{field}.{key}", PARTS) for node in nodes}
-        # Where a step says nothing of it there is the picture alone: the rest takes its room, distracts, or tells.
-        hidden = set(found.get("hide", PARTS)) - found.get("show", set())
-        return tuple(part for part in PARTS if part in hidden)
-
-    def _ask(self, node: yaml.Node, field: str, page: str) -> Question:
-        fields = self._mapping(node, field, "ask", ("id", "kind", "text", "answer"))
-        kind = self._one_of(fields["kind"], f"{field}.kind", KINDS)
-        if (kind == "number") == ("options" in fields):
-            has = "has no options" if kind == "number" else "needs options"
-            self._fail(fields.get("options", node), field, f"a question of kind {kind} {has}")
-        options = self._options(fields["options"], f"{field}.options") if "options" in fields else ()
-        for end in ("low", "high"):
-            if kind == "sketch" and end not in fields:
-                self._fail(node, field, f"a sketch needs low and high, the ends of its y-axis; {end} is missing")
-        low = self._number(fields, "low", field, -LARGEST, -LARGEST, LARGEST)
-        high = self._number(fields, "high", field, LARGEST, -LARGEST, LARGEST)
-        if not low < high:
-            self._fail(fields.get("high", node), f"{field}.high", f"expected more than low, which is {low:g}")
-        answer = self._answer(fields["answer"], f"{field}.answer", kind, options, page)
-        if kind == "choice" and MEASURES[answer.measure].numeric:
-            self._check_gaps(fields["options"], f"{field}.options", options)
-        return Question(
-            self._text(fields["id"], f"{field}.id", 40),
-            kind,
-            self._text(fields["text"], f"{field}.text", 600),
-            options,
-            answer,
-            self._text(fields["explain"], f"{field}.explain") if "explain" in fields else "",
-            self._text(fields["unit"], f"{field}.unit", 40) if "unit" in fields else "",
-            low,
-            high,
-        )
-
-    def _options(self, node: yaml.Node, field: str) -> tuple[Option, ...]:
-        """A mapping of values to words, or a list of values that are their own words."""
-        if isinstance(node, yaml.SequenceNode):
-            texts = [self._text(one, field, 60) for one in self._list(node, field, MOST_OPTIONS)]
-            pairs = dict(zip(texts, texts, strict=True))
-            if len(pairs) < len(texts):
-                self._fail(node, field, "each option stands there once")
-        else:
-            pairs = {key: self._text(value, f"{field}.{key}", 200) for key, value in self._pairs(node, field).items()}
-        if not 2 <= len(pairs) <= MOST_OPTIONS:
-            self._fail(node, field, f"expected 2 to {MOST_OPTIONS} options, not {len(pairs)}")
-        return tuple(Option(value, words) for value, words in pairs.items())
-
-    def _check_gaps(self, node: yaml.Node, field: str, options: tuple[Option, ...]) -> None:
-        """Refuse ranges with a gap between two: a number in it would have no right option."""
-        if (found := gap_of(option.value for option in options)) is not None:
-            missing, above = found
-            at = node.value[[option.value for option in options].index(above)]
-            self._fail(at[0] if isinstance(at, tuple) else at, field, f"no option holds {missing}, below {above!r}")
-
-    def _answer(self, node: yaml.Node, field: str, kind: str, options: tuple[Option, ...], page: str) -> Answer:
-        fields = self._mapping(node, field, "answer", ("measure", "of"))
-        name = self._one_of(fields["measure"], f"{field}.measure", MEASURES)
-        measure = MEASURES[name]
-        if kind not in measure.kinds:
-            expected = [one for one, of in MEASURES.items() if kind in of.kinds]
-            self._fail(
-                fields["measure"], f"{field}.measure",
-                f"{name} is no answer to a question of kind {kind}; expected one of {', '.join(expected)}",
-            )  # fmt: skip
-        parts = tuple(self._text(one, f"{field}.of", 200) for one in self._list(fields["of"], f"{field}.of", 12))
-        if not measure.least <= len(parts) <= measure.most:
-            self._fail(fields["of"], f"{field}.of", f"{name} is of [{measure.takes}], not of {len(parts)} texts")
-        takes = measure.takes.split(", ")
-        for k, (part, at) in enumerate(zip(parts, fields["of"].value, strict=True)):
-            try:
-                if "line" in takes[min(k, len(takes) - 1)]:
-                    columns = tuple(where_of(part))
-                elif "=" in part:
-                    raise AlrvizError(f"{part!r} tells a line; expected the name of a column")
-                else:
-                    columns = (part,)
-                for column in columns:
-                    check_column(page or FIRST, column)
-            except AlrvizError as error:
-                self._fail(at, f"{field}.of", str(error))
-        ranged = [is_range(option.value) for option in options]
-        if kind == "choice" and measure.numeric and not all(ranged):
-            wrong = options[ranged.index(False)].value
-            self._fail(
-                node, field,
-                f"{name} gives a number, and the option {wrong!r} is no range of numbers; "
-                "expected options such as '< 0.8', '0.8 to 1.25' and '> 1.25'",
-            )  # fmt: skip
-        if kind == "sketch" and len(parts) != len(options) + 1:
-            self._fail(fields["of"], f"{field}.of", f"expected a column and {len(options)} rows, one for each option")
-        return Answer(name, parts)
-
-    @staticmethod
-    def _asked(steps: list[Step], node: yaml.Node) -> list[tuple[Question, yaml.Node]]:
-        return [(step.ask, one) for step, one in zip(steps, node.value, strict=True) if step.ask is not None]
-
-    def _unique(self, ids: list[tuple[str, yaml.Node]]) -> None:
-        seen: set[str] = set()
-        for id, node in ids:
-            if id in seen:
-                self._fail(node, "ask.id", f"there is another question {id!r}; each has an id of its own")
-            seen.add(id)
-
-    # -- nodes ---------------------------------------------------------------------------------------------------------
-
-    def _parsed(self, text: str) -> yaml.Node:
-        """The file's node, if it is plain: no aliases, which may unfold without end, and not deep."""
-        if (at := _surrogate(text)) is not None:
-            line = text.count("\n", 0, at) + 1
-            raise AlrvizError(f"{self._name}, line {line}: {_HALF_CHARACTER}")
-        if (size := len(text.encode())) > LARGEST_FILE:
-            raise AlrvizError(f"{self._name}: a lesson has at most {LARGEST_FILE:,} bytes, this file {size:,}")
-        depth = nodes = 0
-        try:
-            for event in yaml.parse(text, Loader=yaml.SafeLoader):
-                depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-                nodes += isinstance(event, yaml.NodeEvent)
-                if nodes > MOST_NODES:
-                    most = f"a lesson has at most {MOST_NODES:,} texts, lists and mappings"
-                    raise AlrvizError(f"{self._name}, line {_line(event)}: {most}")
-                if isinstance(event, yaml.AliasEvent) or depth > DEEPEST:
-                    what = (
-                        f"lists and mappings are at most {DEEPEST} deep"
-                        if depth > DEEPEST
-                        else "aliases (*) are not read"
-                    )
-                    raise AlrvizError(f"{self._name}, line {_line(event)}: {what}")
-            node = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            where = f", line {mark.line + 1}" if mark else ""
-            hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
-            if hint.startswith(_OPEN_QUOTE) and error.context_mark:  # which the parser sees lines below
-                hint += f": look at line {error.context_mark.line + 1}"
-            raise AlrvizError(f"{self._name}{where}: this is no YAML: {error.problem}{hint}") from error
-        except yaml.YAMLError as error:
-            raise AlrvizError(f"{self._name}: this is no YAML: {error}") from error
-        if node is None:
-            raise AlrvizError(f"{self._name}: the file is empty; expected {', '.join(_NEEDED)} and more")
-        return node
-
-    def _pairs(self, node: yaml.Node, field: str) -> dict[str, yaml.Node]:
-        if not isinstance(node, yaml.MappingNode):
-            self._fail(node, field, "expected lines of the form `name: value`, " + _is(node))
-        found: dict[str, yaml.Node] = {}
-        for key, value in node.value:
-            name = self._text(key, field, 200)
+    def pairs(self) -> dict[str, "_Field"]:
+        """Return the fields of a mapping, whatever they are called."""
+        if not isinstance(self.node, yaml.MappingNode):
+            self.fail("expected lines of the form `name: value`, " + self._is)
+        found: dict[str, _Field] = {}
+        for key, value in self.node.value:
+            name = replace(self, node=key).text(200)
             if name in found:
-                self._fail(key, f"{field}.{name}".strip("."), "stands there twice")
-            found[name] = value
+                self.child(name, key).fail("stands there twice")
+            found[name] = self.child(name, value)
         return found
 
-    def _mapping(self, node: yaml.Node, field: str, what: str, needed: Collection[str]) -> dict[str, yaml.Node]:
-        found = self._pairs(node, field or what)
-        for key, value in found.items():
-            if key not in FIELDS[what]:
-                self._fail(value, f"{field}.{key}".strip("."), f"no field of {_A[what]}{_nearest(key, FIELDS[what])}")
-        missing = [name for name in needed if name not in found]
-        if missing:
-            self._fail(node, field or what, f"{missing[0]} is missing; expected {', '.join(needed)}")
+    def fields(self, what: str, needed: Collection[str]) -> dict[str, "_Field"]:
+        """Return the fields of a mapping that has those of `FIELDS[what]` alone, all `needed` among them."""
+        found = self.pairs()
+        for name, field in found.items():
+            if name not in FIELDS[what]:
+                field.fail(f"no field of {_A[what]}{_nearest(name, FIELDS[what])}")
+        if missing := [name for name in needed if name not in found]:
+            self.fail(f"{missing[0]} is missing; expected {', '.join(needed)}")
         return found
 
-    def _list(self, node: yaml.Node, field: str, most: int, empty: bool = False) -> list[yaml.Node]:
-        if not isinstance(node, yaml.SequenceNode):
-            self._fail(node, field, "expected a list: [one, another], or lines that begin with -; " + _is(node))
-        if (not node.value and not empty) or len(node.value) > most:
-            self._fail(node, field, f"expected 1 to {most} entries, not {len(node.value)}")
-        return list(node.value)
+    def items(self, most: int, empty: bool = False) -> "list[_Field]":
+        """Return the entries of a list."""
+        if not isinstance(self.node, yaml.SequenceNode):
+            self.fail("expected a list: [one, another], or lines that begin with -; " + self._is)
+        if (not self.node.value and not empty) or len(self.node.value) > most:
+            self.fail(f"expected 1 to {most} entries, not {len(self.node.value)}")
+        return [replace(self, node=node) for node in self.node.value]
 
-    def _text(self, node: yaml.Node, field: str, most: int = LONGEST_TEXT) -> str:
-        if not isinstance(node, yaml.ScalarNode):
-            self._fail(node, field, f"expected one text without brackets, {_is(node)}")
-        text = str(node.value).strip()
+    def text(self, most: int = LONGEST_TEXT) -> str:
+        if not isinstance(self.node, yaml.ScalarNode):
+            self.fail(f"expected one text without brackets, {self._is}")
+        text = str(self.node.value).strip()
         if not text:
-            self._fail(node, field, "expected a text, this is empty")
+            self.fail("expected a text, this is empty")
         if _surrogate(text) is not None:  # written as an escape
-            self._fail(node, field, _HALF_CHARACTER)
+            self.fail(_HALF_CHARACTER)
         if len(text) > most:
-            self._fail(node, field, f"expected at most {most:,} characters, not {len(text):,}")
+            self.fail(f"expected at most {most:,} characters, not {len(text):,}")
         return text
 
-    def _number(
-        self, fields: Mapping[str, yaml.Node], name: str, field: str, default: float, low: float, high: float
-    ) -> float:
-        if name not in fields:
-            return default
-        full, text = f"{field}.{name}".strip("."), self._text(fields[name], f"{field}.{name}".strip("."), 40)
+    def number(self, low: float, high: float) -> float:
+        text = self.text(40)
         try:
             value = float(text)
         except ValueError:
             value = float("nan")
         if not low <= value <= high:
-            self._fail(fields[name], full, f"{text!r} is no number from {low:g} to {high:g}")
+            self.fail(f"{text!r} is no number from {low:g} to {high:g}")
         return value
 
-    def _whole(self, fields: Mapping[str, yaml.Node], name: str, default: int, high: int) -> int:
-        value = self._number(fields, name, "", default, 1, high)
-        if value != int(value):
-            self._fail(fields[name], name, f"{value:g} is no whole number from 1 to {high}")
-        return int(value)
-
-    def _flag(self, node: yaml.Node, field: str) -> bool:
-        return self._one_of(node, field, ("true", "false", "yes", "no")) in ("true", "yes")
-
-    def _one_of(self, node: yaml.Node, field: str, choices: Collection[str]) -> str:
-        text = self._text(node, field, 200)
+    def one_of(self, choices: Collection[str]) -> str:
+        text = self.text(200)
         if text not in choices:
-            self._fail(node, field, f"there is no {text[:40]!r}{_nearest(text, choices)}")
+            self.fail(f"there is no {text[:40]!r}{_nearest(text, choices)}")
         return text
 
-    def _fail(self, node: yaml.Node, field: str, what: str) -> NoReturn:
-        raise AlrvizError(f"{self._name}, line {_line(node)}, {field}: {what}")
+    @property
+    def _is(self) -> str:
+        names = {yaml.ScalarNode: "this is a text", yaml.SequenceNode: "this is a list"}
+        return names.get(type(self.node), "these are fields")
+
+
+# ---- steps and questions ---------------------------------------------------------------------------------------------
+
+
+def _text(fields: Mapping[str, _Field], name: str, most: int = LONGEST_TEXT) -> str:
+    """Return the text of a field; "" where it is not there."""
+    return fields[name].text(most) if name in fields else ""
+
+
+def _whole(fields: Mapping[str, _Field], name: str, default: int, high: int) -> int:
+    value = fields[name].number(1, high) if name in fields else default
+    if value != int(value):
+        fields[name].fail(f"{value:g} is no whole number from 1 to {high}")
+    return int(value)
+
+
+def _read_step(at: _Field, page: str, link: str, choices: ChoicesOf) -> tuple[Step, str]:
+    """Return a step and its page. page, link: of the step before, which hold on where this one sets nothing."""
+    fields = at.fields("step", ())
+    if not fields.keys() & {"text", "ask"}:
+        at.fail("a step has a text or a question (ask)")
+    if "page" in fields:
+        page = fields["page"].text(40)
+        _check(fields["page"], {"page": page}, page, choices)
+    if "set" in fields or "page" in fields:
+        given, page = _read_set(fields["set"], page, choices) if "set" in fields else ({}, page)
+        link = "?" + urlencode({"page": page, **given} if page else given, quote_via=quote)
+    ask = _read_question(fields["ask"], page) if "ask" in fields else None
+    run = "run" in fields and fields["run"].one_of(("true", "false", "yes", "no")) in ("true", "yes")
+    return Step(_text(fields, "text"), link, _hidden(fields), ask, run, _text(fields, "reveal")), page
+
+
+def _read_set(at: _Field, page: str, choices: ChoicesOf) -> tuple[dict[str, str], str]:
+    """Return what a step sets, and its page: a mapping of a link's properties, or a link's query in one."""
+    if isinstance(at.node, yaml.ScalarNode):
+        given = dict(parse_qsl(at.node.value.partition("?")[2] or at.node.value, keep_blank_values=True))
+        if not given and at.node.value.strip():
+            at.fail("expected what a link holds after its ?, such as data=xor&q=orders")
+        fields = {key: at.child(key, at.node) for key in given}
+        for key in ("lesson", "step"):  # of a lesson that it was copied from
+            given.pop(key, None)
+    else:
+        fields = at.pairs()
+        given = {key: field.text() for key, field in fields.items()}
+    page = given.pop("page", page)
+    for key, value in given.items():
+        if key in ("lesson", "step"):
+            fields[key].fail("a step cannot open a lesson")
+        if key not in PROPERTIES:
+            known = [one for one in PROPERTIES if one not in ("page", "lesson", "step")]
+            fields[key].fail("a link has no such property" + _nearest(key, known))
+        _check(fields[key], {"page": page, key: value} if page else {key: value}, page, choices)
+    return given, page
+
+
+def _check(at: _Field, given: Mapping[str, str], page: str, choices: ChoicesOf) -> None:
+    """Fail where a link to the page could not hold these properties."""
+    query = "?" + urlencode(given, quote_via=quote)
+    _, troubles = checked(query, read_link(query), choices(page))
+    if troubles:
+        at.fail("; ".join(troubles))
+
+
+def _hidden(fields: Mapping[str, _Field]) -> tuple[str, ...]:
+    named = {
+        key: {item.one_of(PARTS) for item in fields[key].items(len(PARTS), empty=True)}
+        for key in ("show", "hide")
+        if key in fields
+    }
+    # Where a step says nothing of it there is the picture alone: the rest takes its room, distracts, or tells.
+    hidden = set(named.get("hide", PARTS)) - named.get("show", set())
+    return tuple(part for part in PARTS if part in hidden)
+
+
+def _read_question(at: _Field, page: str) -> Question:
+    fields = at.fields("ask", ("id", "kind", "text", "answer"))
+    kind = fields["kind"].one_of(KINDS)
+    if (kind == "number") == ("options" in fields):
+        has = "has no options" if kind == "number" else "needs options"
+        replace(fields.get("options", at), path=at.path).fail(f"a question of kind {kind} {has}")
+    options = _read_options(fields["options"]) if "options" in fields else ()
+    if kind == "sketch" and not {"low", "high"} <= fields.keys():
+        at.fail("a sketch needs low and high, the ends of its y-axis")
+    low = fields["low"].number(-LARGEST, LARGEST) if "low" in fields else -LARGEST
+    high = fields["high"].number(-LARGEST, LARGEST) if "high" in fields else LARGEST
+    if not low < high:
+        fields.get("high", at.child("high", at.node)).fail(f"expected more than low, which is {low:g}")
+    answer = _read_answer(fields["answer"], kind, options, page)
+    if kind == "choice" and MEASURES[answer.measure].numeric:
+        _check_gaps(fields["options"], options)
+    id, text, explain, unit = (
+        _text(fields, name, most) for name, most in (("id", 40), ("text", 600), ("explain", LONGEST_TEXT), ("unit", 40))
+    )
+    return Question(id, kind, text, options, answer, explain, unit, low, high)
+
+
+def _read_options(at: _Field) -> tuple[Option, ...]:
+    """Return the options: a mapping of values to words, or a list of values that are their own words."""
+    if isinstance(at.node, yaml.SequenceNode):
+        texts = [item.text(60) for item in at.items(MOST_OPTIONS)]
+        pairs = dict(zip(texts, texts, strict=True))
+        if len(pairs) < len(texts):
+            at.fail("each option stands there once")
+    else:
+        pairs = {key: field.text(200) for key, field in at.pairs().items()}
+    if not 2 <= len(pairs) <= MOST_OPTIONS:
+        at.fail(f"expected 2 to {MOST_OPTIONS} options, not {len(pairs)}")
+    return tuple(Option(value, words) for value, words in pairs.items())
+
+
+def _check_gaps(at: _Field, options: tuple[Option, ...]) -> None:
+    """Refuse ranges with a gap between two: a number in it would have no right option."""
+    if (found := gap_of(option.value for option in options)) is not None:
+        missing, above = found
+        node = at.node.value[[option.value for option in options].index(above)]
+        option = replace(at, node=node[0] if isinstance(node, tuple) else node)
+        option.fail(f"no option holds {missing}, below {above!r}")
+
+
+def _read_answer(at: _Field, kind: str, options: tuple[Option, ...], page: str) -> Answer:
+    """Return what is right, if the question, of this kind and with these options, can have that answer on the page."""
+    fields = at.fields("answer", ("measure", "of"))
+    name = fields["measure"].one_of(MEASURES)
+    measure = MEASURES[name]
+    if kind not in measure.kinds:
+        expected = ", ".join(one for one, of in MEASURES.items() if kind in of.kinds)
+        fields["measure"].fail(f"{name} is no answer to a question of kind {kind}; expected one of {expected}")
+    items = fields["of"].items(12)
+    parts = tuple(item.text(200) for item in items)
+    if not measure.least <= len(parts) <= measure.most:
+        fields["of"].fail(f"{name} is of [{measure.takes}], not of {len(parts)} texts")
+    takes = measure.takes.split(", ")
+    for k, (part, item) in enumerate(zip(parts, items, strict=True)):
+        try:
+            if "line" in takes[min(k, len(takes) - 1)]:
+                columns = tuple(where_of(part))
+            elif "=" in part:
+                raise AlrvizError(f"{part!r} tells a line; expected the name of a column")
+            else:
+                columns = (part,)
+            for column in columns:
+                check_column(page or FIRST, column)
+        except AlrvizError as error:
+            item.fail(str(error))
+    unranged = [option.value for option in options if not is_range(option.value)]
+    if kind == "choice" and measure.numeric and unranged:
+        at.fail(
+            f"{name} gives a number, and the option {unranged[0]!r} is no range of numbers; "
+            "expected options such as '< 0.8', '0.8 to 1.25' and '> 1.25'"
+        )
+    if kind == "sketch" and len(parts) != len(options) + 1:
+        fields["of"].fail(f"expected a column and {len(options)} rows, one for each option")
+    return Answer(name, parts)
+
+
+# ---- the file --------------------------------------------------------------------------------------------------------
+
+
+def _parsed(text: str, name: str) -> yaml.Node:
+    """Return the file's node, if it is plain: no aliases, which may unfold without end, and not deep."""
+    if (at := _surrogate(text)) is not None:
+        line = text.count("\n", 0, at) + 1
+        raise AlrvizError(f"{name}, line {line}: {_HALF_CHARACTER}")
+    if (size := len(text.encode())) > LARGEST_FILE:
+        raise AlrvizError(f"{name}: a lesson has at most {LARGEST_FILE:,} bytes, this file {size:,}")
+    depth = nodes = 0
+    try:
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            nodes += isinstance(event, yaml.NodeEvent)
+            wrong = ""
+            if nodes > MOST_NODES:
+                wrong = f"a lesson has at most {MOST_NODES:,} texts, lists and mappings"
+            elif depth > DEEPEST:
+                wrong = f"lists and mappings are at most {DEEPEST} deep"
+            elif isinstance(event, yaml.AliasEvent):
+                wrong = "aliases (*) are not read"
+            if wrong:
+                raise AlrvizError(f"{name}, line {_line(event)}: {wrong}")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f", line {mark.line + 1}" if mark else ""
+        hint = next((hint for words, hint in _HINTS.items() if words in str(error)), "")
+        if hint.startswith(_OPEN_QUOTE) and error.context_mark:  # which the parser sees lines below
+            hint += f": look at line {error.context_mark.line + 1}"
+        raise AlrvizError(f"{name}{where}: this is no YAML: {error.problem}{hint}") from error
+    except yaml.YAMLError as error:
+        raise AlrvizError(f"{name}: this is no YAML: {error}") from error
+    if node is None:
+        raise AlrvizError(f"{name}: the file is empty; expected {', '.join(_NEEDED)} and more")
+    return node
 
 
 _HALF_CHARACTER = "half a character stands here (a lone surrogate); expected whole ones, in UTF-8"
@@ -370,12 +363,6 @@ def _surrogate(text: str) -> int | None:
 
 def _line(at: yaml.Node | yaml.Event) -> int:
     return 1 if at.start_mark is None else int(at.start_mark.line) + 1
-
-
-def _is(node: yaml.Node) -> str:
-    if isinstance(node, yaml.ScalarNode):
-        return "this is a text"
-    return "this is a list" if isinstance(node, yaml.SequenceNode) else "these are fields"
 
 
 def _nearest(text: str, choices: Collection[str]) -> str:

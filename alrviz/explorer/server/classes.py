@@ -93,7 +93,6 @@ class Classroom:
 
     Args:
         owner: its teacher, as the store knows owners where it came from there.
-        clock: seconds.
 
     Attributes:
         secret, code: by which students find it.
@@ -296,7 +295,6 @@ class Classes:
     """The classes of a process: one a teacher.
 
     Args:
-        clock: seconds.
         timer: whether a thread of its own looks for classes that nobody uses any more, while there are any.
     """
 

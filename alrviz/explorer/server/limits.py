@@ -8,13 +8,10 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
 
+from alrviz.data.limits import Limits
 from alrviz.errors import AlrvizError
 from alrviz.memory import total_memory
-
-if TYPE_CHECKING:
-    from alrviz.data.limits import Limits
 
 PREFIX = "ALRVIZ_MAX_"
 _NONE = ("0", "none", "")
@@ -57,10 +54,8 @@ class ServerLimits:
     idle: int | None = 60
     hours: int | None = 12
 
-    def table(self) -> "Limits":
+    def table(self) -> Limits:
         """Return the limits of one table in the form `read_table` takes."""
-        from alrviz.data.limits import Limits
-
         return Limits(bytes=self.bytes, rows=self.rows, columns=self.columns, levels=self.levels, classes=self.classes)
 
 

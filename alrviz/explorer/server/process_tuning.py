@@ -20,18 +20,15 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import panel as pn
+from bokeh.document import Document
+from bokeh.server.contexts import BokehServerContext, BokehSessionContext
 from bokeh.util.warnings import BokehUserWarning
 from panel.io.resources import LOCAL_DIST
+from tornado.websocket import WebSocketClosedError
 
 from alrviz.memory import give_back
-
-if TYPE_CHECKING:
-    from bokeh.document import Document
-    from bokeh.server.contexts import BokehServerContext, BokehSessionContext
-
 
 SWITCH = 0.001  # seconds; Python's own is 0.005. Shorter ones cost a fit more than they give a visitor.
 AFTER = 5.0  # seconds after a visitor has gone: Panel and Bokeh take the page apart by then, mostly
@@ -54,7 +51,7 @@ def hand_moving() -> bool:
     return time.monotonic() - _moved < HAND
 
 
-def settle(context: "BokehSessionContext | None") -> None:
+def settle(context: BokehSessionContext | None) -> None:
     """Do it, once, where `context` (a document's session context) says that a page is being served."""
     global _settled, _frozen_page
     if context is None or _settled:
@@ -65,7 +62,7 @@ def settle(context: "BokehSessionContext | None") -> None:
     gc.freeze()
 
 
-def own_styles(document: "Document") -> None:
+def own_styles(document: Document) -> None:
     """Let a page's style sheets be this server's own from its beginning.
 
     Panel says so only while it writes a page's HTML. A browser that connects longer after that than an unused session
@@ -84,21 +81,17 @@ def hush() -> None:
 
 def _concerns(record: logging.LogRecord) -> bool:
     """Whether a record is about more than a message to a browser that has gone."""
-    from tornado.websocket import WebSocketClosedError
-
     return not (record.exc_info and isinstance(record.exc_info[1], WebSocketClosedError))
 
 
-def left(context: "BokehSessionContext", page: object, later: Callable[[float, Callable[[], None]], object]) -> None:
+def left(context: BokehSessionContext, page: object, later: Callable[[float, Callable[[], None]], object]) -> None:
     """A visitor has gone, whose session context and page these were; `later` calls a function after some seconds."""
     _leaving.add(page)
     if _frozen_page:
         later(AFTER, lambda: _thaw(context.server_context, later, TRIES))
 
 
-def _thaw(
-    server_context: "BokehServerContext", later: Callable[[float, Callable[[], None]], object], tries: int
-) -> None:
+def _thaw(server_context: BokehServerContext, later: Callable[[float, Callable[[], None]], object], tries: int) -> None:
     """Free what was frozen, when nobody is there; later once more while a page that was left is still held."""
     global _frozen_page
     if not _frozen_page or server_context.sessions:

@@ -7,11 +7,7 @@ _MANY = 1_000  # keys after which those that are free again are forgotten
 
 
 class RateLimit:
-    """Tries by key (an address, a student): `burst` at once, and one more every `every` seconds.
-
-    Args:
-        clock: seconds.
-    """
+    """Tries by key (an address, a student): `burst` at once, and one more every `every` seconds."""
 
     def __init__(self, burst: int, every: float, clock: Callable[[], float] = time.monotonic):
         self.burst, self.every = burst, every

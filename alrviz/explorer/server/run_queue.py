@@ -11,18 +11,16 @@ the one whose steps take most is ended and says why.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from math import sqrt
+from typing import cast
 
 from alrviz.explorer.server.limits import ServerLimits, below
-from alrviz.explorer.server.shares import Shares
 from alrviz.explorer.server.visitor_ids import new_id
 from alrviz.studies.core.study import Study
-
-if TYPE_CHECKING:
-    from alrviz.studies.race.race import Race
-    from alrviz.studies.race.race_store import RaceKeeper
+from alrviz.studies.race.race import Race
+from alrviz.studies.race.race_store import RaceKeeper
 
 ROUND = 30.0  # seconds within which everybody who waits shall have a turn
 TURN = (2.0, 10.0)  # seconds that a turn lasts at least and at most
@@ -34,6 +32,9 @@ _WORDS = {
     ABOVE_SHARE: "the server (others waited, and you held more than your share of its memory for runs)",
 }  # what a reader is told of who stopped a run, by its note
 STUDY_TURNS = 6.0
+HALF_LIFE_SECONDS = 300.0  # of what an owner has had
+MAX_ADDRESSES = 10_000  # owners whose addresses are known
+FORGOTTEN_SECONDS = 1e-3
 
 
 @dataclass(eq=False)
@@ -59,7 +60,7 @@ class Entry:
         seen_to: the last iteration of it that any of them has had on its screen.
     """
 
-    job: "Race | Study"
+    job: Race | Study
     owner: str
     queue: "RunQueue" = field(repr=False)
     bytes: int = 0
@@ -75,7 +76,7 @@ class Entry:
     begun: bool = False
     note: str = ""
     shared: bool = False
-    keeper: "RaceKeeper | None" = None
+    keeper: RaceKeeper | None = None
     screens: set[int] = field(default_factory=set)
     attended: bool = False
     resting: str = ""
@@ -122,13 +123,30 @@ class Entry:
 
     # -- what its owner does with it ----------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Start or go on, at once or as soon as there is a place for it."""
-        self.queue.start(self)
+    def start(self, steps: int = 0) -> None:
+        """Start or resume the job, at once or as soon as there is a place for it.
+
+        steps: how many it is to take before it pauses, 0 for all; one that has its memory already takes them at once.
+        """
+        queue = self.queue
+        with queue.lock:
+            if self.job.ended or (not steps and self.under_way and not self.turned):
+                return
+            queue.hold(self)
+            self.seen = queue.clock()
+            if steps and self.begun and not self.wanted:
+                cast("Race", self.job).step(steps)
+            else:
+                self.note, self.steps = "", self.steps + steps if steps else 0
+                if not self.wanted:
+                    self.wanted = True
+                    queue.waiting.append(self)
+                queue.start_next()
+        queue.woken()
 
     def step(self, count: int = 1) -> None:
-        """Take single steps; the first of a race waits for a place, as going on does."""
-        self.queue.start(self, count)
+        """Take single steps; the first of a race waits for a place, as `start` does."""
+        self.start(count)
 
     def pause(self) -> None:
         """Pause, and give the place to the next in the queue."""
@@ -150,7 +168,8 @@ class Entry:
     @property
     def place(self) -> int:
         """Its place in the queue, from 1; 0 when it does not wait."""
-        return self.queue.place(self)
+        with self.queue.lock:
+            return self.queue.waiting.index(self) + 1 if self in self.queue.waiting else 0
 
     @property
     def turn(self) -> int:
@@ -177,6 +196,58 @@ class Entry:
         return self.server_words or "you"
 
 
+class Shares:
+    """What each owner has had of the machine: who has had least is next; the caller holds a lock and tells the time.
+
+    Seconds under way count, and lose half their weight every `HALF_LIFE_SECONDS`: a visitor who comes now goes before
+    those who have been computing for minutes, so that short work is soon done, and nobody waits for ever. Owners of one
+    address (cookies cost nothing) count dearer, by the square root of how many of them are active: six cookies have
+    2.4 times the share of one visitor elsewhere and not six times, and a class of thirty behind one router keeps most
+    of its own. Memory is held and not had in turns, so there an address counts as one visitor, and its owners divide
+    its share. A pool of loky or pebble, or a semaphore, serves whoever came first.
+    """
+
+    def __init__(self, now: float):
+        self._now = now
+        self._seconds: dict[str, float] = {}
+        self._address: dict[str, str] = {}
+        self._active: dict[str, set[str]] = {}
+
+    def at(self, owner: str, address: str) -> None:
+        """Note where an owner was last seen."""
+        self._address.pop(owner, None)
+        self._address[owner] = address
+        while len(self._address) > MAX_ADDRESSES:  # the one not seen for longest
+            del self._address[next(iter(self._address))]
+
+    def count(self, now: float, running: Iterable[str], active: Iterable[str]) -> float:
+        """Count the time since the last call for the owners of what runs, once for each run; return that time.
+
+        `active`: owners of all that runs or waits.
+        """
+        passed, self._now = max(now - self._now, 0.0), now
+        left = 0.5 ** (passed / HALF_LIFE_SECONDS)
+        self._seconds = {owner: had * left for owner, had in self._seconds.items() if had * left > FORGOTTEN_SECONDS}
+        for owner in running:
+            self._seconds[owner] = self._seconds.get(owner, 0.0) + passed
+        self._active = {}
+        for owner in active:
+            self._active.setdefault(self._address.get(owner, owner), set()).add(owner)
+        return passed
+
+    def split(self, owners: Iterable[str]) -> dict[str, float]:
+        """Return the fraction of a whole that is each owner's: equal for addresses, and for the owners of each."""
+        at: dict[str, list[str]] = {}
+        for owner in dict.fromkeys(owners):
+            at.setdefault(self._address.get(owner, owner), []).append(owner)
+        return {owner: 1 / len(at) / len(neighbours) for neighbours in at.values() for owner in neighbours}
+
+    def had(self, owner: str) -> float:
+        """Return the seconds that an owner has had, weighed."""
+        neighbours = self._active.get(self._address.get(owner, owner), ())
+        return self._seconds.get(owner, 0.0) * sqrt(max(len(neighbours), 1))
+
+
 class RunQueue:
     """The jobs of a process that compute, or wait to.
 
@@ -188,6 +259,7 @@ class RunQueue:
 
     Attributes:
         entries: what the process holds, by id; entries that make room for others are taken out.
+        waiting: those that wait for a place or their turn.
         lock: held by whoever changes entries.
         shares: what each owner has had.
     """
@@ -199,47 +271,17 @@ class RunQueue:
         hold: Callable[[Entry], None],
         woken: Callable[[], None],
     ):
-        self.limits, self._clock, self._hold, self._woken = limits, clock, hold, woken
+        self.limits, self.clock, self.hold, self.woken = limits, clock, hold, woken
         self.entries: dict[str, Entry] = {}
         self.shares = Shares(clock())
         self.lock = threading.RLock()
-        self._waiting: list[Entry] = []
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing waits."""
-        return not self._waiting
-
-    def start(self, entry: Entry, steps: int = 0) -> None:
-        """Start or resume the job, at once or as soon as there is a place for it.
-
-        steps: how many it is to take before it pauses, 0 for all; one that has its memory already takes them at once.
-        """
-        with self.lock:
-            if entry.job.ended or (not steps and entry.under_way and not entry.turned):
-                return
-            self._hold(entry)
-            entry.seen = self._clock()
-            if steps and entry.begun and not entry.wanted:
-                cast("Race", entry.job).step(steps)
-            else:
-                entry.note, entry.steps = "", entry.steps + steps if steps else 0
-                if not entry.wanted:
-                    entry.wanted = True
-                    self._waiting.append(entry)
-                self._admit()
-        self._woken()
+        self.waiting: list[Entry] = []
 
     def release(self, entry: Entry) -> None:
         """Take the run out of the queue, and give its place (it was paused or stopped) to the next."""
         with self.lock:
             self._unqueue(entry)
-            self._admit()
-
-    def place(self, entry: Entry) -> int:
-        """Return the run's place in the queue, from 1; 0 when it does not wait."""
-        with self.lock:
-            return self._waiting.index(entry) + 1 if entry in self._waiting else 0
+            self.start_next()
 
     def admit(self) -> None:
         """Do what time brings: end what has outgrown the memory, end turns, start what there is a place for."""
@@ -247,7 +289,7 @@ class RunQueue:
             self._count()
             self._end_grown()
             self._end_turns()
-            self._admit()
+            self.start_next()
 
     def end(self, entry: Entry, note: str = MADE_ROOM) -> None:
         """Stop a job for the reason that `note` says, and take it out of the queue."""
@@ -259,7 +301,7 @@ class RunQueue:
     def _count(self) -> None:
         running = [e for e in self.entries.values() if e.under_way]
         owners = [entry.owner for entry in running]
-        passed = self.shares.count(self._clock(), owners, [*owners, *(entry.owner for entry in self._waiting)])
+        passed = self.shares.count(self.clock(), owners, [*owners, *(entry.owner for entry in self.waiting)])
         for entry in running:
             entry.used += passed
 
@@ -269,13 +311,13 @@ class RunQueue:
 
     def _end_turns(self) -> None:
         """Pause runs whose turn is over, where somebody waits who has had less and can take the place."""
-        waiting = [entry for entry in self._waiting if not entry.under_way]
+        waiting = [entry for entry in self.waiting if not entry.under_way]
         if not waiting:
             return
         running = [e for e in self.entries.values() if e.under_way]
         shortest, longest = TURN
         turn = min(max(ROUND * len(running) / (len(running) + len(waiting)), shortest), longest)
-        over = [e for e in running if not e.turned and self._clock() - e.since >= turn * e.turns]
+        over = [e for e in running if not e.turned and self.clock() - e.since >= turn * e.turns]
         for entry in sorted(over, key=self._had, reverse=True):
             others = [e for e in running if e is not entry]
             heirs = (e for e in waiting if self._had(e) < self._had(entry))
@@ -285,7 +327,7 @@ class RunQueue:
             waiting.remove(heir)
             running = [*others, heir]
             entry.turned = entry.wanted = True
-            self._waiting.append(entry)
+            self.waiting.append(entry)
             entry.job.pause()
 
     def _end_grown(self) -> None:
@@ -297,18 +339,19 @@ class RunQueue:
 
     def _unqueue(self, entry: Entry) -> None:
         entry.wanted, entry.steps, entry.turned = False, 0, False
-        if entry in self._waiting:
-            self._waiting.remove(entry)
+        if entry in self.waiting:
+            self.waiting.remove(entry)
 
-    def _admit(self) -> None:
+    def start_next(self) -> None:
+        """Start the jobs that there is a place for, first those of owners who have had least."""
         self._count()
-        self._waiting.sort(key=self._had)
-        for entry in list(self._waiting):
+        self.waiting.sort(key=self._had)
+        for entry in list(self.waiting):
             if not entry.wanted:
                 continue  # it was ended to make room for one before it
             running = [e for e in self.entries.values() if e.under_way]
             if entry not in running and self._has_place(entry, running) and self._has_room(entry):
-                entry.begun, entry.since = True, self._clock()
+                entry.begun, entry.since = True, self.clock()
                 if entry.steps:
                     cast("Race", entry.job).step(entry.steps)
                 else:
@@ -331,7 +374,7 @@ class RunQueue:
         turn does not rest.
         """
         held = [e for e in self.entries.values() if (e.begun or e.grown) and e is not entry]
-        now, idle = self._clock(), self.limits.idle
+        now, idle = self.clock(), self.limits.idle
         unseen = [e for e in held if e.job.ended or (idle is not None and now - e.seen > idle and not e.keep)]
         resting = sorted(
             (e for e in unseen if not e.under_way and not e.wanted), key=lambda e: (not e.job.ended, e.seen)

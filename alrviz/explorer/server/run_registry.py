@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.server.classes import Classes
@@ -27,9 +27,7 @@ from alrviz.job import Job
 from alrviz.memory import give_back
 from alrviz.stop import StopToken
 from alrviz.studies.core.study import Study
-
-if TYPE_CHECKING:
-    from alrviz.studies.race.race import Race
+from alrviz.studies.race.race import Race
 
 TIDY = 10  # sweeps after which what was let go is looked for once more
 _KNOWN = 10_000  # owners of which is known that they were there
@@ -64,7 +62,7 @@ class Registry:
         self._open: weakref.WeakSet[ShownRuns] = weakref.WeakSet()  # of sessions whose pages are open
         self._sweeper: Job[None] | None = None
 
-    def add(self, job: "Race | Study", owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
+    def add(self, job: Race | Study, owner: str, *, bytes: int = 0, threads: int = 1) -> Entry:
         """Take in a race that was not started; raises `CapReached` where the server could never hold it."""
         if not below(bytes, self.limits.memory):
             what, fewer = ("the workers of this study need", "a smaller table")
@@ -202,7 +200,7 @@ class Registry:
             self.sweep()
             with self._queue.lock:
                 lasting = any(e.under_way or (_leaves(e) and self.limits.idle) for e in self._queue.entries.values())
-                if self._queue.empty and not lasting and not self._untidy:
+                if not self._queue.waiting and not lasting and not self._untidy:
                     self._sweeper = None
                     return
 

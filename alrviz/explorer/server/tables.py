@@ -12,15 +12,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from alrviz.data.dataset import Table
 from alrviz.data.limits import size_text
+from alrviz.data.options import ReadOptions
 from alrviz.errors import TableError
 from alrviz.explorer.server.limits import ServerLimits, below
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Table
-    from alrviz.data.options import ReadOptions
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Upload:
 
     name: str
     data: bytes
-    options: "ReadOptions | None" = None
+    options: ReadOptions | None = None
     points: str = ""
 
     @classmethod
@@ -67,7 +65,7 @@ class Upload:
         return replace(self, **changes)
 
 
-def link_of(upload: Upload, table: "Table") -> FileLink:
+def link_of(upload: Upload, table: Table) -> FileLink:
     """Return what a link says about this file: enough to know it again, nothing of its content."""
     return FileLink(upload.name, table.n_rows, len(table.names), sha256(upload.data).hexdigest()[:16])
 
@@ -80,11 +78,15 @@ class UploadClaim:
 
     def resize(self, size: int) -> None:
         """Claim `size` bytes in all; `TableError` where there is no room for them, and the claim stays as it was."""
-        self._tables.resize(self, self._owner, size)
+        with self._tables.lock:
+            self._tables.make_room(self._owner, size, self)
+            self.size = size
+            self._tables.claims.add(self)
 
     def release(self) -> None:
         """Give the room back; once more does no harm."""
-        self._tables.release(self)
+        with self._tables.lock:
+            self._tables.claims.discard(self)
 
 
 class UploadedTables:
@@ -95,21 +97,21 @@ class UploadedTables:
         self._clock = clock
         self._held: dict[tuple[str, str], Upload] = {}
         self._seen: dict[str, float] = {}  # by owner
-        self._claims: set[UploadClaim] = set()
-        self._lock = threading.Lock()
+        self.claims: set[UploadClaim] = set()
+        self.lock = threading.Lock()
 
     @property
     def bytes(self) -> int:
         """How many bytes of files are held, those on their way included."""
-        with self._lock:
+        with self.lock:
             return self._size()
 
     def _size(self) -> int:
-        return sum(len(upload.data) for upload in self._held.values()) + sum(claim.size for claim in self._claims)
+        return sum(len(upload.data) for upload in self._held.values()) + sum(claim.size for claim in self.claims)
 
     def look(self, owner: str) -> None:
         """Say that this owner is there now: files of who is there are not dropped for others."""
-        with self._lock:
+        with self.lock:
             if owner in self._seen:
                 self._seen[owner] = self._clock()
 
@@ -117,22 +119,11 @@ class UploadedTables:
         """Return room for a file of this owner, of no bytes yet."""
         return UploadClaim(self, owner)
 
-    def resize(self, claim: UploadClaim, owner: str, size: int) -> None:
-        """Let a claim grow or shrink; `TableError` where it would be too much beside the files of who is there."""
-        with self._lock:
-            self._leave(self._room(owner, size, claim))
-            claim.size = size
-            self._claims.add(claim)
+    def make_room(self, owner: str, size: int, claim: UploadClaim | None = None) -> None:
+        """Drop the files of owners who are away, the longest unseen first, until there is room for one of this size.
 
-    def release(self, claim: UploadClaim) -> None:
-        """Forget a claim."""
-        with self._lock:
-            self._claims.discard(claim)
-
-    def _room(self, owner: str, size: int, claim: UploadClaim | None = None) -> list[str]:
-        """Return the owners whose files have to go for one of this size, the longest unseen first.
-
-        What other claims hold stays; of this owner's files it is not asked: they give way to the new one.
+        What other claims hold stays; of this owner's files it is not asked: they give way to the new one. `TableError`
+        where all that would be too little.
         """
         now, idle = self._clock(), self.limits.idle
         held: dict[str, int] = {}
@@ -141,7 +132,7 @@ class UploadedTables:
         held.pop(owner, None)
         absent = [who for who in held if idle is not None and now - self._seen[who] > idle]
         absent.sort(key=self._seen.__getitem__)
-        coming = sum(other.size for other in self._claims if other is not claim)
+        coming = sum(other.size for other in self.claims if other is not claim)
         others, leaving = sum(held.values()) + coming, []
         while absent and not below(others + size, self.limits.uploads):
             leaving.append(absent.pop(0))
@@ -151,17 +142,14 @@ class UploadedTables:
                 f"there is no room for another {size_text(size)}: the server holds {size_text(others)} of the "
                 f"{size_text(self.limits.uploads or 0)} of tables it may; try a smaller table, or later"
             )
-        return leaving
-
-    def _leave(self, owners: list[str]) -> None:
-        self._held = {key: kept for key, kept in self._held.items() if key[0] not in owners}
-        for who in owners:
+        self._held = {key: kept for key, kept in self._held.items() if key[0] not in leaving}
+        for who in leaving:
             del self._seen[who]
 
     def keep(self, owner: str, hash16: str, upload: Upload) -> None:
         """Hold a table for its owner, in place of the oldest beyond the limits; `TableError` where there is no room."""
-        with self._lock:
-            self._leave(self._room(owner, len(upload.data)))
+        with self.lock:
+            self.make_room(owner, len(upload.data))
             self._seen[owner] = self._clock()
             self._held.pop((owner, hash16), None)
             self._held[owner, hash16] = upload
@@ -173,7 +161,7 @@ class UploadedTables:
 
     def find(self, owner: str, link: FileLink) -> Upload | None:
         """Return the owner's table that a link is about, if it is still held."""
-        with self._lock:
+        with self.lock:
             upload = self._held.get((owner, link.hash))
             if upload is not None:
                 self._seen[owner] = self._clock()

@@ -3,18 +3,14 @@
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from alrviz.data.dataset import Dataset, Table
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.server.tables import Upload
 from alrviz.explorer.session.row_filter import keep_rows
 from alrviz.explorer.session.source import Source
 from alrviz.stop import StopToken
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset, Table
-
 
 TARGETS = ("target", "quartiles")  # kinds that make a column the class
 
@@ -25,7 +21,7 @@ def read_upload(
     stop: StopToken,
     owner: str = "",
     tell: Callable[[bool], None] = lambda waits: None,
-) -> "Table":
+) -> Table:
     """Return a file's table, called as the file is without what follows the first dot; read in a process of its own.
 
     `tell` hears whether it waits for its turn.
@@ -34,7 +30,7 @@ def read_upload(
     return READERS.read(upload.data, stem, upload.options, limits.table(), stop, limits.seconds, owner, tell)
 
 
-def stated_kinds(dataset: "Dataset") -> dict[str, str]:
+def stated_kinds(dataset: Dataset) -> dict[str, str]:
     """Return the kinds that were said, not guessed: a demo set's maker says them."""
     return {c.name: c.kind for c in dataset.columns if not c.guessed and c.kind != "target"}
 
@@ -56,12 +52,12 @@ def derive(
 
 
 def with_kinds(
-    table: "Table",
+    table: Table,
     kinds: Mapping[int, str],
     stop: StopToken,
     made: Mapping[str, str] = MappingProxyType({}),
-    before: "Dataset | None" = None,
-) -> "Dataset":
+    before: Dataset | None = None,
+) -> Dataset:
     """Return the table with these changes of kinds, by column position; positions it does not have are left out.
 
     `made` are the kinds that its maker said: they hold where nothing else is said, and so do the class of `before`,
@@ -77,7 +73,7 @@ def with_kinds(
     return table.dataset(target, kinds=others, quartiles=quartiles, stop=stop)
 
 
-def with_split(dataset: "Dataset", slug: str, before: "Dataset | None" = None) -> "Dataset":
+def with_split(dataset: Dataset, slug: str, before: Dataset | None = None) -> Dataset:
     """Return the data set with what splits keep to, by its slug; as it is for a slug that it does not have.
 
     Without a slug the splits of `before`, a data set of this table, hold on.

@@ -5,7 +5,7 @@ page. A new run takes the place of the one shown before, which is stopped unless
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import param
 
@@ -15,12 +15,10 @@ from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.state import State, write_link
+from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.study import Study
 from alrviz.studies.race.race import Race
-from alrviz.studies.race.race_store import FIT, RaceKeeper
-
-if TYPE_CHECKING:
-    from alrviz.fitting.recipe import Recipe
+from alrviz.studies.race.race_store import FIT, KIND, RaceKeeper
 
 SELECTION = "selection"
 
@@ -86,47 +84,41 @@ class SessionRuns(param.Parameterized):
 
     # ---- races ---------------------------------------------------------------------------------------------------
 
-    def adopt(self, race: Race, *, bytes: int = 0, threads: int = 1) -> Race:
-        """Hand a race to the registry; from now on it is started and stopped by its `entry`.
+    def adopt(self, race: Race, kind: str = KIND, *, bytes: int = 0, threads: int = 1) -> Race:
+        """Add a race to the registry in place of the one shown, and save it to the run store while it runs.
 
-        bytes: its estimated memory.
-        Raises `CapReached`. The race shown before is stopped unless it was to continue.
+        From now on its `entry` starts and stops it.
+
+        Args:
+            race: not started yet.
+            kind: `KIND`, a race; `FIT`, the run of a map; `SELECTION`, the run over a table larger than memory whose
+                tuples are shown.
+            bytes: its estimated memory.
+            threads: that its passes use.
+
+        Raises:
+            CapReached: the server could never hold it.
         """
-        before = self.entry
-        self.entry = self._exchange(before, race, bytes, threads)
-        if before is not None and not before.keep:
-            self._registry.hand_on(before, self.entry)
+        before = self.entry if kind == KIND else self.fit if kind == FIT else self.studies.get(SELECTION)
+        entry = self._add(race, before, bytes, threads)
+        if kind == KIND:
+            self.entry = entry
+            if before is not None and not before.keep:
+                self._registry.hand_on(before, entry)
+        elif kind == FIT:
+            self.fit = entry
+        else:
+            self.studies[SELECTION] = entry
+        link = self._settings_link(**({"recipes": race.recipes} if kind == KIND else {}))
+        stored_as = KIND if kind == KIND else FIT
+        entry.keeper = RaceKeeper(race, open_run_store, self._owner, link, kind=stored_as, id=entry.id)
         return race
 
-    def keep_race(self) -> None:
-        """Keep the race adopted last in the run store while it runs, under the link to its settings."""
-        if self.entry is not None and (race := self.race) is not None:
-            link = write_link(self._state().replace(recipes=race.recipes, fit="", run=""))
-            self.entry.keeper = RaceKeeper(race, open_run_store, self._owner, link, id=self.entry.id)
-
-    def adopt_fit(self, race: Race, *, bytes: int = 0, threads: int = 1) -> Race:
-        """Adopt the run of a map, which is kept in the run store."""
-        self.fit = self._exchange(self.fit, race, bytes, threads)
-        return self._keep_fit(self.fit, race)
-
-    def adopt_selection(self, race: Race, *, bytes: int = 0, threads: int = 1) -> Race:
-        """Adopt the run over a table larger than memory whose tuples are shown."""
-        entry = self.studies[SELECTION] = self._exchange(self.studies.get(SELECTION), race, bytes, threads)
-        return self._keep_fit(entry, race)
-
-    def find_selection(self, dataset: Stream, recipe: "Recipe") -> Race | None:
+    def find_selection(self, dataset: Stream, recipe: Recipe) -> Race | None:
         """Return the run of this process that fits a recipe to all rows of a table; None without one."""
         for entry in reversed(self._registry.entries(self._owner)):
-            race = entry.job
-            if (
-                isinstance(race, Study) or entry is self.entry
-            ):  # Convergence's own race is not put away with a selection
-                continue
-            if (
-                tuple(race.recipes) == (recipe,)
-                and isinstance(race.dataset, Stream)
-                and race.dataset.hash == dataset.hash
-            ):
+            race = entry.job  # Convergence's own race is not stopped with a selection
+            if isinstance(race, Race) and entry is not self.entry and race.matches((recipe,), dataset):
                 self.studies[SELECTION] = entry
                 return race
         return None
@@ -154,7 +146,7 @@ class SessionRuns(param.Parameterized):
         before, entry = self.studies.get(study.kind), self._entry_of(study)
         if entry is None:
             study.link = self._settings_link()
-            entry = self._exchange(before, study, bytes, threads)
+            entry = self._add(study, before, bytes, threads)
         elif before is not entry:
             self._put_away(before)
         self.studies[study.kind] = entry
@@ -162,34 +154,29 @@ class SessionRuns(param.Parameterized):
 
     def _entry_of(self, study: Study) -> Entry | None:
         """Return the entry of the same study, begun in this process; None without one."""
+        for entry in self._registry.entries(self._owner):
+            job = entry.job
+            # A link needs no id of a study: its settings say which it is.
+            if isinstance(job, Study) and (job.kind, job.spec, job.data_hash) == (
+                study.kind, study.spec, study.data_hash
+            ):  # fmt: skip
+                return entry
+        return None
 
-        def same(job: Race | Study) -> bool:
-            return isinstance(job, Study) and _identity(job) == _identity(study)
+    # ---- registry --------------------------------------------------------------------------------------------------
 
-        return next((entry for entry in self._registry.entries(self._owner) if same(entry.job)), None)
+    def _settings_link(self, **changes: object) -> str:
+        return write_link(self._state().replace(fit="", run="", kept="", **changes))
 
-    # ---- exchange ------------------------------------------------------------------------------------------------
-
-    def _settings_link(self) -> str:
-        return write_link(self._state().replace(fit="", run="", kept=""))
-
-    def _keep_fit(self, entry: Entry, race: Race) -> Race:
-        link = self._settings_link()
-        entry.keeper = RaceKeeper(race, open_run_store, self._owner, link, kind=FIT, id=entry.id)
-        return race
-
-    def _exchange(self, before: Entry | None, job: Race | Study, bytes: int, threads: int) -> Entry:
+    def _add(self, job: Race | Study, before: Entry | None, bytes: int, threads: int) -> Entry:
+        """Add a job to the registry and stop the one shown before it, unless that was to continue."""
         if self.asking:
             raise AlrvizError("the lesson's question is still open: answer it, then Run is free")
         entry = self._registry.add(job, self._owner, bytes=bytes, threads=threads)
         self._put_away(before)
         return entry
 
-    def _put_away(self, before: Entry | None) -> None:
+    @staticmethod
+    def _put_away(before: Entry | None) -> None:
         if before is not None and not before.keep and not before.job.ended:
             before.stop()
-
-
-def _identity(study: Study) -> tuple[str, str, str]:
-    """What a link needs no id for: its settings say which study it is."""
-    return study.kind, study.spec, study.data_hash

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import param
 from param.parameterized import Watcher
 
+from alrviz.data.dataset import Dataset
 from alrviz.data.stream.table import Stream
 from alrviz.explorer.server.run_registry import Registry, process_registry
 from alrviz.explorer.server.tables import Upload
@@ -22,12 +23,11 @@ from alrviz.explorer.session.link import SessionLink
 from alrviz.explorer.session.runs import SessionRuns
 from alrviz.explorer.session.state import HELD, State
 from alrviz.explorer.session.table import SessionTable
+from alrviz.fitting.recipe import Recipe
 from alrviz.job import LatestJob
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
     from alrviz.explorer.session.sketch import Sketch
-    from alrviz.fitting.recipe import Recipe
 
 UNWATCHED_SECONDS = 15.0  # without a browser; then a file that is still being read is given up
 
@@ -47,7 +47,7 @@ class Session(param.Parameterized):
 
     seed = param.Integer(default=0, bounds=(0, 2**32 - 1), doc="Of demo set and split.")
     dark = param.Boolean(default=False, doc="Whether the page is dark.")
-    problem: "Exception | None" = param.Parameter(default=None, doc="What went wrong last, until it is put right.")
+    problem: Exception | None = param.Parameter(default=None, doc="What went wrong last, until it is put right.")
     message = param.String(default="", doc="What else there is to say, until it is dismissed or something begins.")
     drawn: "Sketch | None" = param.Parameter(default=None, doc="Points drawn in place of the map's rows, or none.")
     revisited = param.Event(doc="The reader has come back to another question or race, which are set.")
@@ -56,7 +56,7 @@ class Session(param.Parameterized):
         self,
         owner: str | None = None,
         registry: Registry | None = None,
-        served: "Dataset | Upload | Stream | None" = None,
+        served: Dataset | Upload | Stream | None = None,
         served_from: str = "",
         **params: object,
     ):
@@ -99,7 +99,7 @@ class Session(param.Parameterized):
         """Show the last problem and message no more."""
         self.param.update(problem=None, message="")
 
-    def go(self, page: str, *, race: bool = False, recipes: "tuple[Recipe, ...]" = ()) -> None:
+    def go(self, page: str, *, race: bool = False, recipes: tuple[Recipe, ...] = ()) -> None:
         """Show another page.
 
         race: a page that races begins at once, unless it shows this table's race already. recipes: what it races.
@@ -108,7 +108,7 @@ class Session(param.Parameterized):
         self.table.chosen |= race
         self.page = page
 
-    def _forget_places(self, before: "Dataset | None", dataset: "Dataset | None") -> None:
+    def _forget_places(self, before: Dataset | None, dataset: Dataset | None) -> None:
         """Reset positions of columns and rows: in another table they mean something else."""
         if before is not None and dataset is not None and before.table.names != dataset.table.names:
             self.param.update(axes=(), others="", row=None)

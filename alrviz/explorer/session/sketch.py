@@ -1,16 +1,13 @@
 """Points that a visitor draws: a small table of two numeric columns and a class, as a value that is never changed."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from alrviz.data.dataset import Dataset
 from alrviz.studies.maps.decision_map import MOST_POINTS
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 MOST = MOST_POINTS  # points: of more a map draws only some, and a new one might not be among them
 CLASSES = ("a", "b", "c")  # of a sketch that begins with nothing
@@ -49,7 +46,7 @@ class Sketch:
         return cls(("x1", "x2"), "class", points, y, CLASSES, np.arange(len(y)))
 
     @classmethod
-    def of(cls, dataset: "Dataset", columns: tuple[str, str], seed: int = 0, private: bool = False) -> "Sketch":
+    def of(cls, dataset: Dataset, columns: tuple[str, str], seed: int = 0, private: bool = False) -> "Sketch":
         """Return the rows of a table in two numeric columns; of more than MOST, some by a seed; at least three classes.
 
         Rows without a number in one of them are left out.

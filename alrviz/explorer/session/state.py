@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
+from alrviz.data.demos import demo_names
 from alrviz.explorer.recipes.questions import MOST_RACERS
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.tables import FileLink, safe_name
@@ -34,11 +35,17 @@ FIRST_DEMOS = {
     "interactions": "twelve-bits",
 }  # fmt: skip
 MOST_SETS = 24  # demo sets, or tables of a visitor, that are compared at once
-KIND_LETTERS = {"c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles"}
+KIND_LETTERS = {
+    "c": "categorical", "n": "numeric", "o": "ordinal", "i": "ignore", "t": "target", "q": "quartiles",
+    "w": "weight", "g": "group", "s": "time",
+}  # fmt: skip
 
 
-def _slug(text: str) -> str:
-    return text if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", text) else ""
+def _matching(pattern: str, text: str) -> str:
+    return text if re.fullmatch(pattern, text) else ""
+
+
+_slug, _measure = partial(_matching, r"[a-z0-9][a-z0-9-]{0,39}"), partial(_matching, r"[a-z][a-z0-9_]{0,39}")
 
 
 def _clamped(low: int, high: int, default: int | None, text: str) -> int | None:
@@ -47,10 +54,6 @@ def _clamped(low: int, high: int, default: int | None, text: str) -> int | None:
     except ValueError:
         return default
     return default if math.isnan(number) else int(min(max(number, low), high))
-
-
-def _measure(text: str) -> str:
-    return text if re.fullmatch(r"[a-z][a-z0-9_]{0,39}", text) else ""
 
 
 def _strength(text: str) -> float | None:
@@ -79,8 +82,6 @@ def _read_file(text: str) -> FileLink | None:
 
 def _read_sets(text: str) -> tuple[str, ...]:
     """Names of demo sets, each once; what is none is left out."""
-    from alrviz.data.demos import demo_names
-
     known = set(demo_names())
     return tuple(dict.fromkeys(name for name in text.split("_")[:64] if name in known))[:MOST_SETS]
 
@@ -97,7 +98,7 @@ def _write_kinds(kinds: tuple[tuple[int, str], ...]) -> str:
 
 
 def _read_kinds(text: str) -> tuple[tuple[int, str], ...]:
-    found = (re.fullmatch(r"(\d{1,5})([cnoitq])", part, re.ASCII) for part in text.split("_")[:64])
+    found = (re.fullmatch(rf"(\d{{1,5}})([{''.join(KIND_LETTERS)}])", part, re.ASCII) for part in text.split("_")[:64])
     by_position = {int(match[1]): KIND_LETTERS[match[2]] for match in found if match}
     return tuple(sorted(by_position.items()))
 

@@ -338,7 +338,10 @@ class SessionTable(param.Parameterized):
         kept = {k: kind for k, kind in self.source.kinds.items() if not (targets and kind in TARGETS)}
         changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
         words = words or "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
-        self._change(replace(self.source, kinds=changed), "changing the kinds of columns", words)
+        slug = self.source.split
+        if slug != "once" and {"group", "time"} & {*kinds.values()}:
+            slug = ""  # the kind replaces the rule that was chosen
+        self._change(replace(self.source, kinds=changed, split=slug), "changing the kinds of columns", words)
 
     def keep_rows(self, filters: Sequence[RowFilter]) -> None:
         """Keep those rows only that pass these filters too."""

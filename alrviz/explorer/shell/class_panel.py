@@ -4,12 +4,13 @@ Nothing is built before a class is opened. The panel looks at the class with eve
 changed; the class itself is the process's (`server.classes`), so that a reload, or another page, finds it again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
 import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
+from param.parameterized import Event
 
 from alrviz import __version__
 from alrviz.errors import AlrvizError
@@ -20,7 +21,8 @@ from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import class_answers
-from alrviz.explorer.shell.lazy_dialog import LazyDialog
+from alrviz.explorer.shell.dialogs import LazyDialog, dialog
+from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.explorer.shell.markdown import markdown_html
 from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
 from alrviz.explorer.shell.theme import CARD, PANE_CSS, button, html
@@ -47,22 +49,16 @@ class ClassPanel:
 
     Args:
         session: the visitor's.
-        lesson: returns the question of the lesson's step, and what happened where that is known; None without one.
-        say: answers the lesson's question for the class, so that Run is free.
+        lesson: beside the page, if there is one: its question can be asked, and is answered for the class.
 
     Attributes:
         panel: what stands beside the page while there is a class. place: where its dialog is.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        lesson: Callable[[], tuple[Question | None, Said | None]],
-        say: Callable[[Said], None] = lambda said: None,
-    ):
-        self.session, self._lesson, self._say = session, lesson, say
+    def __init__(self, session: Session, lesson: LessonPanel | None):
+        self.session, self._lesson = session, lesson
         self.panel = pn.Column(visible=False, width=300, margin=(12, 16, 12, 0), css_classes=["alrviz-class"])
-        self._wall = LazyDialog(self._build_wall)
+        self._wall = LazyDialog(lambda: dialog("Class", "md", self._text, self._begin))
         self.place = self._wall.place
         self._room: Classroom | None = None
         self._shown: object = None
@@ -78,11 +74,6 @@ class ClassPanel:
         """Show the code of the class, or what a class is."""
         self._show_wall()
         self._wall.open()
-
-    def _build_wall(self) -> pmui.Dialog:
-        return pmui.Dialog(
-            self._text, self._begin, title="Class", close_on_click=True, show_close_button=True, width_option="md"
-        )
 
     def _show_wall(self) -> None:
         room = self._room
@@ -140,26 +131,21 @@ class ClassPanel:
         self._answers = html((0, 0, 8, 0))
         self._answers.stylesheets = [PANE_CSS, class_answers.CSS]
         self._close = button("Close the question", self._close_question, variant="contained")
-        self._show = button("Show the answers", self._show_answers, variant="contained")
-        self._again = button(
-            "Ask again",
-            self._ask_again,
-            variant="outlined",
-            description="Ask again: what they think after a discussion",
+        self._show = button("Show the answers", lambda: self._turn(answers=True), variant="contained")
+        again = "Ask again: what they think after a discussion"
+        self._again = button("Ask again", self._ask_again, variant="outlined", description=again)
+        self._next = button("Another question", lambda: self._turn(form=True), variant="outlined")
+        self._of_lesson = button(
+            "Ask the class", lambda: self._ask(self._lesson_question), icon="groups", variant="contained"
         )
-        self._next = button("Another question", self._ask_another, variant="outlined")
-        self._of_lesson = button("Ask the class", self._ask_lesson, icon="groups", variant="contained")
         self._kind = pmui.RadioButtonGroup(
             label="Kind of answer", options={words: kind for kind, words in KINDS.items()}, value="choice",
             size="small", margin=(0, 0, 8, 0), sx={"& .MuiToggleButton-root": {"textTransform": "none", "px": "9px"}},
         )  # fmt: skip
         self._words = pmui.TextInput(
-            label="Your question",
-            placeholder=ON_SCREEN,
-            max_length=300,
-            sizing_mode="stretch_width",
+            label="Your question", placeholder=ON_SCREEN, max_length=300, sizing_mode="stretch_width",
             margin=(0, 0, 8, 0),
-        )
+        )  # fmt: skip
         self._options = pmui.TextAreaInput(
             label="Options, a line each", value="A\nB\nC\nD", rows=4, sizing_mode="stretch_width", margin=(0, 0, 8, 0)
         )
@@ -174,18 +160,13 @@ class ClassPanel:
         self._keep = pmui.Switch(label="Save the answers", margin=(4, 0), css_classes=teacher_only)
         self._keep.param.watch(lambda event: self._save(bool(event.new)), "value")
         self._lock = pmui.Switch(label="Let nobody else join", margin=(4, 0), css_classes=teacher_only)
-        self._lock.param.watch(lambda event: self._lock_door(bool(event.new)), "value")
+        self._lock.param.watch(self._lock_door, "value")
         self._joined = html((8, 0, 0, 0))
         self._joined.css_classes = teacher_only
         self._end = button(
-            END,
-            self._end_class,
-            variant="outlined",
-            color="error",
-            size="small",
-            margin=(8, 0, 0, 0),
+            END, self._end_class, variant="outlined", color="error", size="small", margin=(8, 0, 0, 0),
             css_classes=teacher_only,
-        )
+        )  # fmt: skip
         wall = button("Code", self.open, icon="qr_code_2", variant="outlined", size="small", margin=0)
         csv = csv_button("alrviz-class.csv", self._csv, "all answers of the class")
         for one in (self._close, self._show, self._again, self._next, self._of_lesson):
@@ -197,6 +178,10 @@ class ClassPanel:
                 self._keep, self._joined, self._lock, self._end, sizing_mode="stretch_width", margin=0, styles=CARD,
             )
         ]  # fmt: skip
+
+    @property
+    def _lesson_question(self) -> Question | None:
+        return None if self._lesson is None else self._lesson.step.ask
 
     def look(self) -> bool:
         """Show what has changed; returns whether there is a class to be looked at."""
@@ -212,7 +197,8 @@ class ClassPanel:
         entry = self.session.runs.fit if self.session.page == "boundaries" else self.session.runs.entry
         if entry is not None and entry is not self._offered:  # what another window has shown since stays
             self._offered, room.race = entry, self.session.registry.share(entry)
-        one, (question, was) = room.round, self._lesson()
+        one, question = room.round, self._lesson_question
+        was = None if self._lesson is None else self._lesson.was
         changes = 0 if one is None else one.changes
         problem = "" if room.keeper is None else room.keeper.problem
         origins = room.came_from()
@@ -251,8 +237,8 @@ class ClassPanel:
 
     # ---- what the teacher does ---------------------------------------------------------------------------------------
 
-    def _ask(self, question: Question) -> None:
-        if self._room is None:
+    def _ask(self, question: Question | None) -> None:
+        if self._room is None or question is None:
             return
         try:
             self._room.ask(question)
@@ -264,11 +250,6 @@ class ClassPanel:
         if entry is not None and entry.shared:
             self._room.race = entry.token  # the question is of what is seen here
         self.look()
-
-    def _ask_lesson(self) -> None:
-        question, _ = self._lesson()
-        if question is not None:
-            self._ask(question)
 
     def _ask_again(self) -> None:
         if self._room is not None and self._room.round is not None:
@@ -291,16 +272,14 @@ class ClassPanel:
             return
         self._room.close()
         one = self._room.round
-        if one.question == self._lesson()[0] and (said := one.typical()) is not None:
-            self._say(said)
+        said = one.typical()
+        if self._lesson is not None and one.question == self._lesson_question and said is not None:
+            self._lesson.say(said, of_class=True)  # so that Run is free
         self.look()
 
-    def _show_answers(self) -> None:
-        self._opened = True
-        self.look()
-
-    def _ask_another(self) -> None:
-        self._form = True
+    def _turn(self, *, answers: bool = False, form: bool = False) -> None:
+        """Show the answers, or the form for another question."""
+        self._opened, self._form = self._opened or answers, self._form or form
         self.look()
 
     def _save(self, keep: bool) -> None:
@@ -314,9 +293,9 @@ class ClassPanel:
             room.keeper.end(delete=True)
             room.keeper = None
 
-    def _lock_door(self, lock: bool) -> None:
+    def _lock_door(self, event: Event) -> None:
         if self._room is not None:
-            self._room.locked = lock
+            self._room.locked = bool(event.new)
 
     def _end_class(self) -> None:
         if self._end.label != SURE:
@@ -334,8 +313,7 @@ class ClassPanel:
         self._show_wall()
 
     def _csv(self) -> str:
-        room = self._room
-        return "" if room is None else class_csv(room)
+        return "" if self._room is None else class_csv(self._room)
 
 
 def joined_html(origins: Sequence[tuple[str, int]]) -> str:

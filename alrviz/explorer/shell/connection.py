@@ -20,7 +20,9 @@ attempts, 31 s, it gives up for good.
 
 import json
 import time
+from typing import Any
 
+from bokeh.core.types import ID
 from bokeh.server.session import ServerSession
 from bokeh.server.tornado import BokehTornado
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
@@ -36,40 +38,54 @@ PLACE = "/session/place"  # and, until it is, for its place in the queue
 _STARTED = time.monotonic()
 
 
-class SessionHere(AuthRequestHandler):
-    """Says whether the session that a lost page names is still there, and for how long the server has been."""
+class TokenHandler(AuthRequestHandler):
+    """Base of the handlers that answer about the session of a page's token."""
 
     def set_default_headers(self) -> None:
-        """Nothing of it is kept anywhere."""
+        """Have the answer kept nowhere."""
         self.set_header("Cache-Control", "no-store")
         self.set_header("X-Content-Type-Options", "nosniff")
+
+    def token(self) -> str:
+        """Return the token of the request, which may have expired; "" where it is none of this server's."""
+        token, application = self.request.headers.get(HEADER, ""), self.application
+        try:
+            if check_token_signature(token, application.secret_key, application.sign_sessions):
+                get_session_id(token)
+                return token
+        except (ValueError, KeyError, TypeError):  # no token at all
+            pass
+        return ""
+
+
+def new_token(application: BokehTornado, id: ID, **payload: Any) -> str:
+    """Return a token of a session."""
+    return generate_jwt_token(
+        id, secret_key=application.secret_key, signed=application.sign_sessions,
+        expiration=application.session_token_expiration, extra_payload=payload or None,
+    )  # fmt: skip
+
+
+class SessionHere(TokenHandler):
+    """Says whether the session that a lost page names is still there, and for how long the server has been."""
 
     @authenticated
     async def get(self, again: str | None = None) -> None:
         """Answer with `{"here": whether it is, "up": seconds}`; of one that is taken up with a new `token` as well."""
         session = self._session()
-        told = {"here": session is not None, "up": round(time.monotonic() - _STARTED, 1)}
+        told: dict[str, Any] = {"here": session is not None, "up": round(time.monotonic() - _STARTED, 1)}
         if session is not None and again:
             give_up_sockets(self.application, session)
             await session.with_document_locked(await_views, session.document)
-            told["token"] = generate_jwt_token(
-                session.id,
-                secret_key=self.application.secret_key,
-                signed=self.application.sign_sessions,
-                expiration=self.application.session_token_expiration,
-            )
+            told["token"] = new_token(self.application, session.id)
         self.set_header("Content-Type", "application/json")
         self.write(json.dumps(told))
 
     def _session(self) -> ServerSession | None:
         """The session of the token, which may have expired but must be this server's."""
-        token, application = self.request.headers.get(HEADER, ""), self.application
-        try:
-            if not check_token_signature(token, application.secret_key, application.sign_sessions):
-                return None
-            id = get_session_id(token)
-        except (ValueError, KeyError, TypeError):  # no token at all
+        if not (token := self.token()):
             return None
+        application, id = self.application, get_session_id(token)
         every = (session for path in application.app_paths for session in application.get_sessions(path))
         return next((session for session in every if session.id == id), None)
 

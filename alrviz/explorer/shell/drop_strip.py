@@ -17,7 +17,7 @@ from alrviz.explorer.session.session import Session
 
 PIECE = 1_000_000  # bytes a message; a message of the page may have 2 MB, and small pieces keep the event loop free
 WORDS = "Your data: drop a file, or browse"
-TABLES = "CSV, TSV, JSON, Parquet, Arrow, ARFF or xlsx, also packed (gzip, zip ...). It stays in this server's memory."
+TABLES = "CSV, JSON, Parquet, Excel, SPSS, Stata ..., also packed (gzip, zip). It stays in this server's memory."
 
 
 class DropStrip(pmui.FileInput):
@@ -110,12 +110,7 @@ class DropStrip(pmui.FileInput):
 
 
 class FileStrip(DropStrip):
-    """A strip for files that are not to become the session's table; its bytes count against what the server holds.
-
-    Args:
-        session: whose file it is.
-        taken, refused, words, description: as for `DropStrip`.
-    """
+    """A strip for files that are not to become the session's table; its bytes count against what the server holds."""
 
     def __init__(
         self,

@@ -3,9 +3,9 @@
 It only places things; what a press means is the session's, or the shell's.
 """
 
+import io
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
@@ -13,23 +13,27 @@ from panel.util import edit_readonly
 from panel.viewable import Viewable
 
 from alrviz import __version__
+from alrviz.explorer.lessons.writer import lesson_yaml
+from alrviz.explorer.page import Page
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.button_list import Button, ButtonList
 from alrviz.explorer.shell.class_panel import ClassPanel
+from alrviz.explorer.shell.dialogs import LazyDialog, TextDialog, dialog
 from alrviz.explorer.shell.drop_strip import DropStrip
 from alrviz.explorer.shell.glossary import glossary_html
-from alrviz.explorer.shell.lazy_dialog import LazyDialog
-from alrviz.explorer.shell.lesson_dialog import LessonDialog
 from alrviz.explorer.shell.notices import Notice
 from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
 from alrviz.views.core.clipboard import copy_code
 from alrviz.views.core.style import safe
 
-if TYPE_CHECKING:
-    from alrviz.explorer.page import Page
-
 GROUPS = ("Explore", "Evaluate", "Understand", "Data")
+LESSON_FILE = "my-lesson.yaml"
+_ABOUT_LESSON = (
+    "<p>This file opens a lesson whose first step is what you see now. Change its texts, copy the step for the next "
+    f"one, and open it with <code>alrviz explore --lesson {LESSON_FILE}</code>: each reload of the page reads it "
+    "again.</p>"
+)
 COPIED = "The link to what you see is copied."
 
 
@@ -47,7 +51,7 @@ class Frame:
     def __init__(
         self,
         session: Session,
-        pages: "Mapping[str, Page]",
+        pages: Mapping[str, Page],
         dropped: Callable[[str, bytes], None],
         classes: ClassPanel,
         lesson: Viewable | None = None,
@@ -73,7 +77,7 @@ class Frame:
         self._help = LazyDialog(_help_dialog)
         self._code = pn.pane.HTML("", stylesheets=[theme.PANE_CSS], sizing_mode="stretch_width", margin=0)
         self._coded = LazyDialog(lambda: _dialog(self._code, "This page on another screen", "sm"))
-        self._made = LessonDialog(session)
+        self._lesson_text = TextDialog("Make a lesson from here", "The lesson", _download, _ABOUT_LESSON)
         self._about = pn.pane.HTML(
             "", stylesheets=[theme.PANE_CSS], margin=(0, 0, 0, 20), align="center", css_classes=["alrviz-about"]
         )
@@ -186,7 +190,7 @@ class Frame:
                 self._drawer,
                 self._help.place,
                 self._coded.place,
-                self._made.place,
+                self._lesson_text.place,
                 self._classes.place,
             ],
             sidebar_variant="permanent",
@@ -210,7 +214,7 @@ class Frame:
         return page
 
     def _press(self, key: str) -> None:
-        open_of = {"help": self._help.open, "code": self._show_code, "lesson": self._made.open}
+        open_of = {"help": self._help.open, "code": self._show_code, "lesson": self._show_lesson}
         {**open_of, "class": self._classes.open}[key]()
 
     def _show_code(self) -> None:
@@ -219,6 +223,10 @@ class Frame:
         base = "" if location is None else location.href.split("?")[0].split("#")[0]
         self._code.object = (NOT_HERE if is_local() else "") + qr_html(base + self.session.link.query)
         self._coded.open()
+
+    def _show_lesson(self) -> None:
+        """Show what is shown now as the first step of a lesson's file."""
+        self._lesson_text.show(lesson_yaml(self.session.link.state))
 
     def _show_about(self) -> None:
         self._show_title()
@@ -245,6 +253,14 @@ class Frame:
         )
 
 
+def _download(field: pmui.TextAreaInput) -> Viewable:
+    button = pmui.FileDownload(
+        callback=lambda: io.BytesIO(field.value.encode()), filename=LESSON_FILE, label=f"Download {LESSON_FILE}",
+        variant="contained", margin=(8, 0),
+    )  # fmt: skip
+    return pn.Row(button, margin=0)
+
+
 def _help_dialog() -> pmui.Dialog:
     keys = "".join(
         f"<dt><kbd>{key}</kbd></dt><dd>{what}</dd>"
@@ -267,6 +283,6 @@ def _help_dialog() -> pmui.Dialog:
 
 def _dialog(content: Viewable, title: str, width: str) -> pmui.Dialog:
     close = pmui.Button(label="Close", variant="outlined", margin=(12, 0, 0, 0))
-    dialog = pmui.Dialog(content, close, title=title, close_on_click=True, show_close_button=True, width_option=width)
-    close.on_click(lambda _: dialog.param.update(open=False))
-    return dialog
+    made = dialog(title, width, content, close)
+    close.on_click(lambda _: made.param.update(open=False))
+    return made

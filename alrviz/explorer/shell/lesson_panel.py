@@ -18,11 +18,11 @@ from alrviz.explorer.lesson import Lesson, Question, Said, Step
 from alrviz.explorer.lessons.answers import answer
 from alrviz.explorer.lessons.on_picture import on_picture
 from alrviz.explorer.lessons.progress import keep_progress, progress_of
+from alrviz.explorer.page import Page
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import asset
 from alrviz.explorer.shell.markdown import markdown_html
 from alrviz.explorer.shell.theme import PANE_CSS
-from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.style import safe
 
 LOCKED = "Run is free when the lesson's question is answered."
@@ -38,9 +38,8 @@ class LessonPanel(JSComponent):
     Args:
         session: the visitor's; its `step` and `asking` are set here.
         lesson: the lesson.
-        result: returns what has run of what the page shows, when it has ended; None before.
+        page: returns the page shown; None while it is being opened.
         open: shows what a link asks for.
-        axes: returns the picture of the page shown, if its axes are numbers.
     """
 
     shown = param.Dict(default={}, doc="What the browser draws.")
@@ -52,13 +51,11 @@ class LessonPanel(JSComponent):
         self,
         session: Session,
         lesson: Lesson,
-        result: Callable[[], object | None],
+        page: Callable[[], Page | None],
         open: Callable[[str], None],
-        axes: Callable[[], NumberAxes | None] = lambda: None,
         **params: Any,
     ):
-        self.session, self.lesson, self._result = session, lesson, result
-        self._open_link, self._axes = open, axes
+        self.session, self.lesson, self._page, self._open_link = session, lesson, page, open
         self._summing = False  # whether the summary is shown, after the last step
         self._drawn = False  # whether what was said stands on the page's picture
         self.progress = progress_of(session.owner, lesson)
@@ -144,7 +141,8 @@ class LessonPanel(JSComponent):
 
     def look(self) -> None:
         """See whether what the step is about has run; then say what happened."""
-        result = None if self.session.runs.asking else self._result()
+        page = self._page()
+        result = None if self.session.runs.asking or page is None else page.result()
         drawn = self._draw_said(result is not None and result is self._about)
         if result is self._about:
             if drawn != self._drawn:
@@ -177,7 +175,8 @@ class LessonPanel(JSComponent):
 
     def _draw_said(self, ended: bool) -> bool:
         """Draw what was said on what happened, when that is shown; returns whether the picture shows it."""
-        axes, question = self._axes(), self.step.ask
+        page, question = self._page(), self.step.ask
+        axes = None if page is None else page.axes()
         said = None if question is None or self.was is None or not ended else self.said(question)
         if axes is None:
             return False

@@ -4,10 +4,9 @@ Four designed states: work in progress with a bar, its time and a way out; a pro
 was done; a file that a link asks for. Texts may come from tables: they are escaped.
 """
 
-from typing import TYPE_CHECKING
-
 import panel as pn
 import panel_material_ui as pmui
+from bokeh.document import Document
 
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.session.incoming_file import IncomingFile
@@ -16,10 +15,6 @@ from alrviz.explorer.shell.theme import html
 from alrviz.job import LatestJob
 from alrviz.views.core.style import safe
 
-if TYPE_CHECKING:
-    from bokeh.document import Document
-
-
 SOON = 0.3  # seconds: what is done before needs no announcement
 _HIDDEN = ":host { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }"
 
@@ -27,20 +22,23 @@ _HIDDEN = ":host { position: absolute; width: 1px; height: 1px; overflow: hidden
 class ScreenReaderText(pn.pane.HTML):
     """A text that is not seen but read out when it changes; always on the page, as screen readers need it."""
 
-    def _get_properties(self, doc: "Document") -> dict[str, object]:
+    def _get_properties(self, doc: Document) -> dict[str, object]:
         return {**super()._get_properties(doc), "html_attributes": {"role": "status", "aria-live": "polite"}}
 
 
-def problem_html(error: Exception) -> str:
-    """Return an error for people: ours as they are, others as what they are, without a traceback."""
+def error_text(error: Exception) -> str:
+    """Return an error as a clause for people: our own as they are, others by their type, without a traceback."""
     if isinstance(error, AlrvizError | OSError):
-        text = for_page(error) or type(error).__name__
-    elif isinstance(error, MemoryError):
-        text = "there was not enough memory for this; take fewer rows or columns"
-    else:
-        text = f"something unexpected went wrong ({type(error).__name__}: {error}); the page goes on working"
-    text = text[:1].upper() + text[1:]
-    return f"<p><b class='bad'>That did not work.</b> {safe(text, 1200)}</p>"
+        return for_page(error) or type(error).__name__
+    if isinstance(error, MemoryError):
+        return "there was not enough memory for this; take fewer rows or columns"
+    return f"something unexpected went wrong ({type(error).__name__}: {error}); the page goes on working"
+
+
+def problem_html(error: Exception) -> str:
+    """Return an error that no part of a page shows, as HTML."""
+    text = error_text(error)
+    return f"<p><b class='bad'>That did not work.</b> {safe(text[:1].upper() + text[1:], 1200)}</p>"
 
 
 def time_text(seconds: float, share: float | None) -> str:

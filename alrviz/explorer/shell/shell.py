@@ -1,27 +1,25 @@
-"""One visitor's page: which of the pages is shown, the pump that brings what threads have done, the link.
-
-A page is a class with `title`, `icon`, `group` ("Explore", "Evaluate", "Understand" or "Data") and `slug`, made with
-the session. It has `view()`, called once, on its first visit, `drawer()` (may return None), called once, when it is
-first opened, `on_shown()`, `on_hidden()`, `pump()`, called every 100 ms while something runs, which returns whether
-the page still needs it, and `close()`, called when the visitor has gone.
-"""
+"""One visitor's page: which of the pages is shown, the pump that brings what threads have done, the link."""
 
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import panel as pn
+from bokeh.server.contexts import BokehSessionContext
 from panel.io.callbacks import PeriodicCallback
 from panel.viewable import Viewable
 from tornado.ioloop import IOLoop
 
+from alrviz.data.dataset import Dataset
 from alrviz.data.demos import demo_names
+from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
-from alrviz.explorer.lesson import Lesson, Question, Said
+from alrviz.explorer.lesson import Lesson
 from alrviz.explorer.lessons import library
 from alrviz.explorer.page import Page
 from alrviz.explorer.server import process_tuning, visitor_ids
+from alrviz.explorer.server.tables import Upload
 from alrviz.explorer.session.link_errors import Choices, checked, link_sentence
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import HELD, State, read_link
@@ -30,15 +28,6 @@ from alrviz.explorer.shell.class_panel import ClassPanel
 from alrviz.explorer.shell.frame import Frame
 from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.views.core.browser_ready import connected, page_ready, server_session
-
-if TYPE_CHECKING:
-    from bokeh.server.contexts import BokehSessionContext
-
-    from alrviz.data.dataset import Dataset
-    from alrviz.data.stream.table import Stream
-    from alrviz.explorer.server.tables import Upload
-    from alrviz.views.core.live_figure import NumberAxes
-
 
 _LINKED = ("dataset", "pending", "loading", "entry", "requested_file", "fit", *HELD)  # what of a session its link shows
 TICK = 100  # ms
@@ -53,9 +42,7 @@ class Shell:
     def __init__(self, session: Session, page_classes: Sequence[Any], lesson: Lesson | None = None):
         self.session = session
         # Before the pages: where its question is open they run nothing by themselves.
-        self.lesson = (
-            None if lesson is None else LessonPanel(session, lesson, self._result, self.open_place, self._axes)
-        )
+        self.lesson = None if lesson is None else LessonPanel(session, lesson, lambda: self._front, self.open_place)
         session.registry.opened(session.runs)
         self._classes = page_classes
         self.pages: dict[str, Page] = {cls.slug: cls(session) for cls in page_classes}
@@ -68,7 +55,7 @@ class Shell:
         self._awaited: object = None  # the loading of its table
         self._quiet = 0
         self._there: float | None = None  # when the browser was first seen
-        self.classes = ClassPanel(session, self._asked_by_lesson, self._say)
+        self.classes = ClassPanel(session, self.lesson)
         self.frame = Frame(session, self.pages, self._dropped, self.classes, self.lesson)
         self.root, self.notice = self.frame.root, self.frame.notice
         session.on_wake = self.wake
@@ -174,25 +161,10 @@ class Shell:
         if not awaited:
             self.session.go("data")
 
-    def _result(self) -> object | None:
-        """What the page shown has run, when that has ended."""
-        page = self.pages.get(self._shown)
-        return None if page is None else page.result()
-
-    def _axes(self) -> "NumberAxes | None":
-        """The picture of the page shown, if its axes are numbers."""
-        page = self.pages.get(self._shown)
-        return None if page is None else page.axes()
-
-    def _asked_by_lesson(self) -> tuple[Question | None, Said | None]:
-        """The question of the lesson's step, and what happened where that is shown."""
-        lesson = self.lesson
-        return (None, None) if lesson is None else (lesson.step.ask, lesson.was)
-
-    def _say(self, said: Said) -> None:
-        """Answer the lesson's question for the class."""
-        if self.lesson is not None:
-            self.lesson.say(said, of_class=True)
+    @property
+    def _front(self) -> Page | None:
+        """The page shown; None while it is being opened."""
+        return self.pages.get(self._shown)
 
     # ---- pump and link -----------------------------------------------------------------------------------------
 
@@ -212,26 +184,22 @@ class Shell:
         What changes in a tick goes to the browser as one message: it lays the page out once.
         """
         with pn.io.hold():
-            self._tick()
-
-    def _tick(self) -> None:
-        watched = connected()
-        if not page_ready():
-            return
-        if self.session.held:
-            self._await_drawn()
-        busy = self.session.pump(watched)
-        if self.session.table.loading is not None:
-            self.notice.show()
-        page = self.pages.get(self._shown)
-        wants = bool(page.pump()) if page is not None else False
-        if self.lesson is not None:
-            self.lesson.look()
-        wants |= self.classes.look()
-        self._keep_session(self.session.busy)
-        self._quiet = 0 if busy or wants else self._quiet + 1
-        if self._quiet > 20 and self._callback is not None and self._callback.running:
-            self._callback.stop()
+            watched = connected()
+            if not page_ready():
+                return
+            if self.session.held:
+                self._await_drawn()
+            busy = self.session.pump(watched)
+            if self.session.table.loading is not None:
+                self.notice.show()
+            busy |= self._front is not None and bool(self._front.pump())
+            if self.lesson is not None:
+                self.lesson.look()
+            busy |= self.classes.look()
+            self._keep_session(self.session.busy)
+            self._quiet = 0 if busy else self._quiet + 1
+            if self._quiet > 20 and self._callback is not None and self._callback.running:
+                self._callback.stop()
 
     def _await_drawn(self) -> None:
         """Let work begin once the page is on the screen; no event of BokehJS says when views that React draws are."""
@@ -249,6 +217,11 @@ class Shell:
         self.session.table.cancel()
         for page in self.pages.values():
             page.close()
+
+    def on_destroyed(self, context: BokehSessionContext) -> None:
+        """End the page of a session that its server ends: the visitor has gone."""
+        self.close()
+        process_tuning.left(context, self, IOLoop.current().call_later)
 
     _kept = False
 
@@ -291,7 +264,7 @@ class Shell:
             location.search = link
 
 
-def build(page_classes: Sequence[Any], dataset: "Dataset | Upload | Stream | None" = None, path: str = "") -> Shell:
+def build(page_classes: Sequence[Any], dataset: Dataset | Upload | Stream | None = None, path: str = "") -> Shell:
     """Return the shell of the visitor whose request is being answered."""
     request = getattr(getattr(pn.state.curdoc, "session_context", None), "request", None)
     http = getattr(request, "_request", None)
@@ -314,7 +287,7 @@ def build(page_classes: Sequence[Any], dataset: "Dataset | Upload | Stream | Non
     session.link.open(state, told)
     shell = Shell(session, page_classes, lesson)
     if request is not None:
-        pn.state.on_session_destroyed(partial(_gone, shell))
+        pn.state.on_session_destroyed(shell.on_destroyed)
     return shell
 
 
@@ -343,8 +316,3 @@ def choices_of(page_classes: Sequence[Any]) -> Callable[[str], Choices]:
     pages = {cls.slug: cls for cls in page_classes}
     names: Choices = {"page": pages, "data": demo_names(), "sets": demo_names(), "measure": ()}
     return lambda page: {**names, **getattr(pages.get(page or State().page), "choices", dict)()}
-
-
-def _gone(shell: Shell, context: "BokehSessionContext") -> None:
-    shell.close()
-    process_tuning.left(context, shell, IOLoop.current().call_later)

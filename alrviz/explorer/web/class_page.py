@@ -9,9 +9,8 @@ Nobody has an account or a session: a student is the random id in a cookie that 
 sends is at most a few kilobytes and is read by the question; nothing of it is ever in what others are sent.
 """
 
-import gzip
 import json
-from functools import lru_cache
+from functools import cache
 from html import escape
 from math import ceil
 from typing import Any
@@ -120,7 +119,7 @@ class ClassPage(_OfClass):
             self.set_status(404)
         else:
             _keep_cookie(self)
-        self.write_page(_page)
+        self.write_page(_page())
 
 
 class ClassSteps(_OfClass, Steps):
@@ -235,11 +234,10 @@ class ClassCode(Answer):
         )
 
 
-@lru_cache(maxsize=2)
-def _page(packed: bool) -> bytes:
+@cache
+def _page() -> bytes:
     section = f"<style>{asset('questions.css')}</style>{asset('class_page.html', __package__)}"
-    page = live_html("Class", section, asset("questions.js") + asset("class_page.js", __package__)).encode()
-    return gzip.compress(page, mtime=0) if packed else page
+    return live_html("Class", section, asset("questions.js") + asset("class_page.js", __package__)).encode()
 
 
 def routes(registry: Registry | None = None) -> list[tuple[str, Any, dict[str, Any]]]:

@@ -18,8 +18,9 @@ import logging
 import os
 import weakref
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bokeh.server.contexts import BokehSessionContext
 from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from bokeh.util.token import generate_secret_key
@@ -40,9 +41,6 @@ from alrviz.explorer.web.log_lines import limit_lines
 from alrviz.job import Job
 from alrviz.memory import few_arenas
 
-if TYPE_CHECKING:
-    from bokeh.server.contexts import BokehSessionContext
-
 TOKEN = "ALRVIZ_TOKEN"  # the environment's variable with the token of a server of `panel serve`
 _TOKEN_SETTING, _ROUTER_SETTING = "alrviz_token", "alrviz_guard_router"  # keys of a guarded application's settings
 NAMED = ("bokeh-session-id", "bokeh-token")  # arguments by which Bokeh lets a request name its session
@@ -62,8 +60,8 @@ HEADERS = {
     ),
 }
 _log = logging.getLogger(__name__)
-_protected: "weakref.WeakSet[Application]" = weakref.WeakSet()
-_contexts: "weakref.WeakSet[object]" = weakref.WeakSet()  # server contexts of the applications they serve
+_protected: weakref.WeakSet[Application] = weakref.WeakSet()
+_contexts: weakref.WeakSet[object] = weakref.WeakSet()  # server contexts of the applications they serve
 
 
 def protect(server: BaseServer, token: str | None = None) -> None:
@@ -121,7 +119,7 @@ def _restore() -> None:
     restore(process_registry().classes, open_run_store)
 
 
-def admitted(context: "BokehSessionContext | None") -> bool:
+def admitted(context: BokehSessionContext | None) -> bool:
     """Whether the page may be made for a session (its context): not before its server is protected.
 
     A server that `install` could not tell to be the explorer's (its page is a function of its author's own) is

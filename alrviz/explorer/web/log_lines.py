@@ -32,11 +32,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 class LineLimit(logging.Filter):
-    """Cuts, redacts and counts the records of a process; one instance serves all handlers.
-
-    Args:
-        clock: seconds.
-    """
+    """Cuts, redacts and counts the records of a process; one instance serves all handlers."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         super().__init__()

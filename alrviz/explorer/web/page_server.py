@@ -16,19 +16,14 @@ import logging
 import time
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from bokeh.core.types import ID
+from bokeh.document import Document
+from bokeh.server.contexts import ApplicationContext
 from bokeh.server.session import ServerSession
 from bokeh.server.tornado import BokehTornado
-from bokeh.server.views.auth_request_handler import AuthRequestHandler
-from bokeh.util.token import (
-    check_token_signature,
-    generate_jwt_token,
-    generate_session_id,
-    get_session_id,
-    get_token_payload,
-)
+from bokeh.util.token import generate_session_id, get_session_id, get_token_payload
 from panel.config import config
 from panel.io.server import DocHandler, WSHandler
 from tornado.httputil import HTTPServerRequest
@@ -38,7 +33,7 @@ from alrviz.explorer.server import visitor_ids
 from alrviz.explorer.server.page_queue import PageQueue
 from alrviz.explorer.server.run_registry import process_registry
 from alrviz.explorer.shell import theme
-from alrviz.explorer.shell.connection import HEADER, NEW, PLACE, WORDS
+from alrviz.explorer.shell.connection import NEW, PLACE, WORDS, TokenHandler, new_token
 from alrviz.explorer.web.messages import (
     MAX_MESSAGE_BYTES,
     MESSAGE_SECONDS,
@@ -47,19 +42,14 @@ from alrviz.explorer.web.messages import (
     MessageRefused,
 )
 
-if TYPE_CHECKING:
-    from bokeh.core.types import ID
-    from bokeh.document import Document
-    from bokeh.server.contexts import ApplicationContext
-
 _log = logging.getLogger(__name__)
 MAX_SESSION_SOCKETS = 4  # a page has one; one that comes back may open the next before the last is known to be lost
-_uniform: "weakref.WeakSet[Document]" = weakref.WeakSet()  # documents whose HTML is the same for every visitor
+_uniform: weakref.WeakSet[Document] = weakref.WeakSet()  # documents whose HTML is the same for every visitor
 
 Rule = tuple[str, type[RequestHandler], dict[str, object]]
 
 
-def same_for_all(document: "Document | None") -> None:
+def same_for_all(document: Document | None) -> None:
     """Say that the HTML of a document's page, not what is in the document, is the same for every visitor."""
     if document is not None:
         _uniform.add(document)
@@ -91,7 +81,7 @@ def rules(application: BokehTornado, base: str, path: str, queue: PageQueue) -> 
 class _Coming:
     """A session that waits for its turn, how many wait for it, and whether it is being built."""
 
-    task: "asyncio.Task[bool]"
+    task: asyncio.Task[bool]
     count: int = 0
     building: bool = False
 
@@ -99,7 +89,7 @@ class _Coming:
 class PageServer:
     """What the handlers of one page share: its HTML by theme, and the sessions that are being begun."""
 
-    def __init__(self, context: "ApplicationContext", queue: PageQueue):
+    def __init__(self, context: ApplicationContext, queue: PageQueue):
         self.queue = queue
         self.html: dict[bool, tuple[str, str]] = {}  # by whether it is dark: what is before the token, and after it
         self._context = context
@@ -130,7 +120,7 @@ class PageServer:
         id = get_session_id(token)
         return sum(session.connection_count for session in self._context.sessions if session.id == id)
 
-    async def _build(self, id: "ID", token: str, request: HTTPServerRequest, known: bool) -> bool:
+    async def _build(self, id: ID, token: str, request: HTTPServerRequest, known: bool) -> bool:
         coming = self._coming[id]
         try:
             if not await self.queue.enter(request.remote_ip or "", known, id):
@@ -221,13 +211,8 @@ class _Page(DocHandler):
         if new:  # before the session, which takes it from the token
             payload["cookies"][visitor_ids.COOKIE] = owner
             self.add_header("Set-Cookie", visitor_ids.cookie_text(owner, secure=self.request.protocol == "https"))
-        token = generate_jwt_token(
-            generate_session_id(secret_key=application.secret_key, signed=application.sign_sessions),
-            secret_key=application.secret_key,
-            signed=application.sign_sessions,
-            expiration=application.session_token_expiration,
-            extra_payload=payload,
-        )
+        id = generate_session_id(secret_key=application.secret_key, signed=application.sign_sessions)
+        token = new_token(application, id, **payload)
         self.set_header("Cache-Control", "no-store")
         self.set_header("Content-Type", "text/html")
         self.write(before.replace("<head>", f'<head><meta name="alrviz-token" content="{token}">', 1) + token + after)
@@ -239,31 +224,23 @@ class _Page(DocHandler):
         super().on_connection_close()
 
 
-class _TokenHandler(AuthRequestHandler):
-    """Base of the handlers that answer about the session of a page's token."""
+class _SessionHandler(TokenHandler):
+    """Base of the handlers that answer about a session that is still to be built."""
 
     def __init__(self, application: BokehTornado, request: HTTPServerRequest, server: PageServer, **options: object):
         self._page_server = server
         super().__init__(application, request)
 
-    def set_default_headers(self) -> None:
-        """Keep the answer nowhere."""
-        self.set_header("Cache-Control", "no-store")
-
     def token(self) -> str:
         """Return the token of the request; "", with status 403, of what is not this server's or has expired."""
-        token, application = self.request.headers.get(HEADER, ""), self.application
-        try:
-            signed = check_token_signature(token, application.secret_key, application.sign_sessions)
-            if signed and get_token_payload(token)["session_expiry"] > time.time():
-                return token
-        except (ValueError, KeyError, TypeError):  # no token at all
-            pass
-        self.set_status(403)
-        return ""
+        token = super().token()
+        if not token or get_token_payload(token).get("session_expiry", 0) <= time.time():
+            self.set_status(403)
+            return ""
+        return token
 
 
-class _Place(_TokenHandler):
+class _Place(_SessionHandler):
     """Says how far a session that waits is from its turn."""
 
     @authenticated
@@ -274,10 +251,10 @@ class _Place(_TokenHandler):
             self.write({"place": place, "seconds": round(seconds)})
 
 
-class _NewSession(_TokenHandler):
+class _NewSession(_SessionHandler):
     """Builds the session of a page's token, and answers when it is there."""
 
-    _waits: "asyncio.Task[bool] | None" = None
+    _waits: asyncio.Task[bool] | None = None
 
     @authenticated
     async def get(self) -> None:

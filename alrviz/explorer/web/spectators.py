@@ -12,7 +12,7 @@ import asyncio
 import gzip
 import weakref
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Protocol
 
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
@@ -74,13 +74,13 @@ class Quiet(AuthRequestHandler):
         for name, value in _HEADERS.items():
             self.set_header(name, value)
 
-    def write_page(self, page: Callable[[bool], bytes]) -> None:
+    def write_page(self, page: bytes) -> None:
         """Answer with a page, packed where the browser takes that."""
         packed = "gzip" in self.request.headers.get("Accept-Encoding", "")
         if packed:
             self.set_header("Content-Encoding", "gzip")
         self.set_header("Vary", "Accept-Encoding")
-        self.write(page(packed))
+        self.write(_packed(page) if packed else page)
 
 
 class RacePage(Quiet):
@@ -91,7 +91,7 @@ class RacePage(Quiet):
         """Answer with the page, with status 404 where the link leads nowhere."""
         if not is_id(secret) or self.registry.by_token(secret) is None:
             self.set_status(404)
-        self.write_page(_page)
+        self.write_page(_page())
 
 
 class Steps(Quiet):
@@ -196,10 +196,14 @@ def _spectators_of(registry: Registry, secret: str, feed: Callable[[], Feed]) ->
     return spectators
 
 
-@lru_cache(maxsize=2)
-def _page(packed: bool) -> bytes:
-    page = live_html("A race").encode()
-    return gzip.compress(page, mtime=0) if packed else page
+@cache
+def _page() -> bytes:
+    return live_html("A race").encode()
+
+
+@lru_cache(maxsize=2)  # the page of a race, and that of a class
+def _packed(page: bytes) -> bytes:
+    return gzip.compress(page, mtime=0)
 
 
 def routes(registry: Registry | None = None) -> list[tuple[str, type[Quiet], dict[str, Any]]]:

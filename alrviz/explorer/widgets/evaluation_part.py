@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.errors import AlrvizError, for_page
+from alrviz.data.dataset import Dataset
+from alrviz.estimators.make import make_estimator
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
+from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import button, html
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import seconds_text
 from alrviz.stop import StopToken
+from alrviz.studies.core.study import Study
+from alrviz.studies.statistics.evaluation import Evaluation
 from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.saving import SaveButton
@@ -28,16 +32,9 @@ from alrviz.views.core.style import safe
 from alrviz.views.studies.evaluation import EvaluationView
 
 if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-    from alrviz.studies.core.study import Study
     from alrviz.studies.protocols.report_facts import ReportFacts
-    from alrviz.studies.statistics.evaluation import Evaluation
 
 TASK, REPORT = "evaluation", "report"
-ABOUT = r"""
-How good is the model on rows that it has not learned from? Choose the class you care about and how it
-is predicted: the most probable class, a [[threshold]] on its probability, the one that reaches a [[specificity]] or
-[[sensitivity]], what a missed row costs beside a false alarm, or costs of each class said to be each other one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +48,7 @@ class Judged:
         report: makes the facts of a report, as `work` evaluates; None where there is none to be had.
     """
 
-    work: "Callable[[StopToken, Callable[[str], None]], Evaluation]"
+    work: Callable[[StopToken, Callable[[str], None]], Evaluation]
     about: Mapping[str, Any] = field(default_factory=dict)
     recipes: Sequence[Recipe] = ()
     cost: str = ""
@@ -61,8 +58,8 @@ class Judged:
 class EvaluationPart:
     """See the module's text; `part` goes into the page's layout, whose tasks are polled by its pump."""
 
-    def __init__(self, session: Session, tasks: PageTasks, title: str = "Evaluation: how good is this model?"):
-        self._session, self._tasks, self._title = session, tasks, title
+    def __init__(self, session: Session, tasks: PageTasks):
+        self._session, self._tasks = session, tasks
         self._slug = session.page  # of the page that it is part of: it may be built while another is in front
         self._offered: Mapping[str, Judged] = {}
         self._key: Hashable = None
@@ -89,7 +86,7 @@ class EvaluationPart:
             return
         if self.folded is None:  # a page that is only being opened need not wait for it
             self._inside = pn.Column(sizing_mode="stretch_width", margin=0)
-            self.folded = Collapsible(self._title, self._inside)
+            self.folded = Collapsible("Evaluation: how good is this model?", self._inside)
             self.folded.param.watch(lambda _: self._opened(), "open")
             self.part[:] = [self.folded]
         self._chosen = chosen if chosen is not None and chosen in offered else next(iter(offered))
@@ -113,16 +110,14 @@ class EvaluationPart:
             description="Report (HTML): save one page that says which model, what matters, how good it is, for "
             "others to read; it needs no network. It shows the rows that were predicted worst",
         )  # fmt: skip
-        about = html(text=rich(ABOUT))
+        about = html(text=about_html("evaluation"))
         first = pn.FlexBox(self.choice, self.start, self.report, align_items="center", gap="8px", margin=(8, 0, 8, 0))
         self._inside[:] = [about, first, self.view]
         self._show_choice()
 
     def _show_choice(self) -> None:
         with self._setting:
-            self.choice.param.update(
-                options=list(self._offered), value=self._chosen, visible=len(self._offered) > 1
-            )  # fmt: skip
+            self.choice.param.update(options=list(self._offered), value=self._chosen, visible=len(self._offered) > 1)
 
     def _opened(self) -> None:
         if self.folded is None or not self.folded.open:
@@ -154,17 +149,14 @@ class EvaluationPart:
         judged, shown = self._offered[self._chosen], (self._key, self._chosen)
         self.start.visible, self._at = False, "evaluating"
 
-        def told(at: str) -> None:
-            self._at = at
+        def work(stop: StopToken) -> Evaluation:
+            evaluation = judged.work(stop, lambda at: setattr(self, "_at", at))
+            evaluation.summary()  # sorts all rows for each class: cached for the page, which has no time for it
+            return evaluation
 
-        def work(stop: StopToken) -> "Evaluation":
-            found = judged.work(stop, told)
-            found.summary()  # sorts all rows for each class: kept for the page, which has no time for it
-            return found
-
-        def done(found: "Evaluation") -> None:
+        def done(evaluation: Evaluation) -> None:
             self._shown = shown
-            self.view.watch(found, judged.about, judged.recipes)
+            self.view.watch(evaluation, judged.about, judged.recipes)
 
         self._tasks.start(TASK, work, done, self._failed, self._look)
         self._look()
@@ -176,26 +168,26 @@ class EvaluationPart:
         if self._page is not None:
             data = base64.b64encode(self._page.encode()).decode("ascii")
             return {"kind": "file", "type": "text/html", "data": data}
-        made = self._offered[self._chosen].report
-        assert made is not None
+        make_facts = self._offered[self._chosen].report
+        assert make_facts is not None
 
         def work(stop: StopToken) -> str:
             from alrviz.views.report.page import report_html
 
-            return report_html(made(stop, lambda _: None))
+            return report_html(make_facts(stop, lambda _: None))
+
+        def done(page: str) -> None:
+            self._page = page
+            self.report.param.update(disabled=False, label="Report (HTML)")
+            self.report.press()
+
+        def failed(error: Exception) -> None:
+            self.report.param.update(disabled=False, label="Report (HTML)")
+            self._tasks.failed(REPORT, error)
 
         self.report.param.update(disabled=True, label="Report: being made …")
-        self._tasks.start(REPORT, work, self._reported, self._not_reported)
+        self._tasks.start(REPORT, work, done, failed)
         return None
-
-    def _reported(self, page: str) -> None:
-        self._page = page
-        self.report.param.update(disabled=False, label="Report (HTML)")
-        self.report.press()
-
-    def _not_reported(self, error: Exception) -> None:
-        self.report.param.update(disabled=False, label="Report (HTML)")
-        self._tasks.failed(REPORT, error)
 
     def _look(self) -> None:
         text = f"<span class='quiet'>{safe(self._at, 120)} &hellip;</span>"
@@ -203,14 +195,18 @@ class EvaluationPart:
             self.view.tell(text)
 
     def _failed(self, error: Exception) -> None:
-        known = isinstance(error, (AlrvizError, MemoryError))
-        text = for_page(error) if known else f"{type(error).__name__}: {error}"
-        self.view.tell(f"<span class='bad'>It cannot be evaluated: {safe(text, 600)}</span>")
+        self.view.tell(f"<span class='bad'>It cannot be evaluated: {safe(error_text(error), 600)}</span>")
         self.start.visible = bool(self._offered[self._chosen].cost)
 
 
-def judged_folds(study: "Study") -> dict[str, Judged]:
+def judged_folds(study: Study) -> dict[str, Judged]:
     """Return how the recipes of a study are judged, on the rows that the folds of its first shuffle leave out."""
+
+    def facts(dataset: Dataset, recipe: Recipe, holdout: float, stop: StopToken, tell: Callable[[str], None]) -> Any:
+        from alrviz.studies.protocols.report_facts import report_facts
+
+        return report_facts(dataset, make_estimator(recipe), holdout=holdout, stop=stop, tell=tell)
+
     seconds: dict[tuple[int, str], list[float]] = {}
     for task, result in study.results():
         if task.kind == "fold" and not result.failed:
@@ -219,26 +215,14 @@ def judged_folds(study: "Study") -> dict[str, Judged]:
     for (racer, data_hash), took in sorted(seconds.items(), key=lambda item: item[0][0]):
         dataset, folds = study.datasets[data_hash], study.tasks[-1].split.folds
         name = study.names[racer] + (f" on {dataset.name}" if len(study.datasets) > 1 else "")
-        work = partial(_out_of_fold, study, racer, data_hash)
+
+        def work(stop: StopToken, tell: Callable[[str], None], racer: int = racer, hash: str = data_hash) -> Evaluation:
+            from alrviz.studies.protocols.evaluate import out_of_fold
+
+            return out_of_fold(study, racer, hash, stop=stop, tell=tell)
+
         about = {"data": dataset.name, "data hash": data_hash}
         cost = f"{folds} fits, about {seconds_text(folds * median(took))}"
-        report = partial(_report, dataset, study.recipes[racer], 1 / folds)
+        report = partial(facts, dataset, study.recipes[racer], 1 / folds)
         offered[name] = Judged(work, about, [study.recipes[racer]], cost, report)
     return offered
-
-
-def _out_of_fold(
-    study: "Study", racer: int, data_hash: str, stop: StopToken, tell: Callable[[str], None]
-) -> "Evaluation":
-    from alrviz.studies.protocols.evaluate import out_of_fold
-
-    return out_of_fold(study, racer, data_hash, stop=stop, tell=tell)
-
-
-def _report(
-    dataset: "Dataset", recipe: Recipe, holdout: float, stop: StopToken, tell: Callable[[str], None]
-) -> "ReportFacts":
-    from alrviz.estimators.make import make_estimator
-    from alrviz.studies.protocols.report_facts import report_facts
-
-    return report_facts(dataset, make_estimator(recipe), holdout=holdout, stop=stop, tell=tell)

@@ -5,18 +5,28 @@ upload is a model.
 """
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import joblib
+import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
 from alrviz import __version__
-from alrviz.errors import AlrvizError, for_page
+from alrviz.data.dataset import Dataset
+from alrviz.data.splits import split_table
+from alrviz.data.stream.table import Stream
+from alrviz.estimators.make import estimator_of
+from alrviz.estimators.model_file import save_model
+from alrviz.estimators.model_parts import reading_of
+from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.explorer.server.tables import safe_name
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.drop_strip import FileStrip
+from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.widgets.evaluation_part import EvaluationPart, Judged
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
@@ -27,13 +37,6 @@ from alrviz.views.core.collapsible import Collapsible
 from alrviz.views.core.panes import html, say
 from alrviz.views.core.saving import csv_button, file_button
 from alrviz.views.core.style import html_table, safe
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from alrviz.data.dataset import Dataset
-    from alrviz.data.stream.table import Stream
-    from alrviz.estimators.recipes import RecipeClassifier
 
 # Numbers of a model (seen cells x classes, or votes) that are written while a visitor waits: in a third of a second.
 MOST = 500_000
@@ -53,41 +56,86 @@ ABOUT = (
 
 
 @dataclass(frozen=True, eq=False)
-class ExportableModel:
-    """A classifier that was fitted at one go, as a race of one racer that has ended.
+class FittedModel:
+    """A model that was fitted on a page.
 
-    classifier: of a family in `READY`, or one that can only be evaluated. dataset: the table, of whose rows it was
-    fitted on so many; holdout and seed say which rows judge it. name: what it is called.
+    Attributes:
+        name: what it is called.
+        recipes: what was fitted, alone.
+        dataset, n_rows: the table, and how many of its rows the model has learned from.
+        size: the numbers that it holds: cells x classes, or of dlr the numbers that vote.
+        make: returns its classifier.
+        judged: its evaluation on test rows.
+        exportable: whether it can be saved to a file.
     """
 
-    classifier: Any
-    dataset: "Dataset"
-    rows: int
-    holdout: float
-    seed: int
     name: str
-    ended: bool = True
+    recipes: tuple[Recipe]
+    dataset: Any  # a `Dataset` or a `Stream`
+    n_rows: int
+    size: int
+    make: Callable[[], RecipeClassifier]
+    judged: Judged
+    exportable: bool = True
 
     @property
-    def exportable(self) -> bool:
-        """Whether it is one of ours, that a file keeps."""
-        return getattr(self.classifier, "_family", "") in READY
+    def rows_words(self) -> str:
+        """The number of rows it was fitted on, and of those left for testing."""
+        rows, every = self.n_rows, self.dataset.n_rows
+        return f"{rows:,} of {every:,} rows ({every - rows:,} are test rows)" if rows < every else f"all {rows:,} rows"
 
-    @property
-    def runs(self) -> tuple["ExportableModel"]:
-        """Itself."""
-        return (self,)
 
-    @property
-    def recipe(self) -> Recipe:
-        """What was fitted."""
-        recipe: Recipe = self.classifier.to_recipe()
-        return recipe
+def models_of_race(race: Any) -> dict[int, FittedModel]:
+    """Return the models of a race that has ended, by racer; recorded races and failed fits have none."""
+    names = short_names([run.recipe for run in race.runs])
+    return {
+        k: _model_of_run(name, run)
+        for k, (name, run) in enumerate(zip(names, race.runs, strict=True))
+        if getattr(run, "state", None) is not None and run.outcome.code not in ("diverged", "failed")
+    }
 
-    @property
-    def recipes(self) -> tuple[Recipe]:
-        """What was fitted."""
-        return (self.recipe,)
+
+def _model_of_run(name: str, run: Any) -> FittedModel:
+    from alrviz.studies.protocols.evaluate import evaluate
+    from alrviz.studies.protocols.report_facts import report_of_run
+
+    dataset = run.dataset
+    rows = round(run.trace.rows) if run.encoded is None else len(run.encoded.y)
+    columns = getattr(getattr(run.model, "features", None), "columns", ())
+    size = int(run.tables.counts.size) if run.tables is not None else sum(len(column.values) for column in columns)
+    judged = Judged(
+        lambda stop, tell: evaluate(run), _about(dataset, run.recipe.seed), [run.recipe],
+        report=None if isinstance(dataset, Stream) else lambda stop, tell: report_of_run(run, stop, tell),
+    )  # fmt: skip
+    return FittedModel(name, (run.recipe,), dataset, rows, size, lambda: estimator_of(run), judged)
+
+
+def model_of_peer(name: str, classifier: Any, dataset: Dataset, n_rows: int, holdout: float, seed: int) -> FittedModel:
+    """Return the model of a classifier that was fitted at one go, on so many rows of a table.
+
+    holdout, seed: say which rows judge it.
+    """
+    from alrviz.studies.protocols.evaluate import evaluate_split
+
+    def make() -> RecipeClassifier:
+        fitted: RecipeClassifier = classifier
+        fitted.reading_ = reading_of(dataset, fitted.encoder_)
+        return fitted
+
+    judged = Judged(
+        lambda stop, tell: evaluate_split(classifier, dataset, split_table(dataset, holdout, seed)),
+        _about(dataset, seed) | {"model": name},
+    )
+    size, recipes, ours = 0, (Recipe("lr"),), getattr(classifier, "_family", "") in READY
+    if ours:
+        recipes = (classifier.to_recipe(),)
+        counts = classifier.counts_ if recipes[0].definition.shows_weights else classifier.tables_.counts
+        size = int(counts.size)
+    return FittedModel(name, recipes, dataset, n_rows, size, make, judged, ours)
+
+
+def _about(dataset: Any, seed: int) -> dict[str, Any]:
+    return {"data": dataset.name, "data hash": dataset.hash, "seed": seed}
 
 
 class ExportModel:
@@ -95,8 +143,9 @@ class ExportModel:
 
     def __init__(self, session: Session, tasks: PageTasks):
         self._session, self._tasks = session, tasks
-        self._race: Any = None
-        self._model: RecipeClassifier | None = None
+        self._shown: Any = None  # the race, or the model, whose models are offered
+        self._models: dict[int, FittedModel] = {}
+        self._classifier: RecipeClassifier | None = None
         self._predictions = ""
         self.folded: Collapsible | None = None
         self.part = pn.Column(visible=False, sizing_mode="stretch_width", margin=0)
@@ -132,21 +181,20 @@ class ExportModel:
 
     # ---- which model -------------------------------------------------------------------------------------------
 
-    def pump(self, race: Any) -> bool:
-        """Offer the models of a race as soon as it has ended; returns whether a file is still coming."""
-        found = race if race is not None and race.ended else None
-        if found is not self._race:
-            self._race = found
+    def pump(self, shown: Any) -> bool:
+        """Offer a fitted model, or those of a race as soon as it has ended; return whether a file is still coming."""
+        if shown is not None and not isinstance(shown, FittedModel) and not shown.ended:
+            shown = None
+        if shown is not self._shown:
+            self._shown = shown
             self._offer()
         return self.folded is not None and self.strip.pump()
 
     def _offer(self) -> None:
-        runs = () if self._race is None else self._race.runs
-        alone = isinstance(self._race, ExportableModel)
-        names = [self._race.name] if alone else short_names([run.recipe for run in runs])
-        options = {name: k for k, (name, run) in enumerate(zip(names, runs, strict=True)) if _has_model(run)}
-        judged = {name: self._judged(run) for name, run in zip(names, runs, strict=True) if alone or _has_model(run)}
-        self.evaluation.offer(self._race, {name: of for name, of in judged.items() if of is not None})
+        shown = self._shown
+        self._models = {} if shown is None else {0: shown} if isinstance(shown, FittedModel) else models_of_race(shown)
+        self.evaluation.offer(shown, {model.name: model.judged for model in self._models.values()})
+        options = {model.name: k for k, model in self._models.items() if model.exportable}
         self.part.visible = bool(options)
         if not options:
             return
@@ -156,78 +204,51 @@ class ExportModel:
         self.racer.param.update(options=options, value=next(iter(options.values())), visible=len(options) > 1)
         self._chosen()
 
+    @property
+    def _model(self) -> FittedModel:
+        return self._models[self.racer.value]
+
     def _chosen(self) -> None:
-        self._model, self._predictions = None, ""
+        self._classifier, self._predictions = None, ""
         self._tasks.cancel("predict")
         self.predicted.visible = False
-        run = self._run
-        size = _size(run)
-        small = size <= MOST
+        model = self._model
+        small = model.size <= MOST
         for button in (self.zipped, self.pickled):
             button.visible = small
         for part in (self.weights, self.dialect, self.sql):
-            part.visible = small and run.recipe.definition.shows_weights
-        much = f"<p>This model has {size:,} numbers, more than are written here: the script behind Python fits it, and "
-        fine = f"<p>Fitted on {_fitted_on(run, self._race.dataset)}.</p>"
-        say(self.told, fine if small else f"{much}<code>alrviz.save_model(model, 'model.zip')</code> writes it.</p>")
+            part.visible = small and model.recipes[0].definition.shows_weights
+        much = f"This model has {model.size:,} numbers, more than are written here: the script behind Python fits it"
+        much += ", and <code>alrviz.save_model(model, 'model.zip')</code> writes it"
+        say(self.told, f"<p>{f'Fitted on {model.rows_words}' if small else much}.</p>")
 
-    def _judged(self, run: Any) -> Judged | None:
-        """How a model is judged: on its test rows."""
-        from alrviz.data.splits import split_table
-        from alrviz.data.stream.table import Stream
-        from alrviz.studies.protocols.evaluate import evaluate, evaluate_split
-        from alrviz.studies.protocols.report_facts import report_of_run
-
-        dataset = run.dataset
-        if dataset is None:
-            return None
-        about = {"data": dataset.name, "data hash": dataset.hash}
-        if isinstance(run, ExportableModel):
-            return Judged(
-                lambda stop, tell: evaluate_split(run.classifier, dataset, split_table(dataset, run.holdout, run.seed)),
-                about | {"model": run.name, "seed": run.seed},
-            )
-        about |= {"seed": run.recipe.seed}
-        return Judged(
-            lambda stop, tell: evaluate(run), about, [run.recipe],
-            report=None if isinstance(dataset, Stream) else lambda stop, tell: report_of_run(run, stop, tell),
-        )  # fmt: skip
-
-    @property
-    def _run(self) -> Any:
-        return self._race.runs[self.racer.value]
-
-    def _classifier(self) -> "RecipeClassifier":
-        if self._model is None:
-            self._model = _classifier_of(self._run)
-        return self._model
+    def _fitted(self) -> RecipeClassifier:
+        if self._classifier is None:
+            self._classifier = self._model.make()
+        return self._classifier
 
     # ---- files -------------------------------------------------------------------------------------------------
 
     def _zip(self) -> bytes:
-        from alrviz.estimators.model_file import save_model
-
         file = io.BytesIO()
-        save_model(self._classifier(), file, dataset=self._race.dataset)
+        save_model(self._fitted(), file, dataset=self._model.dataset)
         return file.getvalue()
 
     def _sql(self) -> bytes:
         from alrviz.estimators.model_sql import save_sql
 
         file = io.BytesIO()
-        save_sql(self._classifier(), file, self.dialect.value, dataset=self._race.dataset)
+        save_sql(self._fitted(), file, self.dialect.value, dataset=self._model.dataset)
         return file.getvalue()
 
     def _joblib(self) -> bytes:
-        import joblib
-
         file = io.BytesIO()
-        joblib.dump(self._classifier(), file)
+        joblib.dump(self._fitted(), file)
         return file.getvalue()
 
     def _weights(self) -> str:
-        about = race_about(self._race, __version__) | {"fitted on": _fitted_on(self._run, self._race.dataset)}
-        return weights_csv(self._classifier(), about, [self._run.recipe])
+        about = race_about(self._model, __version__) | {"fitted on": self._model.rows_words}
+        return weights_csv(self._fitted(), about, self._model.recipes)
 
     # ---- new rows ----------------------------------------------------------------------------------------------
 
@@ -236,40 +257,36 @@ class ExportModel:
         self.predicted.visible = False
         say(self.told, f"<p class='quiet'>predicting {safe(safe_name(name), 60)} &hellip;</p>")
         limits = self._session.registry.limits.table()
-        run, model = self._run, self._model  # now: another racer may be chosen while the thread works
+        model, known = self._model, self._classifier  # now: another racer may be chosen while the thread works
 
-        def work(stop: StopToken) -> "tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]":
+        def work(stop: StopToken) -> tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]:
             from alrviz.estimators.predict_table import predict_and_tell, predictions_csv
 
-            fitted = _classifier_of(run) if model is None else model
-            found, notes = predict_and_tell(fitted, data, limits=limits, keep="all", stop=stop)
+            found, notes = predict_and_tell(known or model.make(), data, limits=limits, keep="all", stop=stop)
             place = list(found.columns).index("prediction")
             plain = found.drop(columns=found.columns[1:place])
             return found, plain, predictions_csv(plain), notes
 
-        def done(given: "tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]") -> None:
+        def done(given: tuple[pd.DataFrame, pd.DataFrame, str, tuple[str, ...]]) -> None:
             self._show(given[1:])
-            self._offer_file(f"rows of {safe_name(name)}", given[0], run)
+            self._offer_file(f"rows of {safe_name(name)}", given[0], model)
 
         self._tasks.start("predict", work, done, self._refused)
 
-    def _offer_file(self, rows: str, found: "pd.DataFrame", run: Any) -> None:
+    def _offer_file(self, rows: str, found: pd.DataFrame, model: FittedModel) -> None:
         """Offer to evaluate the predictions of a file that has the class too."""
         from alrviz.studies.protocols.evaluate import of_predictions
 
-        target = self._race.dataset.target
+        target = model.dataset.target
         if target in found.columns[: list(found.columns).index("prediction")]:
-            about = {"data": rows, "trained on": self._race.dataset.name}
-            recipes = [run.recipe]
-            judged = Judged(lambda stop, tell: of_predictions(found, (), target, what=rows), about, recipes)
-            self.evaluation.show(f"{short_names(recipes)[0]} on {rows}", judged)
+            about = {"data": rows, "trained on": model.dataset.name}
+            judged = Judged(lambda stop, tell: of_predictions(found, (), target, what=rows), about, model.recipes)
+            self.evaluation.show(f"{short_names(model.recipes)[0]} on {rows}", judged)
 
     def _refused(self, error: Exception) -> None:
-        known = isinstance(error, (AlrvizError, MemoryError))
-        text = for_page(error) if known else f"the rows cannot be predicted: {type(error).__name__}: {error}"
-        say(self.told, f"<p class='bad'>{safe(text, 600)}</p>")
+        say(self.told, f"<p class='bad'>{safe(error_text(error), 600)}</p>")
 
-    def _show(self, found: "tuple[pd.DataFrame, str, tuple[str, ...]]") -> None:
+    def _show(self, found: tuple[pd.DataFrame, str, tuple[str, ...]]) -> None:
         frame, self._predictions, notes = found
         self.predicted.visible = True
         strange = int((frame["unseen"] != "").sum())
@@ -281,45 +298,6 @@ class ExportModel:
             + f"<p>{len(frame):,} rows predicted, {strange:,} with values that training never saw{which}</p>"
             + html_table([safe(name, 40) for name in frame.columns], rows),
         )
-
-
-def _classifier_of(run: Any) -> "RecipeClassifier":
-    if isinstance(run, ExportableModel):
-        from alrviz.estimators.model_parts import reading_of
-
-        fitted: RecipeClassifier = run.classifier
-        fitted.reading_ = reading_of(run.dataset, fitted.encoder_)
-        return fitted
-    from alrviz.estimators.make import estimator_of
-
-    return estimator_of(run)
-
-
-def _fitted_on(run: Any, dataset: "Dataset | Stream") -> str:
-    """How many rows a model has learned from, and why not all."""
-    if isinstance(run, ExportableModel):
-        rows = run.rows
-    else:
-        rows = round(run.trace.rows) if run.encoded is None else len(run.encoded.y)
-    rest = dataset.n_rows - rows
-    return f"{rows:,} of {dataset.n_rows:,} rows ({rest:,} are test rows)" if rest > 0 else f"all {rows:,} rows"
-
-
-def _size(run: Any) -> int:
-    """The numbers that a run's model holds: cells x classes, or of dlr the numbers that vote."""
-    if isinstance(run, ExportableModel):
-        model = run.classifier
-        return int((model.counts_ if run.recipe.definition.shows_weights else model.tables_.counts).size)
-    if run.tables is not None:
-        return int(run.tables.counts.size)
-    return sum(len(column.values) for column in getattr(getattr(run.model, "features", None), "columns", ()))
-
-
-def _has_model(run: Any) -> bool:
-    """Whether there are weights to hand over: not of a recorded race, not of a fit that went astray."""
-    if isinstance(run, ExportableModel):
-        return run.exportable
-    return getattr(run, "state", None) is not None and run.outcome.code not in ("diverged", "failed")
 
 
 def _cell(value: object) -> str:

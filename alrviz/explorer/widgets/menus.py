@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import panel_material_ui as pmui
 from param.parameterized import Event
 
+from alrviz.data.demos import demo_names
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import first_demo
@@ -36,8 +37,6 @@ _PILL = {"borderRadius": "16px", "px": "8px", "color": "text.primary", "borderCo
 
 def tables_menu(session: Session) -> dict[str, str]:
     """The data menu's entries: the demo sets, and before them the visitor's own table."""
-    from alrviz.data.demos import demo_names
-
     options = {name: name for name in demo_names()}
     if session.table.source.file is not None and session.table.dataset is not None:
         options = {f"{session.table.dataset.name} (yours)": FILE, **options}

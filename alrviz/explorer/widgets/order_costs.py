@@ -3,27 +3,26 @@
 from collections.abc import Callable, Mapping
 from math import comb
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
 from alrviz.explorer.shell.glossary import term_html
+from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.cost import RecipeEstimate, estimate_fit
 from alrviz.views.core.style import html_table, safe
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from alrviz.data.dataset import Dataset
-
 ORDERS = (1, 2, 3, 4, 5)
 _COLUMNS = ("order", "tuples", "parameters", "bytes", "seconds_per_pass", "seconds_to_fit", "refused")
 
 
 def estimate_orders(
-    dataset: "Dataset",
+    dataset: Dataset,
     seed: int,
     hear: Callable[[RecipeEstimate], None],
     stop: StopToken = NEVER,
@@ -33,8 +32,6 @@ def estimate_orders(
 
     cuts: discretize and n_bins, where they are not a recipe's defaults.
     """
-    from alrviz.fitting.prepare import prepare
-
     prepared = prepare(dataset, Recipe("alr", order=1, seed=seed, **cuts), stop=stop)
     columns, estimates = prepared.encoded.n_columns, []
     for order in ORDERS:
@@ -53,10 +50,8 @@ def estimate_orders(
     return tuple(estimates)
 
 
-def costs_frame(fits: tuple[RecipeEstimate, ...], n_columns: int) -> "pd.DataFrame":
+def costs_frame(fits: tuple[RecipeEstimate, ...], n_columns: int) -> pd.DataFrame:
     """Return the estimates as numbers: order, tuples, parameters, bytes, seconds a pass, and why one is refused."""
-    import pandas as pd
-
     rows = [
         {
             "order": one.recipe.params["order"],

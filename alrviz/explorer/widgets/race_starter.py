@@ -1,39 +1,47 @@
-"""What begins the race of a page: a press of Run, or, where it is cheap, the change of a setting.
+"""Start the race of a page: when Run is pressed or, if the race is cheap, when a setting changes.
 
-Either waits until the cost is estimated. Pages say what is to be raced (`want`) and show `cost_line.pane`.
+Either way the cost is estimated first. Pages set the table and the recipes (`want`) and show `pane`, the cost line.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable
 
+import panel as pn
+
+from alrviz.data.dataset import Dataset
 from alrviz.data.stream.table import Stream
 from alrviz.errors import AlrvizError
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.widgets.cost_line import CostLine
+from alrviz.explorer.shell.theme import PANE_CSS
+from alrviz.explorer.widgets.race_cost import cost_html, is_cheap, passes_text, prepare_racers, race_bytes
 from alrviz.fitting.recipe import Recipe
+from alrviz.passes.threads import available_threads
+from alrviz.studies.core.cost import RecipeEstimate
+from alrviz.studies.race.race import Race, race
+from alrviz.views.core.panes import say
 from alrviz.views.race.fit_player import PlayerButtons
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-    from alrviz.studies.race.race import Race
+# The cost line never wraps: a second line would move the buttons below while its text changes.
+_ONE_LINE = ".quiet {display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: right}"
 
 
 class RaceStarter:
     """The race that Run starts next.
 
     Args:
-        session: nothing begins by itself while a lesson's question is open.
+        session: no race starts by itself while a lesson's question is open.
         tasks: runs the estimate.
-        buttons: what Run is one of; its player starts `new_race`.
-        adopt: hands the race to the registry (of `SessionRuns`).
-        noun: what it is called: "race" or "fit".
-        estimated: called when another cost is known.
+        buttons: with Run among them; their player starts `new_race`.
+        adopt: hands the race to the registry (`SessionRuns.adopt`).
+        noun: "race" or "fit", for the cost line.
+        on_estimate: called when a new estimate has arrived.
 
     Attributes:
-        cost_line: the line of costs.
-        autorun: whether the race begins by itself as soon as its cost is known to be low.
-        dataset, recipes: what is raced; no table as long as there is none.
+        pane: the cost line.
+        autorun: whether the race starts by itself if the estimate shows that it is cheap.
+        dataset, recipes: the table, None until there is one, and the racers.
+        estimates: one for each racer; empty until they have arrived.
+        refused: why a racer exceeds the limits; "" if none does.
     """
 
     def __init__(
@@ -41,33 +49,94 @@ class RaceStarter:
         session: Session,
         tasks: PageTasks,
         buttons: PlayerButtons,
-        adopt: "Callable[..., Race]",
+        adopt: Callable[..., Race],
         noun: str,
-        estimated: Callable[[], None] = lambda: None,
+        on_estimate: Callable[[], None] = lambda: None,
     ):
         self._session, self._tasks, self._buttons = session, tasks, buttons
-        self._adopt, self._on_estimate = adopt, estimated
+        self._adopt, self._noun, self._on_estimate = adopt, noun, on_estimate
         buttons.player.again = self.new_race
-        self._for_press = False  # whether the cost was asked for because Run was pressed, which then takes a refusal
-        self.cost_line = CostLine(
-            tasks, self._estimated, buttons.give_up, lambda: f"the {noun} starts then" if buttons.player.waits else ""
-        )
+        self._for_press = False  # whether a press of Run asked for the estimate; it then also accepts a refusal
+        self._activity = ""  # of the estimating thread, for the cost line
+        self._estimated: Hashable = None  # table and recipes of the latest estimate
+        self.estimates: list[RecipeEstimate] = []
+        self.refused = ""
+        room = {"flex": "1 1 0", "min-width": "0"}
+        self.pane = pn.pane.HTML("", stylesheets=[PANE_CSS, _ONE_LINE], align="center", margin=(0, 8), styles=room)
         self.autorun = False
         self.dataset: Dataset | Stream | None = None
         self.recipes: tuple[Recipe, ...] = ()
 
-    def want(self, dataset: "Dataset | Stream | None", recipes: tuple[Recipe, ...]) -> None:
-        """Say what Run is to start, and estimate its cost; forget a press that waits for another cost."""
+    # ---- table and recipes -----------------------------------------------------------------------------------------
+
+    def arm(self, autorun: bool) -> None:
+        """Set whether the next race may start by itself, and forget an earlier press of Stop."""
+        self.autorun, self._buttons.player.halted = autorun, False
+
+    def want(self, dataset: Dataset | Stream | None, recipes: tuple[Recipe, ...]) -> None:
+        """Set the race that Run starts and estimate its cost; drop a press of Run that waits for an older estimate."""
         self.dataset, self.recipes = dataset, recipes
         player = self._buttons.player
-        if dataset is not None and self.cost_line.ask(dataset, recipes):
+        if dataset is not None and self._estimate(dataset):
             self._for_press = False
             if not player.for_table:
                 player.give_up()
                 player.expected = player.expected and self.autorun
                 self._buttons.say_status()
 
-    def _estimated(self) -> None:
+    def forget(self) -> None:
+        """Cancel the estimate and clear the cost line."""
+        self._tasks.cancel("cost")
+        self._estimated, self.estimates, self.refused = None, [], ""
+        say(self.pane, "")
+
+    # ---- cost ------------------------------------------------------------------------------------------------------
+
+    @property
+    def known(self) -> bool:
+        """Whether the estimates of the current recipes have arrived."""
+        return bool(self.estimates)
+
+    @property
+    def solvers(self) -> list[str]:
+        """Return for each racer which solver will run and why; "" if it is the one that its recipe names."""
+        choices = [one.estimate.choice if one.estimate else None for one in self.estimates]
+        return ["" if choice is None or choice.as_asked else choice.reason for choice in choices]
+
+    @property
+    def threads(self) -> int:
+        """Threads of a race, or of the fit of a map."""
+        return min(available_threads(), self._session.registry.limits.threads or available_threads())
+
+    def _estimate(self, dataset: Dataset | Stream) -> bool:
+        """Estimate the racers' cost on this table; return False if that estimate is there or under way.
+
+        A refused race is estimated again, because memory may have become free.
+        """
+        recipes, threads, wanted = self.recipes, self.threads, (dataset.hash, self.recipes)
+        if self._estimated == wanted and not self.refused:
+            return False
+        self._estimated, self.estimates, self.refused = wanted, [], ""
+        self._tell("estimating the cost")
+        self._look()
+        self._tasks.start(
+            "cost", lambda stop: prepare_racers(dataset, recipes, stop, self._tell, threads), self._take, self._fail,
+            self._look,
+        )  # fmt: skip
+        return True
+
+    def _tell(self, activity: str) -> None:
+        self._activity = activity
+
+    def _look(self) -> None:
+        """Show the progress of the estimate, and whether a press of Run waits for it."""
+        then = f" the {self._noun} starts then" if self._buttons.player.waits else ""
+        self.say(f"{self._activity} …{then}")
+
+    def _take(self, estimates: list[RecipeEstimate]) -> None:
+        self.estimates = estimates
+        self.pane.object = cost_html(estimates)
+        self.refused = next((f"{one.name} is refused: {one.refused}" for one in estimates if one.refused), "")
         self._on_estimate()
         if self._buttons.player.waits:
             self.autorun = False
@@ -75,44 +144,60 @@ class RaceStarter:
         else:
             self.start_if_cheap()
 
+    def _fail(self, error: Exception) -> None:
+        self.pane.object, self._estimated = "", None  # Run asks again
+        self._buttons.give_up()
+        self._tasks.failed("cost", error)
+
+    def say(self, words: str) -> None:
+        """Show a text in place of the cost."""
+        say(self.pane, f"<span class='quiet'>{words}</span>")
+
+    def tell_passes(self, race: Race | None) -> None:
+        """Show speed and memory of a running race that reads a table larger than memory in passes."""
+        if race is None or race.control.phase != "running" or not isinstance(getattr(race, "dataset", None), Stream):
+            return
+        if words := passes_text(race.runs):
+            self.say(words)
+
+    # ---- start -----------------------------------------------------------------------------------------------------
+
     def start_if_cheap(self) -> None:
-        """Begin what was to begin by itself, once its cost is known to be low."""
+        """Start the race if it may start by itself and its estimate is low."""
         player = self._buttons.player
-        if not self.autorun or not self.cost_line.known or player.halted or self._session.runs.asking:
+        if not self.autorun or not self.known or player.halted or self._session.runs.asking:
             return
         self.autorun = player.expected = False
-        if self.cost_line.cheap:
-            player.outdated = True  # whatever is shown is not this race
+        if not self.refused and is_cheap(self.estimates):
+            player.outdated = True  # the race on the screen is another one
             self._buttons.begin()
         else:
             self._buttons.say_status()
 
-    def new_race(self) -> "Race | None":
-        """Return the race that Run starts, at the cost estimated; None without one.
+    def new_race(self) -> Race | None:
+        """Return the race that Run starts, with its estimates; None if there is none yet.
 
-        Where the cost is not known yet, or was refused before the press, it is asked for, and the press is repeated
-        when it arrives.
+        Without an estimate, or if it was refused before the press, the cost is estimated first; the press is repeated
+        when the estimate arrives.
         """
-        from alrviz.studies.race.race import race
-
-        dataset, recipes, cost_line = self.dataset, self.recipes, self.cost_line
+        dataset, recipes = self.dataset, self.recipes
         self._buttons.player.for_table = dataset is None
         if dataset is None:
             return None
-        told = self._for_press and cost_line.refused
-        if not told and (cost_line.ask(dataset, recipes) or not cost_line.known):
+        was_told = self._for_press and self.refused
+        if not was_told and (self._estimate(dataset) or not self.known):
             self._for_press = True
             return None
         self._for_press = False
         self._tasks.withdraw("cost")
         try:
-            if cost_line.refused:
-                raise AlrvizError(cost_line.refused)
-            # A pass over files has an estimate of its own, and an order that is still to be chosen has none.
+            if self.refused:
+                raise AlrvizError(self.refused)
+            # Runs over files make their own estimate, and order="auto" has none before its order is chosen.
             known = not isinstance(dataset, Stream) and all(one.params.get("order") != "auto" for one in recipes)
-            estimates = [one.estimate for one in cost_line.found if one.estimate] if known else ()
-            made = race(dataset, recipes, n_jobs=cost_line.threads, estimates=estimates)
-            return self._adopt(made, bytes=cost_line.bytes, threads=cost_line.threads)
+            estimates = [one.estimate for one in self.estimates if one.estimate] if known else ()
+            made = race(dataset, recipes, n_jobs=self.threads, estimates=estimates)
+            return self._adopt(made, bytes=race_bytes(self.estimates), threads=self.threads)
         except AlrvizError as error:  # refused, or more than the server can ever hold
             self._tasks.failed("cost", error)
             self._buttons.give_up()

@@ -19,49 +19,6 @@ from alrviz.pictures.palette import racer_colours, racer_marks
 from alrviz.studies.core.names import short_names
 
 
-class RecipeChips:
-    """A row of chips; they are made once, up to the most there can be.
-
-    Args:
-        opened: called with a racer's number. added: called when one more is asked for.
-        what: what a recipe is called here.
-    """
-
-    def __init__(self, opened: Callable[[int], None], added: Callable[[], None], what: str):
-        self._chips = [self._chip(opened, number) for number in range(MOST_RACERS)]
-        self._add = pmui.IconButton(
-            label=f"Add a {what}",
-            icon="add",
-            description=f"Add a {what}",
-            size="small",
-            color="default",
-            margin=0,
-            align="center",
-        )
-        self._add.on_click(lambda _: added())
-        self.panel = pmui.Row(*self._chips, self._add, margin=0, sx={"flexWrap": "wrap", "rowGap": "6px"})
-
-    def _chip(self, opened: Callable[[int], None], number: int) -> pmui.Button:
-        chip = pmui.Button(
-            label="", variant="outlined", size="small", color="default", visible=False, margin=(0, 8, 0, 0),
-        )  # fmt: skip
-        chip.on_click(lambda _: opened(number))
-        return chip
-
-    def show(self, recipes: tuple[Recipe, ...], dark: bool = False) -> None:
-        """Show these racers."""
-        names, colours = short_names(recipes), racer_colours([recipe.label for recipe in recipes], dark)
-        signs = [sign for _, sign in racer_marks(len(recipes))]
-        for number, chip in enumerate(self._chips):
-            there = number < len(recipes)
-            if there:
-                paper = " · paper" if recipes[number].paper and "solver" in recipes[number].params else ""
-                words = f"{names[number]}{paper}"
-                chip.param.update(label=words, description=f"{words}: settings", sx=_sx(colours[number], signs[number]))
-            chip.visible = there
-        self._add.visible = len(recipes) < MOST_RACERS
-
-
 def _sx(colour: str, sign: str) -> dict[str, object]:
     """Return the look of a chip: `sign` is the marker of its line, as a letter."""
     mark = {"content": f'"{sign}" / ""', "color": colour, "lineHeight": 1, "mr": "6px"}  # seen, not heard
@@ -76,7 +33,7 @@ def _sx(colour: str, sign: str) -> dict[str, object]:
 
 
 class RecipeChooser:
-    """The chips, `panel`, and the settings in the drawer, `settings.panel`.
+    """The chips, `panel`, made once up to the most there can be, and the settings in the drawer, `settings.panel`.
 
     Args:
         session: whose drawer is opened.
@@ -100,8 +57,20 @@ class RecipeChooser:
     ):
         self._session, self._recipes, self._changed = session, recipes, changed
         self._fresh, self._choosable, self._solvers, self._place = fresh, choosable, solvers, place
-        self._chips = RecipeChips(self.open, self.add, choosable.what.lower())
-        self.panel = self._chips.panel
+        self.chips = [self._chip(number) for number in range(MOST_RACERS)]
+        add = f"Add a {choosable.what.lower()}"
+        self.add_button = pmui.IconButton(
+            label=add, icon="add", description=add, size="small", color="default", margin=0, align="center"
+        )
+        self.add_button.on_click(lambda _: self.add())
+        self.panel = pmui.Row(*self.chips, self.add_button, margin=0, sx={"flexWrap": "wrap", "rowGap": "6px"})
+
+    def _chip(self, number: int) -> pmui.Button:
+        chip = pmui.Button(
+            label="", variant="outlined", size="small", color="default", visible=False, margin=(0, 8, 0, 0),
+        )  # fmt: skip
+        chip.on_click(lambda _: self.open(number))
+        return chip
 
     @cached_property
     def settings(self) -> RecipeSettings:
@@ -110,7 +79,16 @@ class RecipeChooser:
 
     def show(self) -> None:
         """Show the recipes that are set."""
-        self._chips.show(self._recipes(), self._session.dark)
+        recipes = self._recipes()
+        names, signs = short_names(recipes), [sign for _, sign in racer_marks(len(recipes))]
+        colours = racer_colours([recipe.label for recipe in recipes], self._session.dark)
+        for number, chip in enumerate(self.chips):
+            if number < len(recipes):
+                paper = " · paper" if recipes[number].paper and "solver" in recipes[number].params else ""
+                words = f"{names[number]}{paper}"
+                chip.param.update(label=words, description=f"{words}: settings", sx=_sx(colours[number], signs[number]))
+            chip.visible = number < len(recipes)
+        self.add_button.visible = len(recipes) < MOST_RACERS
 
     def tell(self) -> None:
         """Say in the drawer which solver will run, now that it is known."""

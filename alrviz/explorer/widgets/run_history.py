@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
+import pandas as pd
+
 from alrviz.data.encode import cuts_text
 from alrviz.errors import RecipeError
 from alrviz.explorer.server.class_store import KIND as CLASS
@@ -126,11 +128,6 @@ def count_pruned(owner: str) -> int:
     return store.count_pruned(owner) if isinstance(store, Store) else 0
 
 
-def delete(owner: str, id: str) -> bool:
-    """Delete a run of an owner; returns whether it was there."""
-    return open_run_store().delete(owner, id)
-
-
 def reopened(owner: str, id: str) -> Race | None:
     """Return a race of an owner as it is kept; None where it is not there."""
     store = store_or_error()
@@ -142,8 +139,6 @@ def reopened(owner: str, id: str) -> Race | None:
 
 def csv_of(kept: StoredRun) -> str:
     """Return all that is kept of a run's numbers as CSV: steps of a race or fit, rows of a study's finished tasks."""
-    import pandas as pd
-
     store = open_run_store()
     if kept.kind == CLASS:
         return class_csv(read_class(store, kept, ""))

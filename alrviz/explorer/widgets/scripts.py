@@ -1,16 +1,13 @@
 """Scripts of "copy as Python": the table and the recipes of the screen as code, and the script of a race."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
 
+from alrviz.data.dataset import Dataset
+from alrviz.data.options import ReadOptions
+from alrviz.explorer.server.tables import Upload
+from alrviz.explorer.session.session import Session
 from alrviz.fitting.recipe import Recipe
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-    from alrviz.data.options import ReadOptions
-    from alrviz.explorer.server.tables import Upload
-    from alrviz.explorer.session.session import Session
 
 
 def recipe_code(recipe: Recipe) -> str:
@@ -32,15 +29,15 @@ class TableOrigin:
         kinds: those that were changed, by position.
     """
 
-    dataset: "Dataset | None"
-    upload: "Upload | None"
+    dataset: Dataset | None
+    upload: Upload | None
     demo: tuple[str, int | None] | None
     seed: int
     kinds: tuple[tuple[int, str], ...]
     served_from: str
 
 
-def dataset_code(session: "Session", whole: bool = False) -> str:
+def dataset_code(session: Session, whole: bool = False) -> str:
     """Python that makes the table of a session, split as it is; `whole`: all rows of one larger than memory, in which
     races may read them.
     """
@@ -82,14 +79,9 @@ def _made_code(origin: TableOrigin) -> str:
     return f"dataset = alrviz.read_table({name!r}{target}{read}){where}" + _kinds_code(origin, retarget=False)
 
 
-def _options_code(options: "ReadOptions | None") -> str:
-    given = {} if options is None else {k: v for k, v in vars_of(options).items() if v is not None}
+def _options_code(options: ReadOptions | None) -> str:
+    given = {} if options is None else {k: v for k, v in asdict(options).items() if v is not None}
     return f", options=alrviz.ReadOptions({', '.join(f'{k}={v!r}' for k, v in given.items())})" if given else ""
-
-
-def vars_of(options: "ReadOptions") -> dict[str, object]:
-    """The fields of a dataclass by name."""
-    return {name: getattr(options, name) for name in options.__dataclass_fields__}
 
 
 def _kinds_code(origin: TableOrigin, *, retarget: bool = True) -> str:
@@ -109,7 +101,7 @@ def _kinds_code(origin: TableOrigin, *, retarget: bool = True) -> str:
     return "".join(f"\n{line}" for line in lines)
 
 
-def script(session: "Session", recipes: Sequence[Recipe], version: str) -> str:
+def script(session: Session, recipes: Sequence[Recipe], version: str) -> str:
     """The script of "copy as Python": its numbers are the screen's."""
     made = ",\n    ".join(recipe_code(recipe) for recipe in recipes)
     return f"""# alrviz {version}

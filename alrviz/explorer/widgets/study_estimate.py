@@ -1,39 +1,28 @@
 """The estimate of a study on a page: what each recipe costs, the seconds of all fits, and who is left out."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from alrviz.data.dataset import Dataset
 from alrviz.fitting.recipe import Recipe
+from alrviz.passes.threads import available_threads
 from alrviz.pictures.formatting import bytes_text, count_text, left_text, seconds_text
 from alrviz.stop import StopToken
 from alrviz.studies.core import cost
 from alrviz.studies.core.cost import RecipeEstimate, StudyEstimate
+from alrviz.studies.core.study import Study
 from alrviz.views.core.style import html_table, safe
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-    from alrviz.studies.core.study import Study
 
 # Seconds below which this process computes by itself: starting another takes three.
 _HERE = 8.0
-_LOST = "Quantiles, under 'Discretise by', keep all of them"
-
-
-def estimate_recipes(
-    dataset: "Dataset",
-    recipes: Sequence[Recipe],
-    holdout: float,
-    stop: StopToken,
-    seconds: Callable[[Recipe], float] | None = None,
-) -> tuple[RecipeEstimate, ...]:
-    """Estimate every recipe as `alrviz.studies.core.cost` does; of columns that cuts lose, say what helps on a page."""
-    return cost.estimate_recipes(dataset, recipes, holdout, stop, seconds, _LOST)
+# As `studies.core.cost` has it; of columns that cuts lose it says what helps on a page.
+estimate_recipes = partial(cost.estimate_recipes, hint="Quantiles, under 'Discretise by', keep all of them")
 
 
 def estimate_orders(
-    dataset: "Dataset", recipes: Sequence[Recipe], holdout: float, stop: StopToken
+    dataset: Dataset, recipes: Sequence[Recipe], holdout: float, stop: StopToken
 ) -> tuple[RecipeEstimate, ...]:
     """Estimate recipes of order 1, 2, ..., named after it; orders above the number of columns are refused."""
     columns = dataset.X.shape[1]
@@ -55,17 +44,15 @@ class PlannedStudy(StudyEstimate):
 
     recipes: tuple[Recipe, ...] = ()
     remarks: tuple[str, ...] = ()
-    study: "Study | None" = None
+    study: Study | None = None
 
 
 def processes(seconds: float, most: int) -> int:
     """How many processes a study of so many seconds should have; 1 is this one."""
-    from alrviz.passes.threads import available_threads
-
     return 1 if seconds < _HERE else max(1, min(most, available_threads()))
 
 
-def remarks_of(dataset: "Dataset", lost: Iterable[str]) -> tuple[str, ...]:
+def remarks_of(dataset: Dataset, lost: Iterable[str]) -> tuple[str, ...]:
     """Return what a reader should know of a table before a study of it: `lost` says which columns its cuts lose."""
     return tuple(words for words in (dataset.leaks_note, *dict.fromkeys(lost), dataset.repeats_note) if words)
 

@@ -7,21 +7,21 @@ tabs of one page.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import panel as pn
 from panel.viewable import Viewable
 
 from alrviz import __version__
+from alrviz.data.dataset import Dataset
 from alrviz.errors import RecipeError
 from alrviz.explorer.page import Page
 from alrviz.explorer.recipes.recipe_fields import Choosable
-from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.dialogs import script_dialog, text_button
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, button, html
-from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
 from alrviz.explorer.widgets.evaluation_part import EvaluationPart, judged_folds
 from alrviz.explorer.widgets.menus import data_menu, rows_menu, select, show_data, show_rows
 from alrviz.explorer.widgets.recipe_chooser import RecipeChooser
@@ -36,9 +36,6 @@ from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.panes import Updating, say
 from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 PYTHON = "Python: copy this study as a script whose numbers are the screen's"
 
@@ -88,9 +85,8 @@ class StudyMenus:
 
     def row(self, *beside: Viewable) -> Viewable:
         """Return the page's first row."""
-        return pn.FlexBox(
-            *self.parts, *beside, align_items="center", gap="10px 0", margin=0
-        )  # a label stands out above
+        # A label stands out above its menu.
+        return pn.FlexBox(*self.parts, *beside, align_items="center", gap="10px 0", margin=0)
 
     def tell(self, name: str, value: Any) -> None:
         """Tell what was chosen, unless it is only being shown."""
@@ -115,18 +111,14 @@ class StudyMenus:
 
 
 class StudyLayout:
-    """What is seen of the page: the row of menus (`first`) and everything below it (`below`).
-
-    Args:
-        page: whose menus, recipes and view these are.
-    """
+    """What is seen of the page: the row of menus (`first`) and everything below it (`below`)."""
 
     def __init__(self, page: "StudyPage"):
         view = page.study_view
         self.time, self.note, self.cost_table = html(), html(), html((8, 0, 0, 0))
         self.time.param.update(sizing_mode=None, align="center", margin=(0, 4))
         self.note.visible = False
-        self.dialog = ScriptDialog()
+        self.dialog = script_dialog()
         python = text_button("Python", "code", PYTHON, lambda: self.dialog.show(page.script()))
         self.use = button(
             "Use it", page.use_it, icon="show_chart", variant="contained", margin=(0, 8, 0, 0), visible=False
@@ -151,7 +143,7 @@ class StudyLayout:
         self.evaluation = EvaluationPart(page.session, page.tasks)
         self.below = pn.Column(
             *above, self.note, self.card, self.evaluation.part, *folded,
-            Collapsible("What am I looking at?", html(text=rich(page.about))),
+            Collapsible("What am I looking at?", html(text=about_html(page.slug))),
             self.dialog.place, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -189,17 +181,11 @@ class Answer:
 
 
 class StudyPage(Page):
-    """See the module's text; a deriving class says which study it is of, and how that is shown.
-
-    Args:
-        session: the visitor's.
-        tabs: the page that it is a tab of, if it is one.
-    """
+    """See the module's text; a deriving class says which study it is of, and how that is shown."""
 
     spec_of: ClassVar[type[StudySpec]]
     view_of: ClassVar[Callable[..., StudyView]]
     looks: ClassVar[Mapping[str, Any]] = {}  # parameters of the view
-    about: ClassVar[str]  # what one looks at
     high: ClassVar[str] = "0px"  # at least, of the card: what stands below must not jump when the cost is known
     keys: ClassVar[tuple[str, ...]] = ()  # the view's parameters that have a property of a link each
     viewed: ClassVar[tuple[str, ...]] = ()  # and those that share one
@@ -217,16 +203,14 @@ class StudyPage(Page):
     study_view: Any
 
     def __init__(self, session: Session, tabs: "StudyTabs | None" = None):
-        self.session, self._tabs = session, tabs
+        super().__init__(session)
+        self._tabs = tabs
         self._page = self.slug if tabs is None else tabs.slug
         self._own = session.link.own(self._page) if tabs is None else tabs.own(self.slug)
         self.spec: Any = self.read(self._own)
-        self.tasks = PageTasks(session)
         asked_for = bool(self._own.judged or session.lesson)
-        self.runner = StudyRunner(
-            session, self.tasks, self.update, self.show_progress,
-            None if asked_for else self.at_once,
-        )  # fmt: skip
+        at_once = None if asked_for else self.at_once
+        self.runner = StudyRunner(session, self.tasks, self.update, self.show_progress, at_once)
 
     @classmethod
     def choices(cls) -> dict[str, Collection[str]]:
@@ -352,7 +336,7 @@ class StudyPage(Page):
         elif self.front:
             self.runner.wait_for_table()
 
-    def estimate(self, dataset: "Dataset | None") -> None:
+    def estimate(self, dataset: Dataset | None) -> None:
         """Estimate the study of the current settings on the session's table."""
         if dataset is None:
             self.show_progress("")
@@ -416,11 +400,9 @@ class StudyPage(Page):
         costs = self.runner.costs
         return "" if costs is None else self.spec.script(self.session, costs, __version__, self.spec_of.prints)
 
-    # -- the shell's calls ---------------------------------------------------------------------------------------------
-
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        waiting = self.tasks.poll()
+        waiting = super().pump()
         dragging = self.front and self.drag is not None and self.drag.write()
         return self.runner.pump() or waiting or dragging
 
@@ -428,13 +410,9 @@ class StudyPage(Page):
         """Turn to what came meanwhile."""
         self.ask()
 
-    def close(self) -> None:
-        """End the threads' work; the study is the registry's."""
-        self.tasks.close()
-
 
 class StudyTabs(TabbedPage):
-    """A page whose tabs are studies, or parts of the same methods: build, follow, ask, write, pump, close.
+    """A page whose tabs are studies, or other tabs with a method `build`.
 
     The link is of the tab in front; a tab that is no study leaves in it what the first has there.
     """
@@ -465,14 +443,18 @@ class StudyTabs(TabbedPage):
 
     def build_tab(self, slug: str) -> tuple[Any, Viewable, Viewable]:
         """Return a tab, what stands of it beside the menu of tabs, and what stands below."""
-        tab = self._of(slug)(self.session, self)
+        of = self._of(slug)
+        is_study = issubclass(of, StudyPage)
+        tab = of(self.session, self) if is_study else of(self.session)
         first, below = tab.build()
         first.param.update(styles={"flex": "1 1 0"}, css_classes=["alrviz-line"])
-        tab.follow()
+        if is_study:
+            tab.follow()
         return tab, first, below
 
     def turned(self) -> None:
         """Let the tab in front turn to what came meanwhile."""
-        self.tab.write()
-        self.tab.ask()
+        if isinstance(self.tab, StudyPage):
+            self.tab.write()
+        self.tab.on_shown()
         self.session.wake()  # what came while it was not seen

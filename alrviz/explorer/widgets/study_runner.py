@@ -7,7 +7,7 @@ other settings that still runs stays in the picture, marked as outdated, until R
 import time
 from collections.abc import Callable, Hashable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import panel_material_ui as pmui
 
@@ -16,11 +16,9 @@ from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.stop import StopToken
+from alrviz.studies.core.study import Study
 from alrviz.views.core.style import safe
 from alrviz.views.studies.study_view import StudyView
-
-if TYPE_CHECKING:
-    from alrviz.studies.core.study import Study
 
 REST_SECONDS = 0.5  # after which a dragged value is taken to rest
 WAITING = "<span class='quiet'>No table yet.</span>"
@@ -203,7 +201,7 @@ class StudyRunner:
 
     # -- running ---------------------------------------------------------------------------------------------------
 
-    def start(self) -> "Study | None":
+    def start(self) -> Study | None:
         """Hand the study to the registry; return it for Run to start, None where there is none."""
         if self.costs is None or self.costs.study is None:
             return None
@@ -239,11 +237,7 @@ def _same(study: Any, other: Any) -> bool:
 class DraggedValue:
     """A value that a hand drags on a picture: written into the link when it rests.
 
-    Each link is an entry of the browser's history.
-
-    Args:
-        session: has the value as a parameter.
-        view: has it too, by the same name.
+    Each link is an entry of the browser's history. Session and view have the value as parameters of the same name.
     """
 
     def __init__(self, session: Session, view: StudyView, name: str):

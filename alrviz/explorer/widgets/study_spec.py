@@ -8,11 +8,13 @@ it: menus, link, cost, run, "copy as Python". Nothing here shows anything.
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import has_effect, param_of
 from alrviz.explorer.server.run_store import store_or_error
+from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import OF_STUDIES, State
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
@@ -22,10 +24,6 @@ from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-    from alrviz.explorer.session.session import Session
 
 # Repeats and folds of a cross-validation, by slug, and what a menu calls them.
 FOLDS = {"5": (1, 5), "2x5": (2, 5), "10": (1, 10), "5x2": (5, 2), "10x10": (10, 10)}
@@ -153,7 +151,7 @@ class StudySpec:
     # -- settings, menus and links -------------------------------------------------------------------------------------
 
     @classmethod
-    def settings(cls) -> Iterable[tuple[str, "Field[Any]"]]:
+    def settings(cls) -> Iterable[tuple[str, Field[Any]]]:
         """Yield every setting with what the state of a link calls it."""
         return ((one.metadata["link"] or one.name, one) for one in fields(cls) if one.metadata)
 
@@ -208,11 +206,11 @@ class StudySpec:
         """Return what `make` is given beside table, recipes and seed, also in the script."""
         return dict(zip(("repeats", "folds"), self.split, strict=True))
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study, one fit after the other; `fits` are those of recipes that can be run."""
         return math.prod(self.split) * sum((one.cost for one in fits), Cost())
 
-    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+    def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate a fit of every recipe."""
         return estimate_recipes(dataset, self.recipes, self.holdout, stop)
 
@@ -224,9 +222,7 @@ class StudySpec:
         """Return for how many processes there is work."""
         return _ANY_NUMBER
 
-    def learn(
-        self, dataset: "Dataset", session: "Session"
-    ) -> Callable[[StopToken, Callable[[str], None]], PlannedStudy]:
+    def learn(self, dataset: Dataset, session: Session) -> Callable[[StopToken, Callable[[str], None]], PlannedStudy]:
         """Return what learns on a thread what the study costs and what is kept of it; it tells what it is at."""
         seed, finish = session.seed, self.finish(session)
 
@@ -240,7 +236,7 @@ class StudySpec:
 
         return work
 
-    def finish(self, session: "Session") -> Callable[..., Any]:
+    def finish(self, session: Session) -> Callable[..., Any]:
         """Return what puts the study into its estimate, waiting, with the tasks that are kept."""
         seed, owner, most = session.seed, session.owner, session.registry.limits.threads or _ANY_NUMBER
 
@@ -264,11 +260,11 @@ class StudySpec:
 
     # -- the script ----------------------------------------------------------------------------------------------------
 
-    def table_code(self, session: "Session", planned: Any) -> tuple[str, str]:
+    def table_code(self, session: Session, planned: Any) -> tuple[str, str]:
         """Return Python that makes the table, and what that calls it."""
         return dataset_code(session), "dataset"
 
-    def script(self, session: "Session", planned: Any, version: str, prints: str) -> str:
+    def script(self, session: Session, planned: Any, version: str, prints: str) -> str:
         """Return the script of "copy as Python": its numbers are the screen's, but for seconds."""
         made, table = self.table_code(session, planned)
         lines = "".join(f"    {recipe_code(recipe)},\n" for recipe in planned.recipes)

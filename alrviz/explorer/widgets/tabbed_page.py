@@ -9,21 +9,16 @@ from panel.viewable import Viewable
 
 from alrviz.explorer.page import Page, Tab
 from alrviz.explorer.session.session import Session
-from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.style import HEARD, WORDS_IN_ONE_LINE
 
 
 class TabbedPage(Page):
-    """See the module's text; a deriving class makes the tabs.
-
-    Args:
-        session: the visitor's.
-    """
+    """See the module's text; a deriving class makes the tabs."""
 
     tabs: ClassVar[Mapping[str, str]]  # slugs, by what they are called; the first is left out of the link
 
     def __init__(self, session: Session):
-        self.session = session
+        super().__init__(session)
         self._built: dict[str, Tab] = {}
         self.layouts: dict[str, tuple[Viewable, Viewable]] = {}  # by tab built: beside the menu of tabs, and below
         self._drawer = pn.Column(sizing_mode="stretch_width", margin=0)
@@ -47,15 +42,13 @@ class TabbedPage(Page):
         """The tab that is shown, as the deriving class knows it."""
         return self._built[self.choice.value]
 
-    def result(self) -> object | None:
+    def result(self) -> Any:
         """Return the result of the tab shown."""
-        result: object | None = self.tab.result()
-        return result
+        return self.tab.result()
 
-    def axes(self) -> NumberAxes | None:
+    def axes(self) -> Any:
         """Return the picture of the tab shown, if its axes are numbers."""
-        axes: NumberAxes | None = self.tab.axes()
-        return axes
+        return self.tab.axes()
 
     def view(self, *beside: Viewable) -> Viewable:
         """Build the page; `beside`: what stands between the menu of tabs and the tab's own."""
@@ -100,8 +93,6 @@ class TabbedPage(Page):
         """Put a tab's settings into the drawer."""
         if list(self._drawer.objects) != [panel]:
             self._drawer[:] = [panel]
-
-    # -- the shell's calls ---------------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""

@@ -7,21 +7,19 @@ column that is time).
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import panel_material_ui as pmui
 from param.parameterized import Event
 
+from alrviz.data.dataset import Dataset
 from alrviz.data.encode import cuts_text
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.explorer.recipes.questions import cut_by
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import explain
 from alrviz.fitting.recipe import Recipe
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 CUTS = ("", "auto", "smooth", "mdl-smooth", "quantile-5", "quantile-10", "quantile-20", "uniform-10", "values")
 EACH = "each"  # the menu's entry for recipes that are cut differently
@@ -128,12 +126,12 @@ def show_split(menu: pmui.Select, session: Session) -> None:
     menu.param.update(options=options, value=slug)
 
 
-def _table_key(dataset: "Dataset") -> str:
+def _table_key(dataset: Dataset) -> str:
     """What tells tables apart, whatever their kinds, target and splits."""
     return f"{dataset.name}|{dataset.table.n_rows}|{'|'.join(dataset.table.names)}"
 
 
-def likely_splits(dataset: "Dataset", options: dict[str, str], chosen: str = "") -> dict[str, str]:
+def likely_splits(dataset: Dataset, options: dict[str, str], chosen: str = "") -> dict[str, str]:
     """Return those entries that a table's columns speak for, the one chosen among them, and MORE for all others.
 
     Columns speak by what they hold, dates or names that were taken for no property, and by what they are called.
@@ -154,11 +152,15 @@ def likely_splits(dataset: "Dataset", options: dict[str, str], chosen: str = "")
     return found if len(found) == len(options) else {**found, "by another column ...": MORE}
 
 
-def split_options(dataset: "Dataset | None") -> dict[str, str]:
+def split_options(dataset: Dataset | None) -> dict[str, str]:
     """Return the entries of the menu: words, and slugs."""
     options = {words: slug for slug, words in _SPLITS.items()}
     if dataset is None:
         return options
+    for name, kind in dataset.kinds.items():
+        if kind in ("group", "time"):  # the column's kind is the rule, and there is one rule
+            rule = f"{'together' if kind == 'group' else 'in time'} by {name}"
+            return {rule[:60]: "", _SPLITS["once"]: "once"}
     groups: dict[str, str] = {}
     times: dict[str, str] = {}
     for k, column in enumerate(dataset.columns):

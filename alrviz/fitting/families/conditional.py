@@ -200,7 +200,7 @@ class ELR(Networks):
         structure, encoded = self.structure(prepared, params, stop), prepared.encoded
         summed = self.sums(params) and any(structure.parents)
         objective, heldout = conditional(prepared, structure, params, stop, summed=summed)
-        fold = spread_folds(encoded.y, FOLDS, recipe.seed)
+        fold = spread_folds(encoded.y, FOLDS, recipe.seed, prepared.splitting)
 
         def make(number: int) -> Fold:
             held = fold == number
@@ -212,7 +212,7 @@ class ELR(Networks):
         max_iter = params["max_iter"]
         solver: BrentGradients | CrossTuned = BrentGradients()
         if params["cross_tuning"]:
-            solver = CrossTuned(BrentGradients(), min(FOLDS, encoded.n_rows), make, max_iter)
+            solver = CrossTuned(BrentGradients(), int(fold.max()) + 1, make, max_iter)
         return Fit(objective, solver, objective.start, max_iter, params["tol"]), heldout
 
     def cost(self, shape: TableShape, params: Mapping[str, Any], tables: Estimate) -> Cost:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from alrviz.data.splits import split_holdout
+from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.cost.estimate import Estimate, estimate_by_formula
@@ -162,7 +163,7 @@ class DLR(Family):
         request.tell("compiling")
         compiled = self.warm(recipe, encoded.n_classes)
         request.tell("sorting")
-        fit = assemble_density(encoded, request.params, jobs, recipe.seed, request.stop)
+        fit = assemble_density(encoded, request.params, jobs, recipe.seed, request.stop, prepared.splitting)
         heldout = None if prepared.holdout is None else rows_beside(prepared.holdout, jobs)
         assert isinstance(fit.objective, DensityObjective)
         counts = fit.objective.features.class_counts
@@ -190,11 +191,12 @@ def reference_seconds(encoded: "Encoded", recipe: "FitSettings") -> float:
 
 
 def assemble_density(
-    encoded: "Encoded", params: Mapping[str, Any], n_jobs: int | None, seed: int = 0, stop: StopToken = NEVER
-) -> Fit:
+    encoded: "Encoded", params: Mapping[str, Any], n_jobs: int | None, seed: int = 0, stop: StopToken = NEVER,
+    splitting: Splitting = AT_RANDOM,
+) -> Fit:  # fmt: skip
     """Return the fit that "dlr" with `params` (complete, as a recipe holds them) makes of encoded rows.
 
-    `seed` is that of the split in which the bandwidths are validated.
+    `seed` is that of the split in which the bandwidths are validated, which keeps to `splitting`.
 
     Raises:
         RecipeError: if no row is left to validate on, or a class weight names no class.
@@ -204,7 +206,7 @@ def assemble_density(
     validation = None
     if mode in VALIDATES and len(encoded.numeric):
         fraction = params["validation_fraction"]
-        splits = split_holdout(encoded.y, fraction, seed)
+        splits = split_holdout(encoded.y, fraction, seed, splitting)
         if not len(splits.test):
             raise RecipeError(
                 f"validation_fraction={fraction:g} of {encoded.n_rows} rows leaves none to validate the bandwidths on; "

@@ -32,8 +32,8 @@ class AlphaPoint:
 
     Attributes:
         row: what it says of itself.
-        costs: (3, n) what each test row costs: log loss, whether it is wrong, squared distance. In single
-            precision: a path keeps all of them.
+        costs: (3, n) what each test row costs: log loss, whether it is wrong, squared distance; times its weight, of
+            mean 1, so that their mean is the row's measure. In single precision: a path keeps all of them.
     """
 
     row: Row
@@ -56,7 +56,8 @@ class AlphaPathFit:
         self._path = AlphaPath(made.prepared, recipe, max_memory)
         self.codes = made.prepared.encoder.transform(X)
         self._known = np.searchsorted(table.classes, made.prepared.encoder.classes_)
-        self._classes, self._n_train = len(table.classes), len(made.splits.train)
+        self._classes, self._n_train = len(table.classes), made.n_train
+        self._weights = table.weights_of(made.splits.test)
 
     def fit(self, alpha: float, stop: StopToken) -> AlphaPoint:
         """Fit the recipe at this alpha, started at the nearest that was fitted before; `AlrvizError` if it fails."""
@@ -68,8 +69,11 @@ class AlphaPathFit:
         log_p = over_all_classes(scores, self._known, self._classes, self._n_train)
         about = {"alpha": alpha, "outcome": outcome.code, "sentence": outcome.sentence}
         wrong = log_p.argmax(axis=1) != self.y
-        costs = np.array([row_losses(log_p, self.y), wrong, row_squares(log_p, self.y)], dtype=np.float32)
-        return AlphaPoint({**about, **measures(log_p, self.y).__dict__, **_fitted(run)}, costs)
+        costs = np.array([row_losses(log_p, self.y), wrong, row_squares(log_p, self.y)])
+        costs = costs if self._weights is None else costs * (self._weights / self._weights.mean())
+        return AlphaPoint(
+            {**about, **measures(log_p, self.y, self._weights).__dict__, **_fitted(run)}, costs.astype(np.float32)
+        )
 
 
 def path(task: StudyTask, table: SentTable, stop: StopToken) -> Result:

@@ -98,7 +98,7 @@ def fold(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     row = {
         "train_rows": len(made.fold.splits.train),
         "test_rows": len(made.fold.splits.test),
-        **_losses(made.log_p, table.y[made.fold.splits.test]),
+        **_losses(made.log_p, table, made.fold.splits.test),
         **_ended(made.estimator),
         **_cut(made.fold),
         "train_seconds": made.train_seconds,
@@ -138,7 +138,7 @@ def predict_fold(task: StudyTask, table: SentTable, stop: StopToken = NEVER) -> 
     log_p = estimator.predict_log_proba(X)
     classify_seconds = time.perf_counter() - start
     known = np.searchsorted(table.classes, estimator.classes_)
-    whole = over_all_classes(log_p, known, len(table.classes), len(made.splits.train))
+    whole = over_all_classes(log_p, known, len(table.classes), made.n_train)
     return PredictedFold(made, estimator, whole, known[log_p.argmax(axis=1)], train_seconds, classify_seconds)
 
 
@@ -147,11 +147,11 @@ def shares(task: StudyTask, table: SentTable, stop: StopToken) -> Result:
     splits = task.split.splits(table.y, table.splitting)
     train, test = splits.train, splits.test
     start = time.perf_counter()
-    log_p = share_log_p(table.y[train], len(table.classes), len(test))
+    log_p = share_log_p(table.y[train], len(table.classes), len(test), table.weights_of(train))
     row = {
         "train_rows": len(train),
         "test_rows": len(test),
-        **_losses(log_p, table.y[test]),
+        **_losses(log_p, table, test),
         **_NOTHING,
         "parameters": len(table.classes),
         "train_seconds": time.perf_counter() - start,
@@ -169,9 +169,10 @@ def _cut(made: FoldCache) -> Row:
     return {"numeric_columns": len(encoder.numeric_), "lost_columns": len(lost), "lost_names": ", ".join(lost[:3])}
 
 
-def _losses(log_p: Floats, y: NDArray[np.integer]) -> Row:
-    bins = reliability(log_p, y)[["rows", "confidence", "accuracy"]]
-    return {**measures(log_p, y).__dict__, RELIABILITY: bins.to_dict("list")}
+def _losses(log_p: Floats, table: SentTable, rows: NDArray[np.intp]) -> Row:
+    y, weights = table.y[rows], table.weights_of(rows)
+    bins = reliability(log_p, y, weight=weights)[["rows", "confidence", "accuracy"]]
+    return {**measures(log_p, y, weights).__dict__, RELIABILITY: bins.to_dict("list")}
 
 
 _NOTHING: Row = {

@@ -32,6 +32,7 @@ class FoldCache:
     Attributes:
         splits: training and test rows.
         X: columns of the training rows.
+        n_train: how many training rows there are, by their weights.
         prepared: encoded rows, on one thread, and what was made of them.
         seconds: what encoding took.
     """
@@ -42,7 +43,9 @@ class FoldCache:
         start = time.perf_counter()
         self.X, labels = table.X.iloc[train], table.labels[train]
         rules = table.splitting.of_rows(train)
-        self.prepared = encode_rows(recipe, self.X, labels, n_jobs=1, splitting=rules)
+        weights = table.weights_of(train)
+        self.n_train = float(len(train) if weights is None else weights.sum())
+        self.prepared = encode_rows(recipe, self.X, labels, weights, n_jobs=1, splitting=rules)
         self.seconds = time.perf_counter() - start
         self._covering: dict[Hashable, float] = {}
 

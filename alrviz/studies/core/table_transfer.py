@@ -28,17 +28,24 @@ _lock = threading.Lock()  # a worker of a cluster computes on several threads
 
 @dataclass(frozen=True, eq=False)
 class SentTable:
-    """What a task is computed from: X, the classes sorted, each row's index among them, and what splits keep to."""
+    """What a task is computed from: X, the classes sorted, each row's index among them, what splits keep to, and the
+    weights of the rows; None where each counts once.
+    """
 
     hash: str
     X: pd.DataFrame
     labels: NDArray[Any]
     splitting: Splitting = AT_RANDOM
+    weights: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, dataset: "Dataset") -> "SentTable":
         """Return the table of a data set."""
-        return cls(dataset.hash, dataset.X, dataset.y, dataset.splitting)
+        return cls(dataset.hash, dataset.X, dataset.y, dataset.splitting, dataset.weights)
+
+    def weights_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64] | None:
+        """Return the weights of some rows (n,); None where each counts once."""
+        return None if self.weights is None else self.weights[rows]
 
     @cached_property
     def _coded(self) -> tuple[NDArray[Any], NDArray[np.intp]]:

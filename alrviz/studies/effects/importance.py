@@ -119,7 +119,7 @@ class Importance:
         sums = np.zeros((pure.parts(held.n_rows), len(ends) + 1, 2))
 
         def see(rows: slice, effects: Floats, part: int) -> None:
-            kernels.losses_kept(effects, pure.intercept, held.y[rows], held.weights[rows], ends, sums[part])
+            kernels.losses_of_first_tuples(effects, pure.intercept, held.y[rows], held.weights[rows], ends, sums[part])
 
         pure.visit(held.codes, see, [place[name] for name in ranked.index], self._n_jobs, stop)
         losses = sums.sum(axis=0) / held.weights.sum()

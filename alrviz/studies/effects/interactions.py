@@ -131,7 +131,7 @@ def _encoded(model: Any, dataset: Dataset, stop: StopToken) -> Encoded:
             f"class {strange[0]!r} of {dataset.name} is none of the model's{nearest(strange[0], known)}; expected some "
             f"of {', '.join(map(repr, known[:8]))}"
         )
-    found: Encoded = model.encoder_.encode(dataset.X, model.classes_[codes], stop=stop)
+    found: Encoded = model.encoder_.encode(dataset.X, model.classes_[codes], dataset.weights, stop=stop)
     return found
 
 

@@ -13,6 +13,7 @@ from alrviz.data.splits import repeated_folds
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError
 from alrviz.fitting.recipe import Recipe, recipe_list
+from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.core.study import Study
 from alrviz.studies.core.study_options import StudyOptions
 from alrviz.studies.core.study_task import Result, Row, StudyTask, fold_tasks, unpack
@@ -99,7 +100,7 @@ def errors_of(study: Study, dataset: Dataset) -> "Errors":
     """Return what is known of a study's errors on one of its tables, kept as long as the study is."""
     by_table = _ERRORS.setdefault(study, {})
     if dataset.hash not in by_table:
-        by_table[dataset.hash] = Errors(dataset.y, dataset.splitting)
+        by_table[dataset.hash] = Errors(dataset.y, dataset.splitting, dataset.weights)
     return by_table[dataset.hash]
 
 
@@ -109,8 +110,8 @@ class Errors:
     A summary is asked for while tasks come: to take all of them apart again would hold a page for seconds.
     """
 
-    def __init__(self, labels: NDArray[Any], splitting: Splitting = AT_RANDOM):
-        self._splitting = splitting
+    def __init__(self, labels: NDArray[Any], splitting: Splitting = AT_RANDOM, weights: Floats | None = None):
+        self._splitting, self._weights = splitting, weights
         classes, self._y = class_codes(labels, len(labels))
         self._n_classes = len(classes)
         self._judged: dict[tuple[int, int, int], NDArray[np.intp]] = {}  # rows of a fold, by seed, folds and fold
@@ -124,7 +125,7 @@ class Errors:
         rounds = _complete(results)
         known = self._found.get(key)
         if known is None or known[0] != tuple(rounds):
-            found = {"rounds": len(rounds), **_parts(self._predicted(rounds), self._y, self._n_classes)}
+            found = {"rounds": len(rounds), **_parts(self._predicted(rounds), self._y, self._n_classes, self._weights)}
             self._found[key] = known = (tuple(rounds), found)
         return dict(known[1])
 
@@ -160,15 +161,15 @@ def _complete(results: Sequence[tuple[StudyTask, Result]]) -> Rounds:
     return {k: rounds[k] for k in sorted(rounds) if len(rounds[k]) == rounds[k][0][0].split.folds}
 
 
-def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int) -> Row:
+def _parts(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None) -> Row:
     rounds = len(predicted)
     if rounds < 2:
         return {name: float("nan") for part in PARTS for name in (part, f"{part}_se")}
-    whole = decompose(predicted, y, n_classes)
+    whole = decompose(predicted, y, n_classes, weights)
     line = {part: getattr(whole, part) for part in PARTS}
     if rounds < 3:
         return line | {f"{part}_se": float("nan") for part in PARTS}
-    left = left_out(predicted, y, n_classes)
+    left = left_out(predicted, y, n_classes, weights)
     spread = {part: np.array([getattr(one, part) for one in left]) for part in PARTS}
     factor = (rounds - 1) / rounds
     return line | {f"{part}_se": float(np.sqrt(factor * ((v - v.mean()) ** 2).sum())) for part, v in spread.items()}

@@ -17,7 +17,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.splits import ROW_WORDS, Splits, split_table
 from alrviz.data.stream.table import Stream
 from alrviz.data.target import class_codes
-from alrviz.errors import AlrvizError, RecipeError, TableError
+from alrviz.errors import AlrvizError, RecipeError, TableError, nearest
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.model_file import load_model
 from alrviz.estimators.predict_table import predict_and_tell
@@ -43,7 +43,8 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
         X: rows as the model takes them (N, columns), or a `Dataset`; or a file, which is read as the model's table was.
             None for a run.
         y: the class of each row (N,); the name of the column of X that has it; None for that of a data set.
-        sample_weight: (N,), how often each row counts.
+        sample_weight: (N,), how often each row counts; the name of the column of a file that says it; None for the
+            weights of a data set.
         what: which rows these are, for sentences: "test rows".
 
     Raises:
@@ -75,6 +76,7 @@ def evaluate(model: Any, X: Any = None, y: Any = None, *, sample_weight: Any = N
     if not hasattr(model, "predict_proba"):
         raise AlrvizError(_without_probabilities(model))
     if isinstance(X, Dataset):
+        sample_weight = X.weights if sample_weight is None else sample_weight
         if isinstance(y, str) and y in X.X.columns:
             raise TableError(f"{y!r} is a column that the model sees; expected that of the class, {X.target!r}")
         X, y = (X.X, X.y) if y is None else (X.X.join(X.frame[[y]]), y) if isinstance(y, str) else (X.X, y)
@@ -133,6 +135,11 @@ def of_predictions(
     if target not in found.columns[1:predicted]:
         raise TableError(f"the rows have no column {target!r}; their class was expected in it, to compare with")
     rows = found[found.columns[1:predicted]].drop(columns=target).set_axis(found["row"])
+    if isinstance(sample_weight, str):
+        if sample_weight not in rows:
+            raise TableError(f"no column is called {sample_weight!r}{nearest(sample_weight, rows)}; expected the one "
+                             "that says how often each row counts")  # fmt: skip
+        sample_weight = pd.to_numeric(rows.pop(sample_weight), errors="coerce")
     with np.errstate(divide="ignore"):
         log_p = np.log(found[given].to_numpy())
     classes = [name[2:-1] for name in given]
@@ -170,7 +177,8 @@ def evaluation_of(
         )
         codes = np.where(codes < 0, len(names) + class_codes(y, strange)[0], codes)
     n = len(names) + len(strange)
-    whole = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, len(codes))
+    rows = len(codes) if weight is None else float(weight.sum())
+    whole = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, rows)
     kept = there if weight is None else there & (weight > 0)
     return Evaluation(
         (*names, *strange), whole[kept], codes[kept].astype(np.intp), X.iloc[np.flatnonzero(kept)],
@@ -189,7 +197,9 @@ def evaluate_split(model: Any, dataset: Dataset, splits: Splits) -> Evaluation:
     """Return how good a classifier is on the test rows of a data set; without test rows, on the training rows."""
     part = splits.judging_part
     rows = splits.test if part == "test" else splits.train
-    return evaluate(model, dataset.X.iloc[rows], dataset.y[rows], what=f"{ROW_WORDS[part]} of {dataset.name}")
+    weights = None if dataset.weights is None else dataset.weights[rows]
+    what = f"{ROW_WORDS[part]} of {dataset.name}"
+    return evaluate(model, dataset.X.iloc[rows], dataset.y[rows], sample_weight=weights, what=what)
 
 
 def out_of_fold(
@@ -230,5 +240,6 @@ def out_of_fold(
     rows, log_p = rows[order], np.concatenate([part.log_p for part in parts])[order]
     what = f"left-out rows of {dataset.name} ({len(first)} folds)"
     return Evaluation(
-        tuple(map(str, table.classes)), log_p, table.y[rows].astype(np.intp), dataset.X.iloc[rows], None, what
-    )
+        tuple(map(str, table.classes)), log_p, table.y[rows].astype(np.intp), dataset.X.iloc[rows],
+        table.weights_of(rows), what,
+    )  # fmt: skip

@@ -56,7 +56,7 @@ def learning_curve(
     each recipe and number of rows: the means over the orders and their standard error (`_se`).
 
     Raises:
-        RecipeError: a recipe that cannot learn row by row, saying what is missing.
+        RecipeError: a recipe that cannot learn row by row, saying what is missing; a table whose rows have weights.
 
     >>> from alrviz import Recipe, load_demo
     >>> study = learning_curve(load_demo("led"), [Recipe("anje", order=1)], repeats=2, n_jobs=1).run()
@@ -72,6 +72,12 @@ def learning_curve(
         raise RecipeError(f"theta={theta!r} is not known; expected one of {', '.join(map(repr, THETAS))}")
     if repeats < 1 or window < 1:
         raise RecipeError(f"repeats={repeats} and window={window} do not fit; expected whole numbers from 1")
+    if dataset.weights is not None:
+        name = next(column.name for column in dataset.columns if column.kind == "weight")
+        raise RecipeError(
+            f"a learning curve meets each row once, and rows of this table are weighed by {name!r}; expected rows that "
+            f"count alike, such as with_kinds({name}='ignore')"
+        )
     repeats = 1 if dataset.splitting.when is not None else repeats
     texts = [plain(recipe).to_json() for recipe in recipes]
     tasks = [

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from alrviz.data.dataset import Dataset, require_dataset
 from alrviz.data.splits import ROW_WORDS, Splits, split_table
@@ -25,7 +27,7 @@ from alrviz.fitting.runs.run import Run
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.effects.interactions import Interactions, interactions
 from alrviz.studies.effects.redundancy import ranking
-from alrviz.studies.protocols.evaluate import evaluate
+from alrviz.studies.protocols.evaluate import evaluate, evaluate_split
 from alrviz.studies.statistics.evaluation import LEVELS, Evaluation
 
 HOLDOUT = 0.25  # default share of test rows
@@ -143,7 +145,7 @@ def report_facts(
         stop: ends it between its parts. tell: called with what it is at.
 
     Raises:
-        TableError: no data set, or a share that leaves no rows on one side.
+        TableError: no data set, a share that leaves no rows on one side, or weights of rows that the model cannot take.
     """
     require_dataset(dataset)
     fitted = AutoClassifier() if model is None else clone(model)
@@ -152,10 +154,13 @@ def report_facts(
         raise TableError(f"holdout={holdout:g} of {dataset.n_rows:,} rows does not fit; expected rows on both sides")
     train, test = splits.train, splits.test
     tell(f"fitting {type(fitted).__name__} on {len(train):,} rows")
-    fitted.fit(dataset.X.iloc[train], dataset.y[train])
+    if dataset.weights is not None and not has_fit_parameter(fitted, "sample_weight"):
+        raise TableError(f"{type(fitted).__name__} takes no weights of rows, which this table has; expected another "
+                         "classifier, or the kind 'ignore' for the column of weights")  # fmt: skip
+    _fit(fitted, dataset, train)
     stop.check()
     tell(f"judging on {len(test):,} test rows")
-    found = evaluate(fitted, dataset.X.iloc[test], dataset.y[test], what=ROW_WORDS["test"])
+    found = replace(evaluate_split(fitted, dataset, splits), what=ROW_WORDS["test"])
     recipe = fitted.to_recipe() if hasattr(fitted, "to_recipe") else None
     own = type(fitted).__module__.startswith("alrviz")
     made = f"{'alrviz.' if own else ''}{' '.join(repr(fitted).split())}"
@@ -215,17 +220,23 @@ def report_of_run(run: Run, stop: StopToken = NEVER, tell: Callable[[str], None]
 
 def _reference(dataset: Dataset, splits: Splits, tell: Callable[[str], None]) -> tuple[Evaluation | None, str]:
     """The evaluation of gradient boosting on the test rows, or why there is none."""
-    train, test = splits.train, splits.test
+    train = splits.train
     if len(train) * len(dataset.classes) > BOOSTED:
         return None, f"{len(train):,} rows of {len(dataset.classes):,} classes are too many to be fitted here"
     tell("fitting gradient boosting beside it")
     try:
-        model = BoostingClassifier(random_state=0, n_jobs=1).fit(dataset.X.iloc[train], dataset.y[train])
+        model = _fit(BoostingClassifier(random_state=0, n_jobs=1), dataset, train)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenLevelWarning)
-            return evaluate(model, dataset.X.iloc[test], dataset.y[test], what=ROW_WORDS["test"]), ""
+            return replace(evaluate_split(model, dataset, splits), what=ROW_WORDS["test"]), ""
     except (AlrvizError, MemoryError, ValueError) as error:
         return None, str(error)
+
+
+def _fit(model: Any, dataset: Dataset, rows: NDArray[np.intp]) -> Any:
+    """Fit a classifier to some rows of a data set, by their weights."""
+    weights = {} if dataset.weights is None else {"sample_weight": dataset.weights[rows]}
+    return model.fit(dataset.X.iloc[rows], dataset.y[rows], **weights)
 
 
 def _taken_apart(made: Callable[[], Interactions]) -> tuple[Interactions | None, str]:

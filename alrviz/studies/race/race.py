@@ -108,6 +108,10 @@ class Race(Job[None]):
         control: Race = self if self.entry is None else self.entry
         return control
 
+    def matches(self, recipes: Sequence[Recipe], dataset: Dataset | Stream) -> bool:
+        """Return whether it is a race of these recipes on this table."""
+        return self.recipes == tuple(recipes) and self.dataset.hash == dataset.hash
+
     def stop(self) -> None:
         """End every run at once: no step is added after this returns."""
         for run in self.runs:

@@ -84,7 +84,7 @@ def fit_reference(
     Raises:
         RecipeError: if no peer has that name.
     """
-    X, y = dataset.X, dataset.y
+    X, y, weights = dataset.X, dataset.y, dataset.weights
     splits = split_table(dataset, holdout, seed)
     train, test = splits.train, splits.test
     stop.check()
@@ -94,28 +94,34 @@ def fit_reference(
     else:
         if len(train) > MOST:
             train = train[split_holdout(y[train], 1 - MOST / len(train), seed).train]  # every class keeps a row
-        model, rows = fit_rows(name, X.iloc[train], y[train]), len(train)
+        own = None if weights is None else weights[train]
+        model, rows = fit_rows(name, X.iloc[train], y[train], own), len(train)
     stop.check()
-    return ReferenceFit(name, model, rows, *_losses(model, X.iloc[test], y[test]), heldout_rows=len(test))
+    losses = _losses(model, X.iloc[test], y[test], None if weights is None else weights[test])
+    return ReferenceFit(name, model, rows, *losses, heldout_rows=len(test))
 
 
-def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any]) -> Any:
-    """Return the peer `name`, fitted to these rows."""
+def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | None = None) -> Any:
+    """Return the peer `name`, fitted to these rows; weights (N,), None where each counts once."""
+    from sklearn.pipeline import Pipeline
+
     from alrviz.estimators.peers import make_peer
 
-    return make_peer(name).fit(X, y)
+    peer = make_peer(name)
+    step = "model__" if isinstance(peer, Pipeline) else ""
+    return peer.fit(X, y, **({} if weights is None else {f"{step}sample_weight": weights}))
 
 
-def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any]) -> tuple[float, float]:
+def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | None) -> tuple[float, float]:
     """0-1 loss and log loss of rows; NaN where there are none, or no probabilities. An unknown class has p = 0, which
     counts as 2^-52 as in all studies.
     """
     if not len(y):
         return float("nan"), float("nan")
-    error = float((model.predict(X).astype(str) != y.astype(str)).mean())
+    error = float(np.average(model.predict(X).astype(str) != y.astype(str), weights=weights))
     if not hasattr(model, "predict_proba"):
         return error, float("nan")
     known = {str(label): k for k, label in enumerate(model.classes_)}
     codes = np.array([known.get(str(label), -1) for label in y])
     p = np.where(codes < 0, 0.0, model.predict_proba(X)[np.arange(len(y)), codes])
-    return error, float(-np.log(np.where(p > 0.0, p, np.exp(LEAST))).mean())
+    return error, float(np.average(-np.log(np.where(p > 0.0, p, np.exp(LEAST))), weights=weights))

@@ -13,8 +13,11 @@ from alrviz.passes.aligned_buffers import Floats
 LEAST = float(np.log(np.finfo(float).eps))
 
 
-def over_all_classes(log_p: Floats, known: NDArray[np.intp], n_classes: int, n_train: int) -> Floats:
-    """Return log p (N, C) of log p (N, K) of the classes `known` (K,), indices below C."""
+def over_all_classes(log_p: Floats, known: NDArray[np.intp], n_classes: int, n_train: float) -> Floats:
+    """Return log p (N, C) of log p (N, K) of the classes `known` (K,), indices below C.
+
+    n_train: how many rows were learned from, by their weights.
+    """
     log_p = np.where(np.isneginf(log_p), LEAST, log_p)
     if len(known) == n_classes:
         return log_p
@@ -24,7 +27,7 @@ def over_all_classes(log_p: Floats, known: NDArray[np.intp], n_classes: int, n_t
     return whole
 
 
-def share_log_p(y: NDArray[np.integer], n_classes: int, n_rows: int) -> Floats:
-    """Return log p (n_rows, C) of the class prior of y, with m = 1: the model of order 0."""
-    counts = np.bincount(y, minlength=n_classes) + 1.0 / n_classes
+def share_log_p(y: NDArray[np.integer], n_classes: int, n_rows: int, weights: Floats | None = None) -> Floats:
+    """Return log p (n_rows, C) of the class prior of y, whose rows have weights, with m = 1: the model of order 0."""
+    counts = np.bincount(y, weights, minlength=n_classes) + 1.0 / n_classes
     return np.tile(np.log(counts / counts.sum()), (n_rows, 1))

@@ -47,8 +47,12 @@ class Decomposition:
     rounds: int
 
 
-def decompose(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int) -> Decomposition:
+def decompose(
+    predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None = None
+) -> Decomposition:
     """Take the error of predictions (R, N) of classes y (N,) apart; both are indices below `n_classes`.
+
+    weights: (N,) of the rows in every mean; None where each counts once.
 
     Raises:
         RecipeError: with fewer than two rounds, of which no variance can be told.
@@ -56,10 +60,12 @@ def decompose(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes:
     rounds = len(predicted)
     if rounds < 2:
         raise RecipeError(f"variance needs predictions of at least 2 models for each row, got {rounds}; add rounds")
-    return _of_means(_per_row(_counts(predicted, n_classes), rounds, y).mean(axis=1), rounds)
+    return _of_means(np.average(_per_row(_counts(predicted, n_classes), rounds, y), axis=1, weights=weights), rounds)
 
 
-def left_out(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int) -> list[Decomposition]:
+def left_out(
+    predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: int, weights: Floats | None = None
+) -> list[Decomposition]:
     """Return `decompose` of the other rounds for each round that is left out; (R, N) with at least 3 rounds.
 
     What a row is without a round depends on that round's prediction alone: C decompositions make all R.
@@ -72,7 +78,7 @@ def left_out(predicted: NDArray[np.integer], y: NDArray[np.integer], n_classes: 
         less = counts[there]
         less[:, k] -= 1
         without[k][:, there] = _per_row(less, rounds - 1, y[there])
-    return [_of_means(without[said, :, rows].mean(axis=0), rounds - 1) for said in predicted]
+    return [_of_means(np.average(without[said, :, rows], axis=0, weights=weights), rounds - 1) for said in predicted]
 
 
 def _counts(predicted: NDArray[np.integer], n_classes: int) -> NDArray[np.intp]:

@@ -23,10 +23,11 @@ from alrviz.studies.maps.axes import axes_of, first_axes
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 from alrviz.studies.maps.partial_dependence import OTHERS
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import Updating, html, say
+from alrviz.views.core.panes import Updating, fade, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button
-from alrviz.views.core.style import CSS, FADED, safe
+from alrviz.views.core.style import CSS, safe
 from alrviz.views.maps import words
 from alrviz.views.maps.live_map import LiveMap
 
@@ -75,7 +76,6 @@ class DecisionMapView(NotebookViewer):
     title = param.String(default="", doc="Words above the map.")
     classes = param.Parameter(default=None, doc="The order of classes, which gives their colours; None: the model's.")
     drawing = param.Selector(default="", objects=list(DRAWING.values()), doc="What a press on the map means.")
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the model shown was fitted.")
 
     def __init__(
@@ -121,25 +121,20 @@ class DecisionMapView(NotebookViewer):
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
         self.heading = html()
         self.caption = self.sentence = html(min_height=24, margin=(6, 0, 0, 0))
-        self.head = pn.Row(
-            self.menus.panel, pn.HSpacer(), self.status, sizing_mode="stretch_width", margin=(0, 0, 4, 0)
-        )
-        told = "the value of every class at every place of the map"
-        buttons = [
-            *self.picture.buttons("the decision map", self.origin), csv_button("alrviz-map.csv", self._csv, told)
-        ]  # fmt: skip
+        look: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (0, 0, 4, 0)}
+        self.head = pn.Row(self.menus.panel, pn.HSpacer(), self.status, **look)
+        save = csv_button("alrviz-map.csv", self._csv, "the value of every class at every place of the map")
+        buttons = [*picture_buttons({"the decision map": self.picture}, lambda _: self.origin()), save]
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
         self._ground = pn.Column(self.picture.pane, sizing_mode="stretch_both", min_height=260, margin=0)
-        parts = [self.head, self._ground] if controls else [self._ground]
-        body = pn.Column(*parts, sizing_mode="stretch_width", margin=0)
+        body = stack(*([self.head] if controls else []), self._ground)
         # The number is what Panel's layout goes by; the style is what is seen.
         body.param.update(height=HEIGHT, styles={"height": height, "flex": f"0 0 {height}"})
         above = self.heading if controls else pn.Row(self.heading, self.status, sizing_mode="stretch_width", margin=0)
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
-        self.top = pn.Column(above, body, sizing_mode="stretch_width", margin=0)
-        self.rest = pn.Column(self.caption, self._numbers, sizing_mode="stretch_width", margin=0)
-        self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
+        self.top, self.rest = stack(above, body), stack(self.caption, self._numbers)
+        self.layout = ViewLayout(self.top, self.rest)
 
     # -- what is mapped -----------------------------------------------------------------------------------------------
 
@@ -288,15 +283,10 @@ class DecisionMapView(NotebookViewer):
         said = [safe(self.title, 80)] if self.title else []
         said += ["<span class='bad'>outdated</span>"] if stale else []
         say(self.heading, f"<h2>{' '.join(said)}</h2>" if said else "")
-        faded = {"opacity": FADED if stale else "1"}
-        for part in (self._ground, self.caption):
-            if part.styles != faded:
-                part.styles = faded
+        fade(stale, self._ground, self.caption)
 
     def _csv(self) -> str:
-        if self.surface is None:
-            return ""
-        return to_csv(self.surface.frame(), self._about())
+        return "" if self.surface is None else to_csv(self.surface.frame(), self._about())
 
     def _about(self) -> dict[str, Any]:
         others, row, n_others = self._asked

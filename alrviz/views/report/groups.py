@@ -9,7 +9,7 @@ from alrviz.pictures import evaluation as drawn
 from alrviz.studies.protocols.report_facts import GROUP, ReportFacts
 from alrviz.studies.statistics.evaluation import LEVELS, percent
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.report.judged import figure_html, group_text
+from alrviz.views.report.judged import figure_html, group_text, groups_of_all
 from alrviz.views.studies.evaluation import false_alarms, group_losses_html, groups_html, worst_html
 
 OPEN = 3  # columns whose groups are shown at once; others are folded
@@ -29,28 +29,23 @@ def hardest_group(facts: ReportFacts) -> str:
 
     A group may have many errors because its rows are hard to tell: what counts is what the model gains there.
     """
-    of = facts.evaluation.summary()
+    of, table = facts.evaluation.summary(), groups_of_all(facts)
     if not of.shares_error:
         return ""
-    overall, worst = of.error / of.shares_error, None
-    for column, table in facts.groups.items():
-        for line in table[table.rows * table.shares_error >= GROUP].to_dict("records"):
-            left = line["error"] / line["shares_error"]
-            if line["low"] / line["shares_error"] > overall and (worst is None or left > worst[0]):
-                worst = (left, column, line)
-    if worst is None:
+    overall = of.error / of.shares_error
+    table = table[table.rows * table.shares_error >= GROUP]
+    table = table[table.low / table.shares_error > overall]
+    if table.empty:
         return ""
-    left, column, line = worst
+    left = table.error / table.shares_error
+    line, avoided = table.loc[left.idxmax()], 1 - float(left.max())
     return (
-        f"It gains least where <b>{safe(column, 40)}</b> is {group_text(line['group'])}: {percent(line['error'])} of "
-        f"{line['rows']:,} rows are wrong, and always saying the most frequent class there would be wrong for "
-        f"{percent(line['shares_error'])}. So {_avoided(left)} (of all rows: {percent(1 - overall)}). This counts "
-        f"groups in which that answer makes {GROUP} errors or more, and what is beyond chance."
+        f"It gains least where <b>{safe(line.column, 40)}</b> is {group_text(line.group)}: {percent(line.error)} of "
+        f"{line.rows:,} rows are wrong, and always saying the most frequent class there would be wrong for "
+        f"{percent(line.shares_error)}. So {percent(avoided) if avoided > 0 else 'none'} of these errors are avoided "
+        f"(of all rows: {percent(1 - overall)}). This counts groups in which that answer makes {GROUP} errors or more, "
+        "and what is beyond chance."
     )
-
-
-def _avoided(left: float) -> str:
-    return f"{percent(1 - left)} of these errors are avoided" if left < 1 else "none of these errors are avoided"
 
 
 def most_missed(facts: ReportFacts) -> str:
@@ -58,19 +53,14 @@ def most_missed(facts: ReportFacts) -> str:
     found = facts.evaluation
     if len(found.classes) != 2:
         return ""
-    of, label = found.as_predicted(), safe(found.interest, 40)
-    worst = None
-    for column, table in facts.groups.items():
-        for line in table[table.rows * table.share >= GROUP].to_dict("records"):
-            beyond = line["sensitivity_high"] < of.sensitivity
-            if beyond and (worst is None or line["sensitivity"] < worst[1]["sensitivity"]):
-                worst = column, line
-    if worst is None:
+    of, table = found.as_predicted(), groups_of_all(facts)
+    table = table[(table.rows * table.share >= GROUP) & (table.sensitivity_high < of.sensitivity)]
+    if table.empty:
         return ""
-    column, line = worst
+    line = table.loc[table.sensitivity.idxmin()]
     return (
-        f"It misses {label} most where <b>{safe(column, 40)}</b> is {group_text(line['group'])}: "
-        f"{percent(1 - line['sensitivity'])} of {line['share'] * line['rows']:,.0f} such rows (of all: "
+        f"It misses {safe(found.interest, 40)} most where <b>{safe(line.column, 40)}</b> is {group_text(line.group)}: "
+        f"{percent(1 - line.sensitivity)} of {line.share * line.rows:,.0f} such rows (of all: "
         f"{percent(1 - of.sensitivity)}). This counts groups with {GROUP} such rows or more, and what is beyond chance."
     )
 

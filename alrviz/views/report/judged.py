@@ -1,12 +1,13 @@
 """How good a report's model is, and whether its probabilities can be trusted: figures of the rows that judge."""
 
 import numpy as np
+import pandas as pd
 from scipy.stats import norm
 
 from alrviz.errors import AlrvizError
 from alrviz.pictures import evaluation as drawn
 from alrviz.pictures.picture import Picture
-from alrviz.pictures.still_svg import still_svg
+from alrviz.pictures.still import still_svg
 from alrviz.studies.protocols.report_facts import GROUP, ReportFacts
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import BINNING, loss_text, row_losses
@@ -117,20 +118,25 @@ def worst_calibrated(facts: ReportFacts) -> str:
     """Return the group whose mean probability is farthest from what happened, in standard errors, where that is more
     than chance gives of so many groups (Bonferroni, 5 %); "" where there is none.
     """
-    worst, many = None, sum(map(len, facts.groups.values()))
-    for column, table in facts.groups.items():
-        for line in table[table.rows >= GROUP].to_dict("records"):
-            off = abs(line["p"] - line["share"]) / line["p_error"] if line["p_error"] else 0.0
-            if worst is None or off > worst[0]:
-                worst = off, column, line
-    if worst is None or worst[0] <= norm.isf(0.025 / many):
+    table = groups_of_all(facts)
+    large = table[table.rows >= GROUP]
+    off = ((large.p - large.share).abs() / large.p_error.where(large.p_error > 0)).fillna(0.0)
+    if large.empty or off.max() <= norm.isf(0.025 / len(table)):
         return ""
-    _, column, line = worst
+    line = large.loc[off.idxmax()]
     return (
-        f"Farthest off, beyond what chance gives of {many:,} groups, is where <b>{safe(column, 40)}</b> is "
-        f"{group_text(line['group'])}: the mean probability of {safe(facts.evaluation.interest, 40)} is "
-        f"{percent(line['p'])}, and {percent(line['share'])} of {line['rows']:,} rows are."
+        f"Farthest off, beyond what chance gives of {len(table):,} groups, is where <b>{safe(line.column, 40)}</b> is "
+        f"{group_text(line.group)}: the mean probability of {safe(facts.evaluation.interest, 40)} is "
+        f"{percent(line.p)}, and {percent(line.share)} of {line.rows:,} rows are."
     )
+
+
+def groups_of_all(facts: ReportFacts) -> pd.DataFrame:
+    """Return the groups of all columns in one table: those of `Evaluation.groups`, and the column of each."""
+    names = ["rows", "share", "p", "p_error", "error", "low", "shares_error", "sensitivity", "sensitivity_high"]
+    none = pd.DataFrame(columns=["column", "group", *names])
+    tables = [table.assign(column=column) for column, table in facts.groups.items()]
+    return pd.concat(tables, ignore_index=True) if tables else none
 
 
 def group_text(group: str) -> str:

@@ -141,6 +141,8 @@ def _summary(facts: ReportFacts) -> str:
         f"{percent(of.error_high)}). Whoever always says "
         f"&ldquo;{safe(found.classes[int(found.shares.argmax())], 60)}&rdquo;, the most frequent class, is wrong for "
         f"{percent(of.shares_error)}.{reference_in_words(facts)}",
+        *(f"Rows count by their weight, the column <b>{safe(name, 60)}</b>: shares and losses are weighted."
+          for name, kind in data.kinds.items() if kind == "weight"),
         missed(found),
         *(f"<b>Beware</b>: {safe(note, 600)}" for note in filter(None, [data.leaks_note])),
         never_predicted(found),
@@ -183,12 +185,14 @@ def _top(facts: ReportFacts) -> str:
 
 def _table(facts: ReportFacts) -> str:
     data = facts.dataset
-    shares = data.labels.value_counts()
+    counts, codes = data.labels.value_counts(), data.labels.cat.codes.to_numpy()
+    weighed = np.bincount(codes, data.weights, data.n_classes)
+    shares = dict(zip(data.labels.cat.categories, weighed / weighed.sum(), strict=True))
     encoder = getattr(facts.model, "encoder_", None)  # a classifier of others has none, or one of its own
     numbers = numbers_text(encoder) if isinstance(encoder, Encoder) else ""
     classes = html_table(
         [safe(data.target, 40), "rows", "share"],
-        ([safe(label, 60), f"{rows:,}", percent(rows / data.n_rows)] for label, rows in shares.head(30).items()),
+        ([safe(label, 60), f"{rows:,}", percent(shares[label])] for label, rows in counts.head(30).items()),
     )
     columns = html_table(
         ["column", "<th class='t'>used as</th>", "levels", "missing", "<th class='t'>why</th>"],
@@ -229,7 +233,7 @@ def _sentence(note: str) -> str:
 def _dates(data: Dataset) -> list[str]:
     """What to beware of where rows have dates and are drawn at random."""
     dates = [column.name for column in data.columns if column.code is KindCode.DATES]
-    if not dates or data.splitting.call:
+    if not dates or data.splitting.words:
         return []
     return [
         f"Test rows are drawn at random, of all dates of {dates[0]!r}: of later rows than these the model may know "

@@ -23,12 +23,12 @@ from alrviz.studies.core.export import made_from, to_csv
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 from alrviz.studies.statistics.measures import BINNING, loss_text
 from alrviz.views.core.collapsible import Collapsible, Numbers
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import HALVES, Updating, as_high, choice, html, say, side_by_side
+from alrviz.views.core.panes import HALVES, Updating, as_high, choice, html, say, side_by_side, stack
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
-from alrviz.views.core.transport import SLIDER_FOCUS
+from alrviz.views.core.transport import live_slider
 from alrviz.views.race.words import number
 
 # How rows are predicted: what the slider says.
@@ -76,7 +76,6 @@ class EvaluationView(NotebookViewer):
     True
     """
 
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     label = param.String(default="", doc='The class of interest; "" for the one the evaluation takes.')
     rule = param.Selector(default=MOST, objects=list(RULES.values()), doc="How rows are predicted.")
     value = param.Number(default=0.5, bounds=(0, 1), doc="Of the rule; of costs 10^(4 value - 2) false alarms a miss.")
@@ -117,16 +116,16 @@ class EvaluationView(NotebookViewer):
         self.sentence, self.told = html(margin=(0, 0, 6, 0)), html(margin=(2, 0, 6, 0))
         self.classes = pmui.Select(label="Class of interest", options={}, width=190, **small)
         self.rules = pmui.Select(label="Predict by", options=RULES, value=self.rule, width=215, **small)
-        self.slider = pmui.FloatSlider(
-            label="Threshold", start=0.0, end=1.0, step=0.005, value=self.value, show_value=False, tooltips=False,
-            size="small", margin=(0, 12), sizing_mode="stretch_width", sx=SLIDER_FOCUS,
+        self.slider = live_slider(
+            pmui.FloatSlider, self._slid, label="Threshold", start=0.0, end=1.0, step=0.005, value=self.value,
+            margin=(0, 12),
         )  # fmt: skip
         self.column = pmui.Select(label="Groups by", options={}, width=190, visible=False, **small)
         self.classes.link(self, value="label")
         self.rules.link(self, value="rule", bidirectional=True)
         self.column.param.watch(lambda event: self._chosen(event.new), "value")
-        self.slider.param.watch(self._slid, ["value", "value_throttled"])
-        self.grid = pn.Column(visible=False, margin=(4, 0, 8, 0), sizing_mode="stretch_width")
+        self.slider.param.watch(self._slid, "value_throttled")
+        self.grid = stack(visible=False, margin=(4, 0, 8, 0))
         room = pn.Column(self.slider, styles={"flex": "1 1 220px"}, margin=0)
         controls = pn.FlexBox(self.classes, self.rules, room, align_items="center", gap="10px 0", margin=(4, 0, 4, 0))
         self.matrix, self.curve = LiveFigure("alrviz-confusion"), LiveFigure("alrviz-evaluation")
@@ -134,12 +133,12 @@ class EvaluationView(NotebookViewer):
         written = choice(self, "shares", SHARES, "What is written in the matrix", **look)
         shown = choice(self, "picture", PICTURES, "The picture beside the matrix", **look)
         sides = [
-            pn.Column(
+            stack(
                 pn.FlexBox(*above, align_items="center", gap="8px", margin=(0, 0, 4, 0)),
-                as_high(one.pane, height, 340), sizing_mode="stretch_width", margin=0,
+                as_high(one.pane, height, 340),
             )
             for above, one in (((written,), self.matrix), ((shown, self.column), self.curve))
-        ]  # fmt: skip
+        ]
         pictures = side_by_side(*sides, MATRIX, CURVE, grow=HALVES, css_classes=["alrviz-pictures"])
         self.worst = html()
         self._failures = Collapsible("Where it fails: the worst rows", self.worst)
@@ -147,15 +146,11 @@ class EvaluationView(NotebookViewer):
         saves = [
             *(csv_button(f"alrviz-{what}.csv", partial(self.csv, what), told, f"CSV of {label}")
               for what, (label, told) in TABLES.items()),
-            *self.matrix.buttons("the confusion matrix", partial(self.origin, "confusion matrix"), named=True),
-            *self.curve.buttons("the picture beside it", lambda: self.origin(_name_of(self.picture)), named=True),
+            *picture_buttons({"confusion matrix": self.matrix, "picture beside it": self.curve}, self.origin),
         ]  # fmt: skip
         self._numbers = Numbers(saves, self._numbers_html)
-        self.body = pn.Column(
-            controls, self.grid, self.told, pictures, self._failures, self._numbers, sizing_mode="stretch_width",
-            margin=0, visible=False,
-        )  # fmt: skip
-        self.layout = ViewLayout(self.sentence, self.body, sizing_mode="stretch_width", margin=0)
+        self.body = stack(controls, self.grid, self.told, pictures, self._failures, self._numbers, visible=False)
+        self.layout = ViewLayout(self.sentence, self.body)
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
@@ -209,9 +204,8 @@ class EvaluationView(NotebookViewer):
             parts = []
             for k, other in enumerate(classes):
                 label = f"{short(own, 10)} as {short(other, 10)}" if i != k else f"{short(own, 10)}, rightly"
-                asked = pmui.FloatInput(
-                    label=label, value=given[i][k], size="small", width=130, step=1.0, margin=(8, 8, 4, 0)
-                )
+                look: dict[str, Any] = {"size": "small", "width": 130, "margin": (8, 8, 4, 0)}
+                asked = pmui.FloatInput(label=label, value=given[i][k], step=1.0, **look)
                 asked.param.watch(partial(changed, (i, k)), "value")
                 parts.append(asked)
             lines.append(pn.FlexBox(*parts, margin=0))
@@ -250,17 +244,14 @@ class EvaluationView(NotebookViewer):
             self._decide(found)
             decided, t = self._decided or found, self.figures_at.threshold
             with self._setting:
-                self.slider.param.update(
-                    value=self.value, label=self.rule_words(), visible=self.rule not in (MOST, COSTS)
-                )
+                slides = self.rule not in (MOST, COSTS)
+                self.slider.param.update(value=self.value, label=self.rule_words(), visible=slides)
                 self.grid.visible = self.rule == COSTS
                 self.column.visible = self.picture == "groups"
             say(self.told, self._figures_html())
             self.matrix.show(drawn.confusion(decided, self.shares or None, dark=self.dark), found)
             if self.picture in CURVES:
-                shown = drawn.curves(
-                    self.picture, found, self.label, None if np.isnan(t) else t, dark=self.dark
-                )  # fmt: skip
+                shown = drawn.curves(self.picture, found, self.label, None if np.isnan(t) else t, dark=self.dark)
             elif self.picture == "reliability":
                 shown = drawn.calibration(found, self.label, dark=self.dark)
             else:
@@ -348,6 +339,7 @@ class EvaluationView(NotebookViewer):
         """Return what stands above and below a picture of `what` when it is saved."""
         of = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
         about = {"alrviz": __version__, **self._about, "class": self.label}
+        what = what if what == "confusion matrix" else _name_of(self.picture)
         return Origin(f"{what[:1].upper()}{what[1:]}{of}", made_from(about, self._recipes))
 
 

@@ -17,18 +17,19 @@ import param
 from alrviz.pictures import interactions as drawn
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.picture import Picture
-from alrviz.pictures.still_svg import still_svg
+from alrviz.pictures.still import still_svg
 from alrviz.studies.core.export import made_from, study_about, to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
 from alrviz.studies.protocols.effect_bands import EffectStudy
 from alrviz.studies.statistics.measures import BINNING
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import Updating, choice, html, say
+from alrviz.views.core.panes import Updating, choice, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button, file_button
 from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
+from alrviz.views.core.transport import change
 from alrviz.views.race.words import number
 from alrviz.views.studies.row import RowPart, RowSettings, only_hover, pair, row_csv
 from alrviz.views.studies.study_view import StudyView
@@ -69,6 +70,7 @@ class InteractionsView(StudyView, RowSettings):
     True
     """
 
+    SENTENCE = (52, 8)
     study: Any
     subset = param.Integer(default=-1, doc="The number of the tuple whose cells are shown; -1 for the most important.")
     quantity = param.Selector(default="pure", objects=list(QUANTITIES.values()), doc="What is shown of its cells.")
@@ -92,41 +94,36 @@ class InteractionsView(StudyView, RowSettings):
 
     # -- building ------------------------------------------------------------------------------------------------------
 
-    def build(self) -> None:
-        """Make the panes and the layout."""
+    def _build(self) -> None:
         high, low = self._height
         self.ranked = LiveFigure("alrviz-importance", made=lambda plot: only_hover(plot, self._choose_bar))
         self.matrix = LiveFigure("alrviz-interactions", made=lambda plot: only_hover(plot, self._choose_cell))
         self.cells, self.curve = LiveFigure("alrviz-effect"), LiveFigure("alrviz-kept-tuples")
         self.one_row = RowPart(self, low)
-        self.sentence = html(min_height=52, margin=(0, 0, 8, 0))
         self.key, self.muting = html(), html(margin=(8, 0, 4, 0))
         small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0)}
         self.tuples = pmui.Select(label="Tuple", options={}, width=260, **small)
         self.class_of = pmui.Select(label="Class", options={}, width=150, **small)
         self.class_against = pmui.Select(label="Against", options={}, width=150, **small)
-        self.mutes = pmui.MultiChoice(
-            label="Left out (muted)", options=[], sizing_mode="stretch_width", margin=(6, 0, 0, 0)
-        )
+        look: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (6, 0, 0, 0)}
+        self.mutes = pmui.MultiChoice(label="Left out (muted)", options=[], **look)
         for name, widget in {"subset": self.tuples, "of": self.class_of, "against": self.class_against}.items():
             widget.param.watch(partial(self._picked, name), "value")
         self.mutes.param.watch(lambda event: self._picked("muted", event, self._numbered(event.new or ())), "value")
         one_line: dict[str, Any] = {"sx": WORDS_IN_ONE_LINE, "margin": 0}
         shown = choice(self, "quantity", QUANTITIES, "What is shown of the cells", **one_line)
-        labelled = choice(
-            self, "labels", LABELS, "Tuples by their names, or a dot for each of their columns", **one_line
-        )
-        self.body = pn.Column(
+        told = "Tuples by their names, or a dot for each of their columns"
+        labelled = choice(self, "labels", LABELS, told, **one_line)
+        self.body = stack(
             pn.FlexBox(labelled, pn.Column(self.key, styles={"flex": "1 1 300px"}, margin=(0, 0, 0, 12)),
                        align_items="center", gap="4px 0", margin=(4, 0, 4, 0)),
             pair(self.ranked, self.matrix, high, 430),
             pn.FlexBox(self.tuples, self.class_of, self.class_against, shown, align_items="center", gap="10px 0",
                        margin=(4, 0, 4, 0)),
             pair(self.cells, self.curve, low, 320),
-            self.mutes, self.muting, self.one_row.body,
-            sizing_mode="stretch_width", margin=(0, 0, 6, 0),
+            self.mutes, self.muting, self.one_row.body, margin=(0, 0, 6, 0),
         )  # fmt: skip
-        saves = [
+        files = [
             csv_button("alrviz-importance.csv", self.csv_of_summary, "all tuples with their importance"),
             csv_button("alrviz-effect.csv", self._csv_of_cells, "the cells of this tuple", label="CSV of cells"),
             csv_button("alrviz-tuples-kept.csv", self._csv_of_curve, "the loss with the best tuples alone",
@@ -139,12 +136,8 @@ class InteractionsView(StudyView, RowSettings):
             "importance": self.ranked, "matrix": self.matrix, "effect": self.cells, "tuples kept": self.curve,
             **self.one_row.figures,
         }  # fmt: skip
-        for what, figure in self._pictures.items():
-            saves += figure.buttons(what, partial(self.origin, what), named=True)
-        self._numbers = Numbers(saves, self._numbers_html)
-        self.layout = ViewLayout(
-            self.sentence, self.bar.panel, self.body, self._numbers, sizing_mode="stretch_width", margin=0
-        )
+        self._numbers = Numbers([*files, *picture_buttons(self._pictures, self.origin)], self._numbers_html)
+        self.layout = ViewLayout(self.sentence, self.bar.panel, self.body, self._numbers)
         own = ["subset", "quantity", "muted", "labels", *_OF_ROWS]
         self.param.watch(lambda *events: self._follow({event.name for event in events}), own)
 
@@ -166,16 +159,15 @@ class InteractionsView(StudyView, RowSettings):
             self.given = None
         super().press_run()
 
-    def empty(self) -> None:
-        """Show what was given, or that there is nothing."""
+    def _empty(self) -> None:
         if self.given is None:
-            super().empty()
+            super()._empty()
             self._known = self.losses = self.one_row.explanation = None
             self.table = pd.DataFrame()
         else:
             self.lines = self.given.importance()
             self.body.visible = True
-            self._draw(self.given, "of a model of yours: no whiskers, for it is not refitted")
+            self._show_effects(self.given, "of a model of yours: no whiskers, for it is not refitted")
             self._numbers.refresh()
 
     @property
@@ -188,8 +180,7 @@ class InteractionsView(StudyView, RowSettings):
         """Of the row that is shown."""
         return self.one_row.explanation
 
-    def draw(self, study: EffectStudy) -> None:
-        """Show what there is of a study."""
+    def _draw(self, study: EffectStudy) -> None:
         found = self.found
         self.body.visible = found is not None
         if found is None:
@@ -200,16 +191,10 @@ class InteractionsView(StudyView, RowSettings):
             self.tell(f"<span class='quiet'>{said}</span>")
             return
         done, total = study.progress.done - 1, study.progress.total - 1
-        bands = (
-            f"whiskers: 90 % of {done} refits"
-            if done > 1
-            else "no whiskers yet"
-            if total
-            else "no whiskers: nothing was refitted"
-        )
-        self._draw(found, bands)
+        bands = "no whiskers yet" if total else "no whiskers: nothing was refitted"
+        self._show_effects(found, f"whiskers: 90 % of {done} refits" if done > 1 else bands)
 
-    def _draw(self, found: Interactions, bands: str) -> None:
+    def _show_effects(self, found: Interactions, bands: str) -> None:
         self.table = self.lines
         if found is not self._known:
             self._known = found
@@ -290,12 +275,9 @@ class InteractionsView(StudyView, RowSettings):
         mutes, t = self._mutes(found), self._tuple(found)
         study = self.study or found
         with pn.io.hold(), self._setting:
-            for widget, value in (
-                (self.tuples, t if t in self.tuples.options.values() else None), (self.class_of, of),
-                (self.class_against, against), (self.mutes, mutes),
-            ):  # fmt: skip
-                if widget.value != value:
-                    widget.value = value
+            change(self.tuples, value=t if t in self.tuples.options.values() else None)
+            for widget, value in ((self.class_of, of), (self.class_against, against), (self.mutes, mutes)):
+                change(widget, value=value)
             every = changed & {"study"}
             if every or changed & {"subset", "muted", "labels"}:
                 members = {name: found.members(name) for name in self.table.index[: drawn.MOST]}
@@ -320,13 +302,10 @@ class InteractionsView(StudyView, RowSettings):
         self.losses = found.mute(*mutes)
         before, after = self.losses.loc["all"], self.losses.loc["muted"]
         where = "Test rows" if found.has_heldout else "These rows"
+        measures = {"log_loss": "log loss", "error": "0-1 loss", "ece": f"calibration error ({BINNING})"}
         parts = [
             f"{words} {after[name]:.4f}" + (f" ({after[name] - before[name]:+.4f})" if mutes else "")
-            for name, words in (
-                ("log_loss", "log loss"),
-                ("error", "0-1 loss"),
-                ("ece", f"calibration error ({BINNING})"),
-            )
+            for name, words in measures.items()
         ]
         what = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
         say(self.muting, f"{where}{what}: {'; '.join(parts)}")

@@ -3,26 +3,22 @@
 It shows a study of `alrviz.choose_order`, and fills while that computes.
 """
 
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import pandas as pd
 import panel as pn
 
-from alrviz.errors import for_page
 from alrviz.pictures import orders as pictures
 from alrviz.pictures.orders import order_name, reliability
 from alrviz.pictures.palette import family_shades
 from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_line
-from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import as_high, html, side_by_side
+from alrviz.views.core.panes import as_high, side_by_side, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
-from alrviz.views.studies.study_view import StudyView
+from alrviz.views.studies.study_view import StudyView, notes_html
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
 MAIN, SIDE = 400, 344  # px that losses and costs need, and the curve with what a page says under it
@@ -44,46 +40,38 @@ class OrderStudyView(StudyView):
     True
     """
 
+    SENTENCE = (52, 8)
+
     def __init__(self, study: OrderStudy | None = None, *, heights: tuple[str, str, str] = HEIGHTS, **params: Any):
         self.verdict: OrderVerdict | None = None  # of what is drawn
         super().__init__(study, height=heights, **params)
 
-    def build(self) -> None:
-        """Make the panes and the layout."""
+    def _build(self) -> None:
         parts = {"losses": "", "parameters": "-parameters", "train_seconds": "-seconds", "reliability": "-reliability"}
         self.pictures = {part: LiveFigure(f"alrviz-orders{end}") for part, end in parts.items()}
         losses, *costs, curve = (picture.pane for picture in self.pictures.values())
         high, low, square = self._height
-        self.sentence = html(min_height=52, margin=(0, 0, 8, 0))
-        # What a page has to say under the curve; beside a notebook's it is empty.
-        self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
+        self.aside = stack()  # what a page has to say under the curve; beside a notebook's it is empty
         cost = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), low, 168)
-        left = pn.Column(as_high(losses, high, 256), cost, sizing_mode="stretch_width", margin=0)
+        left = stack(as_high(losses, high, 256), cost)
         right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE, margin=0)
         self.body = side_by_side(left, right, MAIN, SIDE, margin=(0, 0, 6, 0))
         told = "all fits, with recipes, seed, data hash and version"
-        saves = [csv_button("alrviz-orders.csv", self.csv_of_fits, told)]
-        for what, picture in zip(
-            ("losses", "parameters", "seconds", "reliability"), self.pictures.values(), strict=True
-        ):
-            saves += picture.buttons(what, partial(self.origin, what), named=True)
-        self._numbers = Numbers(saves, self.of_study(lambda _: numbers_html(self.lines)))
-        self.layout = ViewLayout(
-            self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
-        )
+        pictures = {part.replace("train_", ""): picture for part, picture in self.pictures.items()}
+        files = [csv_button("alrviz-orders.csv", self.csv_of_fits, told)]
+        self._numbers = self._fold_numbers(files, pictures, lambda _: numbers_html(self.lines))
+        self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._numbers)
 
     @property
     def axes(self) -> NumberAxes:
         """What stands along and up in the picture of losses."""
         return NumberAxes(self.pictures["losses"], "order", ("log_loss",))
 
-    def empty(self) -> None:
-        """Show that there is no study; what a page says under the curve stays."""
+    def _empty(self) -> None:  # what a page says under the curve stays
         self.verdict = None
         self.tell_none()
 
-    def draw(self, study: OrderStudy) -> None:
-        """Show what there is of a study."""
+    def _draw(self, study: OrderStudy) -> None:
         self.verdict = verdict = study.verdict()
         boosted = study.boosting()
         beside = ("boosting", float(boosted.log_loss.mean())) if len(boosted) else None
@@ -108,14 +96,6 @@ def orders_of(study: OrderStudy) -> list[int]:
     """The orders that a study compares."""
     orders = {study.about(racer)["order"] for racer in {task.racer for task in study.tasks}}
     return sorted(int(order) for order in orders if order is not None)
-
-
-def notes_html(notes: Sequence[str]) -> str:
-    """What the verdict stands on, in one quiet line."""
-    if not notes:
-        return ""
-    told = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
-    return f"<div class='quiet' style='font-size:15px'>{told}</div>"
 
 
 def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:

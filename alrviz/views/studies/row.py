@@ -21,11 +21,12 @@ from alrviz.studies.core.export import to_csv
 from alrviz.studies.effects.interactions import Interactions
 from alrviz.studies.effects.row_explanation import RowExplanation
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import Updating, as_high, html, say
+from alrviz.views.core.panes import Updating, as_high, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button
 from alrviz.views.core.style import html_table, safe
+from alrviz.views.core.transport import change
 from alrviz.views.race.words import number
 
 HEIGHT = "340px"
@@ -40,10 +41,7 @@ def only_hover(plot: Plot, press: Callable[[Any], None]) -> None:
 
 def pair(first: LiveFigure, second: LiveFigure, height: str, px: int) -> pn.Row:
     """Return two pictures beside each other, below each other where there is no room."""
-    sides = [
-        pn.Column(as_high(figure.pane, height, px), sizing_mode="stretch_width", margin=(0, 12, 0, 0))
-        for figure in (first, second)
-    ]
+    sides = [stack(as_high(figure.pane, height, px), margin=(0, 12, 0, 0)) for figure in (first, second)]
     return pn.Row(*sides, sizing_mode="stretch_width", margin=(0, 0, 10, 0), css_classes=["alrviz-pictures"])
 
 
@@ -93,11 +91,8 @@ class RowPart:
         self.worst.on_click(lambda _: self._show_worst())
         self.undo.on_click(lambda _: host.param.update(changes={}))
         line = (self.rows, self.worst, self.tried, self.level, self.undo)
-        self.body = pn.Column(
-            pn.FlexBox(*line, align_items="center", gap="10px 0", margin=(10, 0, 4, 0)), self.told,
-            pair(self.sum, self.levels, height, 320),
-            sizing_mode="stretch_width", margin=0,
-        )  # fmt: skip
+        line_box = pn.FlexBox(*line, align_items="center", gap="10px 0", margin=(10, 0, 4, 0))
+        self.body = stack(line_box, self.told, pair(self.sum, self.levels, height, 320))
 
     def _picked(self, name: str, event: Any) -> None:
         if not self.setting and event.new is not None:
@@ -149,10 +144,9 @@ class RowPart:
         levels = [level for k, level in enumerate(every) if k % step == 0 or level == now]
         with self.setting:
             self.level.options = levels
-            values = ((self.rows, row), (self.tried, tried), (self.level, now if now in levels else None))
-            for widget, value in values:
-                if widget.value != value:
-                    widget.value = value
+            change(self.rows, value=row)
+            change(self.tried, value=tried)
+            change(self.level, value=now if now in levels else None)
             self.undo.visible = bool(changes)
         self.sum.show(drawn.row_sum(said, dark=host.dark), of=(found, row, of, against))
         p, before = said.probabilities, own.probabilities[said.of]
@@ -167,9 +161,8 @@ class RowPart:
         )
         other = said.what_if(name)[said.of].loc[levels]
         labels = [f"» {level}" if level == now else str(level) for level in other.index]
-        bars = drawn.signed_bars(
-            labels, other, np.nan, np.nan, ["were the row's level this; press it"] * len(other), 0.85
-        )
+        tips = ["were the row's level this; press it"] * len(other)
+        bars = drawn.signed_bars(labels, other, np.nan, np.nan, tips, 0.85)
         along = f"P({short(str(said.of))}) were {short(name, 20)} another"
         self.levels.show(drawn.bar_picture(bars, along, dark=host.dark, percent=True), of=(found, row, tried))
         return said
@@ -194,8 +187,6 @@ class RowView(NotebookViewer, RowSettings):
     True
     """
 
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
-
     def __init__(self, found: Interactions, *, height: str = HEIGHT, **params: Any):
         super().__init__(**params)
         self.interactions = found
@@ -208,14 +199,11 @@ class RowView(NotebookViewer, RowSettings):
         self._pair = [pmui.Select(label=words, options=named, **small) for words in ("Class", "Against")]
         for name, menu in zip(("of", "against"), self._pair, strict=True):
             menu.param.watch(partial(self.part._picked, name), "value")
-        saves = [csv_button("alrviz-row.csv", self.csv, "what each tuple adds to this row")]
-        for what, figure in self.part.figures.items():
-            saves += figure.buttons(what, partial(self._origin, what), named=True)
-        self._numbers = Numbers(saves, lambda: row_html(self.explanation))
-        self.layout = ViewLayout(
-            pn.FlexBox(*self._pair, align_items="center", gap="10px 0"), self.part.body, self._numbers,
-            sizing_mode="stretch_width", margin=0,
-        )  # fmt: skip
+        save = csv_button("alrviz-row.csv", self.csv, "what each tuple adds to this row")
+        buttons = [save, *picture_buttons(self.part.figures, self._origin)]
+        self._numbers = Numbers(buttons, lambda: row_html(self.explanation))
+        menus = pn.FlexBox(*self._pair, align_items="center", gap="10px 0")
+        self.layout = ViewLayout(menus, self.part.body, self._numbers)
         self.param.watch(lambda *_: self._follow(), ["of", "against", "row", "column", "changes", "dark"])
         self._follow()
 
@@ -255,6 +243,5 @@ def row_html(said: RowExplanation) -> str:
         (safe(name, 60), safe(line.levels, 60), number(line.log_odds), f"{line.rows:,.0f}")
         for name, line in said.frame.head(30).iterrows()
     ]
-    return html_table(
-        ["tuple", "levels", f"log-odds of {safe(said.of, 30)} against {safe(said.against, 30)}", "rows"], lines
-    )
+    odds = f"log-odds of {safe(said.of, 30)} against {safe(said.against, 30)}"
+    return html_table(["tuple", "levels", odds, "rows"], lines)

@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.shell.glossary import explain
@@ -23,9 +24,6 @@ from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.learning_curve import learning_curve
 from alrviz.views.studies.learning_curve import LearningCurveView
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-
 HIGH = "440px"  # of the cards of both tabs
 ORDERS = (1, 2, 3)
 LEARNING = tuple(name for name, family in FAMILIES.items() if family.learns_rows)
@@ -35,18 +33,6 @@ THETAS = {"rows so far (single-pass)": "single-pass", "all rows (two-pass): leak
 # Seconds of a learner's visit of a row, a tuple; rows visited to find the step length: 16 are tried on 2,000 rows.
 # Measured on led, led24, poker-hand and waveform: 6e-8 to 1e-7.
 _VISIT, _TRIED = 8e-8, 16 * 2000
-
-ABOUT = r"""
-[[prequential|Test, then train]]: a row is predicted with what was learned so far, and then learned from. A point is the
-mean over the last rows, the *window*; the first points average the few rows there are. The rows come in several
-shuffles, the same for every learner: the line is the mean, the band one standard error.
-
-*lr* and *alr* take one step per row, by sgd (one step length for all weights) or adagrad (one for each weight, which
-shrinks with use); the first step length is the one that does best on the first 2,000 rows. [[AnJE]] only counts. Low
-[[order|orders]] have few parameters and are ahead at first; a higher order needs more rows. A ring marks the row
-from which it stays ahead of the order below. [[ALR|alr]] needs log [[theta]], which only rows give: *single-pass*
-counts the rows so far. *two-pass* counts all rows beforehand, as [ALR] does. It leaks: rows that are judged later have
-been counted, so its lines are too low. They are dashed and marked *."""
 
 
 def learner(recipe: Recipe) -> Recipe:
@@ -166,7 +152,7 @@ print(study.summary().to_string())
         """Return shuffles, window, and where theta is from."""
         return {"repeats": self.repeats, "window": self.window, "theta": self.theta}
 
-    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+    def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate a walk of every learner over all rows."""
 
         def seconds(recipe: Recipe) -> float:
@@ -175,7 +161,7 @@ print(study.summary().to_string())
 
         return estimate_recipes(dataset, self.recipes, self.holdout, stop, seconds)
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of all walks."""
         return self.repeats * sum((one.cost for one in fits), Cost())
 
@@ -188,7 +174,7 @@ print(study.summary().to_string())
 class CurveTab(StudyPage):
     """The learning curve."""
 
-    slug, spec_of, view_of, about, high = "learning-curve", CurveSpec, LearningCurveView, ABOUT, HIGH
+    slug, spec_of, view_of, high = "learning-curve", CurveSpec, LearningCurveView, HIGH
     choosable = LEARNERS
     looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 246, 184)}
     keys, viewed = ("measure",), ("span",)

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.pages.bias.curve import HIGH, CurveTab
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import JUDGED, alphas_beside
@@ -20,10 +21,6 @@ from alrviz.studies.core.cost import RecipeEstimate, share_seconds
 from alrviz.studies.protocols.bias_variance import bias_variance
 from alrviz.views.studies.bias_variance import BiasVarianceView
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-
-
 ORDERS = (1, 2, 3)
 FOLDS = {"3x2": (3, 2), "5x2": (5, 2), "10x2": (10, 2), "30x2": (30, 2), "5x5": (5, 5), "5x10": (5, 10)}
 FOLD_NAMES = {slug.replace("x", " x "): slug for slug in FOLDS}
@@ -32,24 +29,6 @@ _MOST_SIZES = 6
 _OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
 _ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv", "by itself": "auto"}
 _ROUNDS = "Repeated k-fold cross-validation: how many repeats, each with the rows in another order, and folds"
-
-ABOUT = r"""
-A model errs because its class is too limited ([[bias]]), and because another sample of training rows would have
-given another model ([[variance]]). The rows are shuffled and cut into folds, again and again; in each round every
-row is a [[test rows|test row]] once and predicted by a model that has not seen it. With $R$ rounds a row has $R$
-predictions, and their scatter is variance.
-
-*Kohavi and Wolpert*: $p_k$ is the share of a row's predictions that say class $k$. Then
-$\text{bias}^2 = \frac{1}{2} \sum_k (1[k = y] - p_k)^2$ and $\text{variance} = \frac{1}{2} (1 - \sum_k p_k^2)$,
-averaged over rows. [[plug-in|Plug-in]] takes the shares as they are, as if $R$ predictions were all there could be;
-the *unbiased* form moves $\text{variance} / (R - 1)$ from bias to variance. *Domingos*: a row's main prediction is
-the one that most rounds give; bias is 1 where it is wrong, and net variance is what rounds that stray from it add to
-the error, minus what they take away. In each of the three bias + variance = error ([[0-1 loss]]), in every cell of
-the grid.
-
-Error bars are one standard error by the jackknife over rounds; they shrink as rounds are added, and there are none
-before the third. As in [WANBIA-C], with a higher [[order]] bias falls and variance rises; a stronger penalty
-([[alpha]]) does the opposite, and more training rows reduce variance."""
 
 
 def _orders(*families: str) -> tuple[Recipe, ...]:
@@ -174,7 +153,7 @@ print(study.summary().to_string())
         """Return rounds, folds and sizes."""
         return dict(zip(("rounds", "folds"), self.split, strict=True)) | {"train_shares": self.shares}
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study: half of what a fit takes does not shrink with its rows."""
         return sum(map(share_seconds, self.shares)) * super().cost(dataset, fits)
 
@@ -192,7 +171,7 @@ print(study.summary().to_string())
 class GridTab(StudyPage):
     """The grid."""
 
-    slug, spec_of, view_of, about, choosable, high = "grid", GridSpec, BiasVarianceView, ABOUT, JUDGED, HIGH
+    slug, spec_of, view_of, choosable, high = "grid", GridSpec, BiasVarianceView, JUDGED, HIGH
     looks: ClassVar[Mapping[str, Any]] = {"height": room(286, 246, 178)}
     viewed = ("definition", "axis")
 

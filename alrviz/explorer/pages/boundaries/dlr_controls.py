@@ -1,28 +1,25 @@
 """The controls of the DLR tab: the two columns, bandwidths and peer, and its buttons."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
 from param.parameterized import Event
 
+from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, peer_menu
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.dialogs import text_button
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import PANE_CSS, button
-from alrviz.explorer.widgets.dialogs import text_button
 from alrviz.explorer.widgets.menus import pill, select
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.maps.axes import first_axes
 from alrviz.views.core.panes import Updating
 from alrviz.views.core.transport import change
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 DRAW = "Draw: add, move and remove points; the models follow"
 EXAMPLES = (
@@ -84,7 +81,7 @@ class DlrControls:
         label = f"Resume drawing: {waiting:,} points" if waiting else "Draw"
         change(self.draw, visible=offered, label=label, description=f"{label}; they were put by" if waiting else DRAW)
 
-    def show(self, session: Session, table: "Dataset | None", recipe: Recipe, peer: str) -> None:
+    def show(self, session: Session, table: Dataset | None, recipe: Recipe, peer: str) -> None:
         """Show what is set; a peer that this table does not have gives way to the first."""
         menu = peer_menu(session, table)
         with self._setting:
@@ -122,12 +119,12 @@ class ColumnMenus:
         dataset, chosen = self._dataset, self.chosen
         return dataset is not None and chosen is not None and all(dataset.kinds.get(n) == "numeric" for n in chosen)
 
-    def positions(self, dataset: "Dataset") -> tuple[int, ...]:
+    def positions(self, dataset: Dataset) -> tuple[int, ...]:
         """The places in the table of the two columns, as a link holds them."""
         names = dataset.table.names
         return tuple(names.index(name) for name in self.chosen or () if name in names)
 
-    def offer(self, dataset: "Dataset", axes: tuple[int, ...] = ()) -> None:
+    def offer(self, dataset: Dataset, axes: tuple[int, ...] = ()) -> None:
         """Offer the columns of a table; `axes` are places of those that a link asks for."""
         self._dataset = dataset
         names, table = list(dataset.X.columns), dataset.table.names

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
+from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.density_model import DensityModel, parts_of
@@ -19,11 +20,8 @@ from alrviz.studies.density.live_density import LiveDensity, at_bandwidths, foll
 from alrviz.studies.maps.run_classifier import StepModel, model_at
 from alrviz.studies.race.reference_fit import fit_rows
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
-
-def table_of(dataset: "Dataset", names: tuple[str, str]) -> "Dataset":
+def table_of(dataset: Dataset, names: tuple[str, str]) -> Dataset:
     """Return a data set of these two columns and the class: the same one where there are no others."""
     rest = [name for name in dataset.X.columns if name not in names]
     return dataset.with_kinds(**dict.fromkeys(rest, "ignore")) if rest else dataset

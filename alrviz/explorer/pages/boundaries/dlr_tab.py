@@ -6,38 +6,39 @@ Moments are made on a thread, the latest asked for only; all pictures change tog
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import panel as pn
+import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.pages.boundaries import dlr_frames
 from alrviz.explorer.pages.boundaries.dlr_controls import FIRST_PEER, ColumnMenus, DlrControls, first_recipe
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame, table_of
-from alrviz.explorer.pages.boundaries.dlr_view import MapCard, Pictures
-from alrviz.explorer.pages.boundaries.drawing import Drawing
-from alrviz.explorer.pages.boundaries.fit import MapTab
+from alrviz.explorer.pages.boundaries.dlr_view import Pictures
+from alrviz.explorer.pages.boundaries.drawing import DlrState, Drawing
 from alrviz.explorer.pages.boundaries.frame_queue import DraggedBandwidth, FrameQueue
 from alrviz.explorer.pages.boundaries.words import compared_html, dlr_script, made_from_line
 from alrviz.explorer.recipes.questions import Example
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.widgets.dialogs import ScriptDialog
+from alrviz.explorer.shell.dialogs import TextDialog
+from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.studies.race.race import Race
+from alrviz.views.core.panes import say
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
+_SENTENCE_STYLES = {"min-height": "36px"}
+_DRAWING_SENTENCE_STYLES = {"height": "3.5rem", "min-height": "3.5rem", "overflow": "hidden"}
 
 
-class DlrTab(MapTab):
+class DlrTab(DlrState):
     """See the module's text."""
 
-    def __init__(self, session: Session, dialogs: ScriptDialog, open_drawer: Callable[[Viewable], None]):
+    def __init__(self, session: Session, dialogs: TextDialog, open_drawer: Callable[[Viewable], None]):
         super().__init__(session, open_drawer, "", ("dlr",), first_recipe(session.seed), film=True)
         self._dialogs = dialogs
         self.name = self.name or FIRST_PEER
         self.frames = FrameQueue(session, self.tasks, self.show_moment, self._advance)
-        self.table: Dataset | None = None
-        self.moment: DlrFrame | None = None
+        self.table = self.moment = None
         self._whole: Dataset | None = None  # the session's table that `table` was made of
         self._drew = False
         self._build()
@@ -48,7 +49,7 @@ class DlrTab(MapTab):
     def _build(self) -> None:
         self.drawing = Drawing(self)
         hands = {"on_add": self.drawing.add, "on_move": self.drawing.move, "on_remove": self.drawing.remove}
-        player = self.part.player
+        player = self.player
         self.hand = DraggedBandwidth(self.frames, player)
         lines = partial(made_from_line, self), player.made_from
         self.pictures = Pictures(
@@ -58,9 +59,22 @@ class DlrTab(MapTab):
         self.menus = DlrControls(self._chosen, self._pressed)
         self.controls = [*self.columns.menus, *self.menus.menus]
         self.told = [self.menus.examples]
-        made = [self.menus.draw, self.menus.settings]
-        self.card = MapCard(self.part, made, self.drawing.bar.panel, self.pictures.seen, self.redraw)
-        self.menus.more.insert(0, self.part.cost_line.pane)
+        self.words = html((0, 0, 4, 0))
+        self.back = button(
+            "Back to the fit", self.redraw, icon="undo", variant="outlined", size="small", visible=False, margin=0,
+            description="Back to the fit: forget the bandwidths set by hand",
+        )  # fmt: skip
+        self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=0)
+        self.buttons = pn.Row(
+            player.transport.panel, player.status, self.menus.draw, self.menus.settings,
+            sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"],
+        )  # fmt: skip
+        # With and without a button, with and without the bar: what lies below stays where it is.
+        self._sentence_row = pn.Row(self.words, self.back, sizing_mode="stretch_width", margin=0)
+        waiting = pn.Column(self.bar, height=10, sizing_mode="stretch_width", margin=0)
+        inside = (self.buttons, self.drawing.panel, waiting, self._sentence_row, self.pictures.seen)
+        card = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
+        self.menus.more.insert(0, self.starter.pane)
         below = (
             self.pictures.read,
             self.pictures.folded,
@@ -68,12 +82,12 @@ class DlrTab(MapTab):
             self.model_part.part,
             self.menus.more,
         )
-        self.panel = pn.Column(self.card.panel, *below, sizing_mode="stretch_width", margin=0)
+        self.panel = pn.Column(card, *below, sizing_mode="stretch_width", margin=0)
 
     def result(self) -> Race | None:
         """Return the fit of what is set, when it has ended and all of it was shown."""
-        player = self.part.player
-        return player.player.race if player.ended and not self.part.outdated else None
+        player = self.player
+        return player.player.race if player.ended and not self.outdated else None
 
     # ---- showing -----------------------------------------------------------------------------------------------------
 
@@ -102,24 +116,25 @@ class DlrTab(MapTab):
         self.menus.show(self.session, self.table or self.session.table.dataset, self.recipe, self.name)
         self.menus.offer_drawing(not drawn and self.drawing.possible, 0 if waiting is None else len(waiting))
         self.columns.hide(drawn)
-        self.card.hold(drawn)
-        for part in (self.card.buttons, self.menus.more):
+        # While a hand draws the sentence keeps two lines: no longer one may move the map under the pointer.
+        self._sentence_row.styles = _DRAWING_SENTENCE_STYLES if drawn else _SENTENCE_STYLES
+        for part in (self.buttons, self.menus.more):
             part.visible = not drawn
 
     def _take_table(self) -> None:
         """Have the table of the two columns made, and what follows from it."""
         dataset, names = self.session.table.dataset, self.columns.chosen
         if dataset is None or names is None:
-            self.part.forget()
-            self.part.cost_line.forget()
+            self.give_up_fit()
+            self.starter.forget()
             self.pictures.clear()
-            self.card.say("<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
+            say(self.words, "<p class='bad'>A map needs two columns, and this table has one. Choose another table.</p>")
             return
-        self.part.player.mark(True, expected=True)
+        self.player.mark(True, expected=True)
         self.pictures.outdate()
         self.tasks.start("table", lambda stop: table_of(dataset, names), self._table_made)
 
-    def _table_made(self, table: "Dataset") -> None:
+    def _table_made(self, table: Dataset) -> None:
         names = self.columns.chosen
         if names is None:
             return
@@ -132,7 +147,7 @@ class DlrTab(MapTab):
         table = self.table
         if table is None:
             return
-        self.part.want(table, self.recipe)
+        self.fit(table, self.recipe)
         self.pictures.other.outdated = True
         self.peer.ask(self.menus.peer, table, holdout=self.recipe.holdout, seed=self.recipe.seed)
         if not self.peer.waiting:
@@ -145,7 +160,7 @@ class DlrTab(MapTab):
         self.drawing.put_by()
         self.frames.cancel()
         self.pictures.stop()
-        self.part.forget()
+        self.give_up_fit()
         self._behind = True
 
     # ---- controls ----------------------------------------------------------------------------------------------------
@@ -180,14 +195,14 @@ class DlrTab(MapTab):
         elif what == "python":
             self._dialogs.show(dlr_script(self))
         else:
-            self.drawer.show()
+            self.show_settings()
 
     # ---- moments -----------------------------------------------------------------------------------------------------
 
     def drag(self, column: str, h: float) -> None:
         """Set a bandwidth by hand, unless the fit shown is of other settings."""
         moment = self.moment
-        if moment is not None and moment.run is not None and not self.part.outdated:
+        if moment is not None and moment.run is not None and not self.outdated:
             self.hand.drag(moment, column, h)
 
     def redraw(self) -> None:
@@ -204,14 +219,14 @@ class DlrTab(MapTab):
     def _drawn(self) -> int | None:
         """The iteration that the pictures show, None where they show none of the run."""
         moment = self.moment
-        return None if moment is None or moment.run is not self.part.shown or moment.by_hand else moment.model.step
+        return None if moment is None or moment.run is not self.drawn_run or moment.by_hand else moment.model.step
 
     def _ask_moment(self) -> None:
         self.frames.stale = False
-        run, race, table = self.part.shown, self.part.player.player.race, self.table
+        run, race, table = self.drawn_run, self.player.player.race, self.table
         if run is None or table is None or race is None or run.dataset.hash != table.hash:
             return
-        step, moment = self.part.player.head, self.moment
+        step, moment = self.player.head, self.moment
         before = moment.scene if moment is not None and moment.run is run else None
         self.frames.ask(lambda stop: dlr_frames.of_run(run, step, before, stop))
 
@@ -227,9 +242,9 @@ class DlrTab(MapTab):
                 self.pictures.ratios.watch(moment.scene)
             return
         with pn.io.hold():
-            self.pictures.show(moment, self.part.outdated and not self.drawing.on)
-            self.card.back.visible = moment.by_hand
-            self.part.player.say_status()
+            self.pictures.show(moment, self.outdated and not self.drawing.on)
+            self.back.visible = moment.by_hand
+            self.player.say_status()
             self._say()
         self._show_gram()
 
@@ -247,17 +262,17 @@ class DlrTab(MapTab):
         self._say()
 
     def _say(self) -> None:
-        player = self.part.player.player
-        self.card.wait(player.waits or player.coming is not None or self.peer.waiting)
+        player = self.player.player
+        self.bar.visible = player.waits or player.coming is not None or self.peer.waiting
         if self.columns.chosen is not None and not (self.moment is not None and self.moment.passing):
-            self.card.say(compared_html(self))
+            say(self.words, compared_html(self))
 
     # ---- time --------------------------------------------------------------------------------------------------------
 
     def pump(self) -> bool:
         """Follow run, moments, peer and maps; returns whether there may be more."""
         waiting, drawing, frames = self.tasks.poll(), self.drawing.on, self.frames
-        player = self.part.player
+        player = self.player
         moving = not drawing and player.pump(hold=self.pictures.ratios.building)
         late = player.player.playing and (frames.busy or self.hand.goes_first)  # a film leaves out pictures
         if frames.stale and not drawing and not late:

@@ -1,28 +1,22 @@
-"""The card of the DLR tab, and its pictures.
+"""The pictures of the DLR tab: two maps, the density ratios, the path of the bandwidths, the kernel's Gram matrix.
 
-These are two maps, the density ratios, the path of the bandwidths and the kernel's Gram matrix.
 They are built once and show a `DlrFrame` together. Nothing here asks for one.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import panel as pn
-import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
-from alrviz.explorer.pages.boundaries.fit import FitCard
-from alrviz.explorer.shell.theme import CARD, button, html, room
+from alrviz.explorer.shell.theme import CARD, room
 from alrviz.views.core.collapsible import Collapsible
-from alrviz.views.core.panes import say
 from alrviz.views.density.bandwidths import BandwidthView
 from alrviz.views.density.density_ratio import DensityRatioView
 from alrviz.views.density.gram_matrix import GramMatrixView
 from alrviz.views.maps.decision_map import DecisionMapView
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 # What a window has for pictures beside header, menus, buttons, sentence and headings. At 1280x720 all are seen
 # at once, and the maps are the largest: the two pictures of the path are below them, the ratios in a column beside.
@@ -90,7 +84,7 @@ class Pictures:
         self.ratios.watch(None)
         self.path.watch(None)
 
-    def take(self, table: "Dataset", names: tuple[Hashable, Hashable]) -> None:
+    def take(self, table: Dataset, names: tuple[Hashable, Hashable]) -> None:
         """Turn to a table of two columns: no model of it is there yet."""
         common = {"classes": [str(label) for label in table.classes], "across": names[0], "up": names[1]}
         for view in (self.map, self.other):
@@ -135,51 +129,6 @@ class Pictures:
         """Show what the maps' threads have found; returns whether there may be more."""
         busy = [view.pump() for view in (self.map, self.other)]  # both, whatever the first says
         return any(busy)
-
-
-_SENTENCE_STYLES = {"min-height": "36px"}
-_DRAWING_SENTENCE_STYLES = {"height": "3.5rem", "min-height": "3.5rem", "overflow": "hidden"}
-
-
-class MapCard:
-    """The card of the tab, from above: the film's buttons, or those of drawing, the sentence, the pictures.
-
-    Args:
-        part: whose buttons play the film. made: what stands beside them. drawing: the row that takes their place.
-        pictures: what lies below.
-        back: called when bandwidths set by hand are to be forgotten.
-    """
-
-    def __init__(
-        self, part: FitCard, made: list[Viewable], drawing: Viewable, pictures: Viewable, back: Callable[[], None]
-    ):
-        self.words = html((0, 0, 4, 0))
-        self.back = button(
-            "Back to the fit", back, icon="undo", variant="outlined", size="small", visible=False, margin=0,
-            description="Back to the fit: forget the bandwidths set by hand",
-        )  # fmt: skip
-        self.bar = pmui.LinearProgress(variant="indeterminate", sizing_mode="stretch_width", margin=0)
-        transport = (part.player.transport.panel, part.player.status, *made)
-        self.buttons = pn.Row(*transport, sizing_mode="stretch_width", margin=(0, 0, 4, 0), css_classes=["alrviz-run"])
-        # With and without a button, with and without the bar: what lies below stays where it is.
-        self._sentence_row = pn.Row(
-            self.words, self.back, sizing_mode="stretch_width", styles=_SENTENCE_STYLES, margin=0
-        )
-        waiting = pn.Column(self.bar, height=10, sizing_mode="stretch_width", margin=0)
-        inside = (self.buttons, drawing, waiting, self._sentence_row, pictures)
-        self.panel = pn.Column(*inside, styles=CARD, sizing_mode="stretch_width", margin=0)
-
-    def say(self, sentence: str) -> None:
-        """Show a sentence, as HTML."""
-        say(self.words, sentence)
-
-    def hold(self, drawing: bool) -> None:
-        """Keep two lines for the sentence while a hand draws: no longer one may move the map under the pointer."""
-        self._sentence_row.styles = _DRAWING_SENTENCE_STYLES if drawing else _SENTENCE_STYLES
-
-    def wait(self, waiting: bool) -> None:
-        """Show whether something is on its way."""
-        self.bar.visible = bool(waiting)
 
 
 def _row(*parts: tuple[Viewable, int]) -> pn.Row:

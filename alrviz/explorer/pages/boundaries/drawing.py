@@ -3,23 +3,22 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
+from alrviz.data.dataset import Dataset
 from alrviz.explorer.pages.boundaries import dlr_frames
 from alrviz.explorer.pages.boundaries.dlr_controls import ColumnMenus, DlrControls
 from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
 from alrviz.explorer.pages.boundaries.dlr_view import Pictures
-from alrviz.explorer.pages.boundaries.fit import FitCard, PeerFit
+from alrviz.explorer.pages.boundaries.fit import MapTab
 from alrviz.explorer.pages.boundaries.frame_queue import FrameQueue
 from alrviz.explorer.server.table_process import READERS
-from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, pack
-from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.sketch import Sketch
 from alrviz.explorer.shell.theme import PANE_CSS, button
 from alrviz.fitting.recipe import Recipe
@@ -28,42 +27,33 @@ from alrviz.studies.race.reference_fit import TRUTH
 from alrviz.views.core.panes import say
 from alrviz.views.core.style import HEARD, WORDS_ON_BUTTONS, safe
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-
 UNDONE = 100  # changes that can be taken back
 REST = 0.08  # seconds without a press after which models follow: each press of a fast hand would stop the one before
 
 
-class DlrState(Protocol):
+class DlrState(MapTab):
     """What drawing and the words of the DLR tab use of it.
 
     Attributes:
         table: the two columns chosen; None until it is made, or while the data set is loaded.
-        name: slug of the peer beside it.
         moment: what is drawn; None before the first.
-        part, peer: the fit of the recipe, and that of the peer.
     """
 
-    session: Session
-    recipe: Recipe
-    name: str
-    table: "Dataset | None"
+    table: Dataset | None
     moment: DlrFrame | None
-    part: FitCard
-    peer: PeerFit
     columns: ColumnMenus
     menus: DlrControls
     pictures: Pictures
-    tasks: PageTasks
     frames: FrameQueue
     drawing: "Drawing"
 
     def show_controls(self) -> None:
         """Bring the menus up to date."""
+        raise NotImplementedError
 
     def redraw(self) -> None:
         """Draw the moment that the player is at."""
+        raise NotImplementedError
 
 
 _ACTIONS = {"Add": "add", "Move": "move", "Remove": "remove"}
@@ -76,60 +66,6 @@ _HINTS = {
 _ONE_LINE = (
     ":host { height: 24px; } span { display: block; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }"
 )
-
-
-class DrawBar:
-    """A row of controls, shown while a visitor draws.
-
-    Args:
-        acted: called when what a press means has changed.
-        undone: called when the last change is to be taken back. cleared: called when all points are to go.
-        done: called when the points are to be kept as a table. left: when they are to be forgotten.
-    """
-
-    def __init__(
-        self,
-        acted: Callable[[], None],
-        undone: Callable[[], None],
-        cleared: Callable[[], None],
-        done: Callable[[], None],
-        left: Callable[[], None],
-    ):
-        group: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
-        group |= {"stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
-        self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group)
-        self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
-        # One line in every state: where hints wrapped, the map moved under the pointer.
-        self.words = pn.pane.HTML(
-            "", stylesheets=[PANE_CSS, _ONE_LINE], sizing_mode="stretch_width", margin=(4, 0, 0, 0)
-        )
-        self.undo = _button("Undo", "undo", "Undo: take the last change back", undone)
-        clear = _button("Clear", "delete_sweep", "Clear: start from two points of each of two classes", cleared)
-        keep = _button(
-            "Save as data set", "check", "Save as data set: make a table of these points", done, variant="contained"
-        )
-        leave = _button("Discard", "close", "Discard: forget these points", left)
-        self.action.param.watch(lambda _: self._act(acted), "value")
-        # The buttons have a place of their own: whatever a press changes beside them, none slides under the pointer.
-        drawn = pn.FlexBox(
-            self.action, self.label, align_items="center", gap="4px 0", margin=0,
-            styles={"flex": "1 1 0", "min-width": "320px"}, css_classes=["alrviz-line"],
-        )  # fmt: skip
-        buttons = pn.Row(self.undo, clear, leave, keep, align="center", margin=0, styles={"flex": "0 0 auto"})
-        controls = pn.FlexBox(drawn, buttons, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=0)
-        self.panel = pn.Column(controls, self.words, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
-
-    def _act(self, acted: Callable[[], None]) -> None:
-        self.label.visible = self.action.value == "add"
-        acted()
-
-    def show(self, sketch: Sketch, undoable: bool) -> None:
-        """Show what may be drawn, and whether there is a change to take back."""
-        self.undo.disabled = not undoable
-        if list(self.label.options) != list(sketch.classes):
-            self.label.param.update(options=list(sketch.classes), value=sketch.classes[0])
-        hint = "No more points: the map could not follow" if sketch.full else _HINTS[self.action.value]
-        say(self.words, f"<span class='quiet'>{len(sketch):,} points · {safe(hint)}</span>")
 
 
 def _button(label: str, icon: str, hint: str, pressed: Callable[[], None], **params: object) -> pmui.Button:
@@ -156,8 +92,34 @@ class Drawing:
         # By points and recipe, what was fitted to them. A fit goes on from the one before it, and where it comes from
         # decides which optimum it finds: points that come back have the fit that they had.
         self._fits: OrderedDict[Hashable, DlrFrame] = OrderedDict()
-        self.bar = DrawBar(self._acted, self.undo, self._cleared, self.keep, self.leave)
-        self.bar.panel.visible = False
+        self._build()
+
+    def _build(self) -> None:
+        """Build the row of controls that is shown while a visitor draws."""
+        group: dict[str, object] = {"size": "small", "margin": (0, 12, 0, 0)}
+        group |= {"stylesheets": [HEARD], "sx": WORDS_ON_BUTTONS}
+        self.action = pmui.RadioButtonGroup(options=_ACTIONS, value="add", label="A press on the map", **group)
+        self.label = pmui.RadioButtonGroup(options=["a"], value="a", label="Class of new points", **group)
+        # One line in every state: where hints wrapped, the map moved under the pointer.
+        self.words = pn.pane.HTML(
+            "", stylesheets=[PANE_CSS, _ONE_LINE], sizing_mode="stretch_width", margin=(4, 0, 0, 0)
+        )
+        self.undo_button = _button("Undo", "undo", "Undo: take the last change back", self.undo)
+        clear = _button("Clear", "delete_sweep", "Clear: start from two points of each of two classes", self._cleared)
+        keep = _button(
+            "Save as data set", "check", "Save as data set: make a table of these points", self.keep,
+            variant="contained",
+        )  # fmt: skip
+        leave = _button("Discard", "close", "Discard: forget these points", self.leave)
+        self.action.param.watch(lambda _: self._acted(), "value")
+        # The buttons have a place of their own: whatever a press changes beside them, none slides under the pointer.
+        drawn = pn.FlexBox(
+            self.action, self.label, align_items="center", gap="4px 0", margin=0,
+            styles={"flex": "1 1 0", "min-width": "320px"}, css_classes=["alrviz-line"],
+        )  # fmt: skip
+        buttons = pn.Row(self.undo_button, clear, leave, keep, align="center", margin=0, styles={"flex": "0 0 auto"})
+        controls = pn.FlexBox(drawn, buttons, align_items="center", gap="4px 0", sizing_mode="stretch_width", margin=0)
+        self.panel = pn.Column(controls, self.words, sizing_mode="stretch_width", margin=(0, 0, 8, 0), visible=False)
 
     @property
     def on(self) -> bool:
@@ -180,9 +142,9 @@ class Drawing:
         if sketch is None:
             return
         READERS.warm()  # which starts a process: whoever saves the points need not wait for it
-        self._tab.part.player.press_stop()
+        self._tab.player.press_stop()
         self.sketch = sketch
-        self.bar.panel.visible = True
+        self.panel.visible = True
         self._tab.show_controls()
         self._acted()
         self._changed()
@@ -200,7 +162,7 @@ class Drawing:
             self._before = []
             self._fits.clear()
             self._peers.cancel()
-            self.bar.panel.visible = False
+            self.panel.visible = False
             self._tab.pictures.map.drawing = ""
             self._tab.show_controls()
 
@@ -224,7 +186,7 @@ class Drawing:
 
     def add(self, x: float, y: float) -> None:
         """Add a point of the class chosen: it is seen at once, the models follow."""
-        label = str(self.bar.label.value)
+        label = str(self.label.value)
         if self._set(lambda sketch: sketch.add(float(x), float(y), label)):
             self._tab.pictures.map.preview(x, y, label)
 
@@ -257,9 +219,20 @@ class Drawing:
         return True
 
     def _acted(self) -> None:
-        self._tab.pictures.map.drawing = self.bar.action.value
-        if self.sketch is not None:
-            self.bar.show(self.sketch, bool(self._before))
+        self.label.visible = self.action.value == "add"
+        self._tab.pictures.map.drawing = self.action.value
+        self._show_controls()
+
+    def _show_controls(self) -> None:
+        """Show which classes may be drawn, how many points there are, and whether a change can be taken back."""
+        sketch = self.sketch
+        if sketch is None:
+            return
+        self.undo_button.disabled = not self._before
+        if list(self.label.options) != list(sketch.classes):
+            self.label.param.update(options=list(sketch.classes), value=sketch.classes[0])
+        hint = "No more points: the map could not follow" if sketch.full else _HINTS[self.action.value]
+        say(self.words, f"<span class='quiet'>{len(sketch):,} points · {safe(hint)}</span>")
 
     # ---- models that follow ------------------------------------------------------------------------------------------
 
@@ -267,7 +240,7 @@ class Drawing:
         sketch = self.sketch
         assert sketch is not None
         self._tab.session.drawn = sketch
-        self.bar.show(sketch, bool(self._before))
+        self._show_controls()
         self._tab.pictures.follow(sketch.columns, sketch.drawn)
         self.follow()
 

@@ -5,21 +5,22 @@ and what stands in the other columns, are the map's own menus.
 """
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.data.dataset import Dataset
 from alrviz.errors import AlrvizError
 from alrviz.explorer.pages.boundaries.fit import PYTHON, SETTINGS, MapTab, peer_menu
 from alrviz.explorer.pages.boundaries.words import family_script, judged_html, peer_html
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell.dialogs import TextDialog, text_button
 from alrviz.explorer.shell.glossary import explain
 from alrviz.explorer.shell.theme import CARD, html, room
-from alrviz.explorer.widgets.dialogs import ScriptDialog, text_button
-from alrviz.explorer.widgets.export_model import ExportableModel
+from alrviz.explorer.widgets.export_model import FittedModel, model_of_peer
 from alrviz.explorer.widgets.menus import order_buttons
 from alrviz.fitting.families import FAMILIES, RUNS
 from alrviz.fitting.families.param import in_digits
@@ -30,30 +31,21 @@ from alrviz.studies.maps.run_classifier import model_at
 from alrviz.views.core.panes import Updating, say
 from alrviz.views.maps.decision_map import DecisionMapView
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-
 HEIGHT = room(300, 255, 85)
 _PEER = "peer "  # before a peer's slug in the menu of models
 _FIRST: dict[str, Any] = {"order": 2, "alpha": 0.1}
 
 
 class FamilyTab(MapTab):
-    """See the module's text.
+    """See the module's text."""
 
-    Args:
-        session: what it shows is there.
-        dialogs: shows the script.
-        open_drawer: shows a panel in the drawer.
-    """
-
-    def __init__(self, session: Session, dialogs: ScriptDialog, open_drawer: Callable[[Viewable], None]):
+    def __init__(self, session: Session, dialogs: TextDialog, open_drawer: Callable[[Viewable], None]):
         super().__init__(session, open_drawer, "any", RUNS, Recipe("alr", **_FIRST, seed=session.seed))
         self._dialogs = dialogs
         if self.linked_model:  # a model of ours stands in place of a peer
             self.name = ""
         self._table: Dataset | None = None
-        self._ready: ExportableModel | None = None
+        self._ready: FittedModel | None = None
         self._others = "typical"  # what this table's maps begin with
         self._stale = False
         self._setting = Updating()
@@ -67,7 +59,7 @@ class FamilyTab(MapTab):
         self.model = pmui.Select(label="Model", options={}, width=232, **small)
         self.order = order_buttons()
         self.alpha = pmui.Select(label="alpha", options={}, width=104, description=explain("alpha"), **small)
-        settings = text_button("Settings", "tune", SETTINGS, self.drawer.show)
+        settings = text_button("Settings", "tune", SETTINGS, self.show_settings)
         python = text_button("Python", "code", PYTHON, lambda: self._dialogs.show(self.script()))
         self.settings_button = settings
         for name in ("model", "order", "alpha"):
@@ -78,9 +70,9 @@ class FamilyTab(MapTab):
         for name in ("others", "row", "across", "up"):
             self.map.param.watch(lambda _: self._axes_chosen(), name)
         self.controls = [self.model, self.order, self.alpha]
-        self.told = [self.part.cost_line.pane, settings, python]
+        self.told = [self.starter.pane, settings, python]
         self.buttons = pn.Row(
-            self.part.player.transport.panel, self.part.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
+            self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0),
             css_classes=["alrviz-run"],
         )  # fmt: skip
         inside = (self.buttons, self.bar, self.words, self.map, self.model_part.evaluation.part, self.model_part.part)
@@ -134,11 +126,11 @@ class FamilyTab(MapTab):
             alpha = recipe.params.get("alpha", 0.0)
             self.alpha.options = {in_digits(a): a for a in alphas_beside(alpha)}
             self.alpha.value = alpha
-        self.buttons.visible = self.part.cost_line.pane.visible = self.settings_button.visible = ours
+        self.buttons.visible = self.starter.pane.visible = self.settings_button.visible = ours
 
     def hidden(self) -> None:
         """The other tab comes to the front: what runs here is stopped."""
-        self.part.forget()
+        self.give_up_fit()
         self.peer.forget()
         self.map.stop()
         self._behind = True
@@ -167,7 +159,7 @@ class FamilyTab(MapTab):
         if dataset is None:
             return
         if self.name:
-            self.part.forget()
+            self.give_up_fit()
             self.map.outdated, self._ready = True, None
             self.peer.ask(self.name, dataset, holdout=self.recipe.holdout, seed=self.session.seed)
         else:
@@ -175,7 +167,7 @@ class FamilyTab(MapTab):
             order = self.recipe.params.get("order")
             if order is not None and order > dataset.X.shape[1]:
                 self.recipe = self.recipe.replace(order=dataset.X.shape[1])
-            self.part.want(dataset, self.recipe)
+            self.fit(dataset, self.recipe)
             self._place_changed()
         self._say()
 
@@ -190,14 +182,14 @@ class FamilyTab(MapTab):
             row=view.row if view.others == "row" else None,
         )
 
-    def _positions(self, dataset: "Dataset") -> tuple[int, ...]:
+    def _positions(self, dataset: Dataset) -> tuple[int, ...]:
         """The places in the table of the map's two columns."""
         names = dataset.table.names
         return tuple(names.index(name) for name in (self.map.across, self.map.up) if name in names)
 
-    def _recipe_changed(self, recipe: Recipe) -> None:
+    def _set_recipe(self, recipe: Recipe) -> None:
         self.name = ""
-        super()._recipe_changed(recipe)
+        super()._set_recipe(recipe)
 
     # ---- what is there -----------------------------------------------------------------------------------------------
 
@@ -209,8 +201,9 @@ class FamilyTab(MapTab):
         if found is not None:
             if dataset is not None:
                 name = next(words for words, slug in self.model.options.items() if slug == _PEER + found.name)
-                split = self.recipe.holdout, self.session.seed
-                self._ready = ExportableModel(found.model, dataset, found.rows, *split, name)
+                self._ready = model_of_peer(
+                    name, found.model, dataset, found.rows, self.recipe.holdout, self.session.seed
+                )
             self.map.param.update(outdated=False, title="")
             self.map.set_model(found.model)
         elif self.peer.problem is not None:
@@ -219,19 +212,19 @@ class FamilyTab(MapTab):
 
     def _draw(self) -> None:
         self._stale = False
-        run, dataset = self.part.shown, self.session.table.dataset
-        race = self.part.player.player.race
+        run, dataset = self.drawn_run, self.session.table.dataset
+        race = self.player.player.race
         if run is None or dataset is None or race is None or race.dataset.hash != dataset.hash:
             return
-        self.map.outdated = self.part.outdated
-        model = model_at(run, self.part.player.iteration)
+        self.map.outdated = self.outdated
+        model = model_at(run, self.player.iteration)
         if model is not None:
             self.map.set_model(model)
 
     def _say(self) -> None:
-        waits = self.peer.waiting if self.name else self.part.player.player.waits
-        self.bar.visible = bool(waits or (not self.name and self.part.player.player.coming is not None))
-        ours = judged_html(self.part.player, self.part.outdated)
+        waits = self.peer.waiting if self.name else self.player.player.waits
+        self.bar.visible = bool(waits or (not self.name and self.player.player.coming is not None))
+        ours = judged_html(self.player, self.outdated)
         say(self.words, peer_html(self.name, self.peer) if self.name else ours)
 
     def script(self) -> str:
@@ -241,11 +234,11 @@ class FamilyTab(MapTab):
     def pump(self) -> bool:
         """Follow run, peer and map; returns whether there may be more."""
         waiting = self.tasks.poll()
-        moving = not self.name and self.part.player.pump()
-        if self._stale and not self.name and not (self.part.player.player.playing and self.map.busy):
+        moving = not self.name and self.player.pump()
+        if self._stale and not self.name and not (self.player.player.playing and self.map.busy):
             self._draw()
         self._say()
-        coming = self.model_part.pump(self._ready if self.name else self.part.player.player.race)
+        coming = self.model_part.pump(self._ready if self.name else self.player.player.race)
         return bool(self.map.pump() or waiting or moving or self._stale or coming)
 
     def close(self) -> None:
@@ -254,7 +247,7 @@ class FamilyTab(MapTab):
         self.tasks.close()
 
 
-def _axes_of(dataset: "Dataset", kept: dict[str, Any]) -> tuple[Hashable, Hashable]:
+def _axes_of(dataset: Dataset, kept: dict[str, Any]) -> tuple[Hashable, Hashable]:
     """The axes that the map will have, (None, None) of a table without two columns."""
     try:
         return first_axes(dataset.X, kept.get("across"), kept.get("up"), dataset.y)
@@ -262,6 +255,6 @@ def _axes_of(dataset: "Dataset", kept: dict[str, Any]) -> tuple[Hashable, Hashab
         return None, None
 
 
-def _name_at(dataset: "Dataset", position: int) -> Hashable:
+def _name_at(dataset: Dataset, position: int) -> Hashable:
     names = dataset.table.names
     return names[position] if position < len(names) else None

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import panel as pn
 
@@ -15,9 +14,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.job import LatestJob
 from alrviz.stop import StopToken
 from alrviz.views.core.pump import Pump
-
-if TYPE_CHECKING:
-    from alrviz.views.race.fit_player import FitPlayer
+from alrviz.views.race.fit_player import FitPlayer
 
 QUICK_MS = 20  # between two looks while a hand moves something: the page's own tick is too slow for that
 # Seconds a hand pauses before all pictures follow it, and the longest wait for such a pause.
@@ -85,7 +82,7 @@ class DraggedBandwidth:
         frames: makes the frames. player: of the fit; it stops playing.
     """
 
-    def __init__(self, frames: FrameQueue, player: "FitPlayer"):
+    def __init__(self, frames: FrameQueue, player: FitPlayer):
         self._frames, self._player = frames, player
         self.settled = float("-inf")  # when all pictures last showed the same moment
 

@@ -10,14 +10,15 @@ from typing import Any
 import panel as pn
 from panel.viewable import Viewable
 
-from alrviz.explorer.pages.boundaries.words import ABOUT
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.dialogs import script_dialog
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import html
-from alrviz.explorer.widgets.dialogs import ScriptDialog
 from alrviz.explorer.widgets.menus import data_menu, show_data
 from alrviz.explorer.widgets.tabbed_page import TabbedPage
+from alrviz.studies.maps.partial_dependence import OTHERS
+from alrviz.studies.race.reference_fit import TRUTH
 from alrviz.views.core.collapsible import Collapsible
 
 DLR = "dlr"  # in a link it is left out: the first tab
@@ -45,8 +46,6 @@ class BoundariesPage(TabbedPage):
     def choices() -> Choices:
         """Return what a link may hold of this page's own."""
         from alrviz.estimators.peers import known_peers
-        from alrviz.studies.maps.partial_dependence import OTHERS
-        from alrviz.studies.race.reference_fit import TRUTH
 
         return {"tab": TABS.values(), "others": OTHERS, "peer": (*known_peers(), TRUTH)}
 
@@ -57,9 +56,8 @@ class BoundariesPage(TabbedPage):
     def view(self) -> Viewable:
         """Build the page."""
         self.data = data_menu(self.session)
-        self._dialog = ScriptDialog()
-        about = html()
-        about.object = rich(ABOUT)
+        self._dialog = script_dialog()
+        about = html(text=about_html("boundaries"))
         panel = super().view(self.data)
         self.session.subscribe(lambda *_: self._show_table(), ["dataset", "dark", "loading"])
         panel.extend([Collapsible("What am I looking at?", about), self._dialog.place])

@@ -6,49 +6,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alrviz import __version__
-from alrviz.explorer.pages.boundaries.fit import BEST
+from alrviz.data.encoded import Encoded
+from alrviz.explorer.pages.boundaries.fit import BEST, PeerFit
+from alrviz.explorer.session.session import Session
 from alrviz.explorer.widgets.scripts import dataset_code, recipe_code
+from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core.export import made_from
 from alrviz.studies.race.reference_fit import TRUTH, ReferenceFit
 from alrviz.studies.statistics.evaluation import wilson
 from alrviz.views.core.style import safe
+from alrviz.views.core.trace_reader import Racer
+from alrviz.views.maps.decision_map import DecisionMapView
+from alrviz.views.race.fit_player import FitPlayer
 from alrviz.views.race.words import number
 
 if TYPE_CHECKING:
-    from alrviz.data.encoded import Encoded
     from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
     from alrviz.explorer.pages.boundaries.drawing import DlrState
-    from alrviz.explorer.pages.boundaries.fit import PeerFit
-    from alrviz.explorer.session.session import Session
-    from alrviz.fitting.recipe import Recipe
-    from alrviz.views.core.trace_reader import Racer
-    from alrviz.views.maps.decision_map import DecisionMapView
-    from alrviz.views.race.fit_player import FitPlayer
-
-ABOUT = r"""
-A *decision map* asks a classifier about every place on a plane of two columns. The colour is the class it predicts
-there, strong where its probability is high, and the line is the *boundary*, where two classes have equal
-probability. An SVM gives a score and no probability: its map says so, and its boundary lies at 0. A point is a row
-of the table: its outline is the class it has, its fill the one the model gives it.
-
-Where there are more than two columns, the others have to stand somewhere: at typical values, at the values of one
-row, or averaged, over all rows or over those near the place. The words under the map say which, and which class is
-predicted nowhere.
-
-[[DLR]] turns each column into the log ratio of two densities, made of the training rows by a [[kernel]] of
-[[bandwidth]] $h_d$:
-
-$$\phi_d(x) = \log S_{1d}(x) - \log S_{0d}(x) - b_d,   S_{kd}(x) = \sum_{i \in k} \exp(-(x_d - x_{id})^2 / 2 h_d^2)$$
-
-with $b_d = \frac{D-1}{D} \log(N_1 / N_0)$ for $D$ columns, and fits logistic regression to them: the score is
-$w_0 + \sum_d w_d \phi_d(x)$. With every $w_d = 1$ and $w_0 = 0$ it is naive Bayes with kernel densities. It is
-additive: its boundary bends along each column, but there are no interactions of columns. A narrow bandwidth follows
-every row, a wide one flattens the curve until nothing is left; each row is left out of its own density
-([[leave-one-out]]), or the narrowest bandwidth would always have the lowest loss. An *inner* step moves the weights,
-an *outer* one the bandwidths.
-
-The page starts with leave-one-out bandwidths, which move during the fit. On small tables Silverman's fixed ones are
-slightly more accurate, and they are the default of DLRClassifier."""
 
 
 _BEST = "Knows the true densities: no model has a lower expected error; on these rows one may be ahead by chance."
@@ -66,7 +40,7 @@ def loss_words(bandwidth: str, nll: float) -> str:
     return f"<abbr title='{_COUNTED[how]}'>{how}</abbr> NLL {number(nll)}"
 
 
-def few_html(encoded: "Encoded | None", what: str) -> str:
+def few_html(encoded: Encoded | None, what: str) -> str:
     """A warning where a class has few rows; what: "row" or "point"."""
     rows = int(np.bincount(encoded.y.astype(np.intp)).min()) if encoded is not None and len(encoded.y) else 0
     if rows >= FEW:
@@ -75,7 +49,7 @@ def few_html(encoded: "Encoded | None", what: str) -> str:
     return f" <span class='bad'><abbr title='{_FEW}'><b>Few {what}s</b></abbr>: a class has {had}.</span>"
 
 
-def at_head(racer: "Racer", head: int) -> dict[str, float]:
+def at_head(racer: Racer, head: int) -> dict[str, float]:
     """What a run's trace says at an iteration, or at its end if that came earlier; NaN where it says nothing."""
 
     def value(name: str) -> float:
@@ -91,7 +65,7 @@ def at_head(racer: "Racer", head: int) -> dict[str, float]:
     }
 
 
-def judged_html(player: "FitPlayer", outdated: bool) -> str:
+def judged_html(player: FitPlayer, outdated: bool) -> str:
     """One line on the run that is drawn: losses at the iteration shown, and why it ended."""
     racer = player.racer
     if racer is None or not len(racer) or outdated:
@@ -112,7 +86,7 @@ def judged_html(player: "FitPlayer", outdated: bool) -> str:
     )
 
 
-def peer_html(name: str, peer: "PeerFit") -> str:
+def peer_html(name: str, peer: PeerFit) -> str:
     """One line on the classifier that stands beside: what it is and how many test rows it gets right."""
     from alrviz.estimators.peers import known_peers
 
@@ -138,16 +112,16 @@ def compared_html(tab: "DlrState") -> str:
     """The sentence of the tab DLR: what its model is worth at this moment, beside the peer and the best possible."""
     moment, sketch = tab.moment, tab.drawing.sketch
     if moment is None:
-        return judged_html(tab.part.player, tab.part.outdated)
+        return judged_html(tab.player, tab.outdated)
     if sketch is not None:
         return _drawn_html(moment, tab.recipe) if moment.live is not None and moment.run is None else "<p>&nbsp;</p>"
-    racer = tab.part.player.racer
-    if racer is None or moment.run is not racer.run or tab.part.outdated:
+    racer = tab.player.racer
+    if racer is None or moment.run is not racer.run or tab.outdated:
         return "<p class='quiet'>&nbsp;</p>"
-    at = at_head(racer, tab.part.player.place)
+    at = at_head(racer, tab.player.place)
     bandwidth, few = racer.recipe.params["bandwidth"], few_html(racer.run.encoded, "row")
     if moment.live is not None:
-        here = f"the fit has {number(at['nll'])} at iteration {tab.part.player.place:,}"
+        here = f"the fit has {number(at['nll'])} at iteration {tab.player.place:,}"
         validation = moment.live.validation
         more = f", validation {number(validation)}" if np.isfinite(validation) else ""
         return (
@@ -160,7 +134,7 @@ def compared_html(tab: "DlrState") -> str:
     if np.isfinite(at["error"]):
         words.append(_right_of_rows(at["error"], trace.heldout_rows))
     words += _beside(tab)
-    place = f"<span class='quiet'>iteration {tab.part.player.place:,}:</span>"
+    place = f"<span class='quiet'>iteration {tab.player.place:,}:</span>"
     return f"<p><b>dlr</b> {place} {', '.join(words)}{few}</p>{_no_scale_html(tab)}"
 
 
@@ -168,7 +142,7 @@ def made_from_line(tab: "DlrState") -> str:
     """Say in a line what the moment shown is of, for pictures that are saved."""
     moment = tab.moment
     if moment is None or moment.X is None:
-        return tab.part.player.made_from()
+        return tab.player.made_from()
     return made_from({"alrviz": __version__, "points drawn": len(moment.X)}, [tab.recipe])
 
 
@@ -198,7 +172,7 @@ def _beside(tab: "DlrState") -> list[str]:
     return words
 
 
-def _drawn_html(moment: "DlrFrame", recipe: "Recipe") -> str:
+def _drawn_html(moment: "DlrFrame", recipe: Recipe) -> str:
     live = moment.live
     assert live is not None
     widths = [f"{safe(r.column, 40)} {r.bandwidth:.3g}" for r in moment.scene.columns if r.x is not None]
@@ -248,7 +222,7 @@ rest = [name for name in dataset.X.columns if name not in {names!r}]
 dataset = dataset.with_kinds(**dict.fromkeys(rest, "ignore"))"""
 
 
-def family_script(session: "Session", recipe: "Recipe", peer: str, view: "DecisionMapView") -> str:
+def family_script(session: Session, recipe: Recipe, peer: str, view: DecisionMapView) -> str:
     """The script of the tab "any family": its map is the screen's."""
     options = [f"across={view.across!r}", f"up={view.up!r}"]
     options += [f"others={view.others!r}"] if view.others != "typical" else []
@@ -264,7 +238,7 @@ view  # in a notebook; view.servable() in a script for `panel serve`
 """
 
 
-def run_code(recipes: "Sequence[Recipe]") -> tuple[str, str]:
+def run_code(recipes: Sequence[Recipe]) -> tuple[str, str]:
     """Imports, and Python that fits a recipe and tells what came of it."""
     body = f"""recipe = {recipe_code(recipes[0])}
 run = alrviz.Run(dataset, recipe)
@@ -276,7 +250,7 @@ model = model_at(run)"""
     return "from alrviz.studies.maps.run_classifier import model_at\n", body
 
 
-def _peer_code(session: "Session", recipe: "Recipe", peer: str) -> tuple[str, str]:
+def _peer_code(session: Session, recipe: Recipe, peer: str) -> tuple[str, str]:
     imports, truth = "from alrviz.studies.race.reference_fit import fit_reference\n", ""
     if peer == TRUTH and session.table.source.demo is not None:
         imports += "from alrviz.data.demos import demo_truth\n"

@@ -9,11 +9,10 @@ from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError, for_page
 from alrviz.explorer.page import Tab
-from alrviz.explorer.server.run_store import store_problem
-from alrviz.explorer.session.page_tasks import PageTasks
+from alrviz.explorer.server.run_store import open_run_store, store_problem
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import CARD, button, html
-from alrviz.explorer.widgets.run_history import HistoryItem, count_pruned, csv_of, delete, items, line_of, look_of
+from alrviz.explorer.widgets.run_history import HistoryItem, count_pruned, csv_of, items, line_of, look_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.pictures.formatting import bytes_text
 from alrviz.studies.core.names import short_names
@@ -38,18 +37,12 @@ DELETE, SURE = "Delete", "Delete: press again"
 
 
 class HistoryTab(Tab):
-    """The list and what is told beside it.
-
-    Args:
-        session: the visitor's.
-        page: the page that it is a tab of.
-    """
+    """The list and what is told beside it."""
 
     slug = "history"
 
-    def __init__(self, session: Session, page: object = None):
-        self.session = session
-        self.tasks = PageTasks(session)
+    def __init__(self, session: Session):
+        super().__init__(session)
         self.items: list[HistoryItem] = []
         self._shown = MOST
         self._sure = ""  # the run whose deletion was asked for once
@@ -84,7 +77,7 @@ class HistoryTab(Tab):
 
     # ---- what there is ---------------------------------------------------------------------------------------------
 
-    def ask(self) -> None:
+    def on_shown(self) -> None:
         """Read what is kept, on a thread."""
         owner = self.session.owner
         self.tasks.start("history", lambda stop: (items(owner), count_pruned(owner), store_problem()), self._arrived)
@@ -165,23 +158,7 @@ class HistoryTab(Tab):
         self.items = [one for one in self.items if one.kept.id != id]
         self._list(self._at)
         # Each is work of its own: a second one in place of the first would leave that undone.
-        self.tasks.start(f"delete {id}", lambda stop: delete(owner, id), lambda gone: self.ask())
-
-    # ---- the page's calls ------------------------------------------------------------------------------------------
-
-    def follow(self) -> None:
-        """There is nothing to follow: it is read anew whenever it is shown."""
-
-    def write(self) -> None:
-        """Leave in the link what the other tab has there."""
-
-    def pump(self) -> bool:
-        """Take over what threads have finished."""
-        return self.tasks.poll()
-
-    def close(self) -> None:
-        """End the threads' work."""
-        self.tasks.close()
+        self.tasks.start(f"delete {id}", lambda stop: open_run_store().delete(owner, id), lambda gone: self.on_shown())
 
 
 def _link(label: str, icon: str, hint: str, variant: str = "outlined") -> pmui.Button:

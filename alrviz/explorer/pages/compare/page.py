@@ -5,12 +5,14 @@ Its tab "results" shows figures of a file so; its tab "history" lists all that t
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.data.dataset import Dataset
+from alrviz.data.demos import demo_names
 from alrviz.explorer.pages.compare.history_tab import HistoryTab
 from alrviz.explorer.pages.compare.results_tab import ResultsTab
 from alrviz.explorer.pages.compare.table_sets import NamedTable, OwnTables, TableSets, open_all, opener
@@ -34,25 +36,8 @@ from alrviz.studies.protocols.compare import COMPARED, compare
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.studies.compare import CompareView
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-
 FIRST_SETS = TableSets(("monks-1", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine"))
 
-ABOUT = r"""
-Which recipe is better, and is it so on more than one table? Every recipe is fitted on the same training parts of every
-data set and judged on the rows left out (*cross-validation*, repeated with other shuffles). Numeric columns are cut,
-and [[alpha]] is chosen where it says so, inside the training rows of each part. The table shows the mean of a measure
-over the fits with its standard deviation; the lowest mean of a line is bold.
-
-*Win / draw / loss* counts the data sets on which one recipe is lower than another. The [[sign test]] asks how likely so
-uneven a count is if neither were better: with $W$ wins and $L$ losses $p = \min(1, 2 P(B \le \min(W, L)))$, $B$
-binomial with $W + L$ trials of probability $1/2$. A few data sets cannot say much: 5 wins of 5 have $p = 0.06$. The
-[[mean rank]] gives every data set one vote; the [[geometric mean]] of ratios says how much lower a recipe is.
-
-In the picture every data set is a point: its mean for one recipe on x, for the other on y, both log axes.
-On the dashed diagonal they are equal; bars are one standard deviation, grey dots single folds. Bias and variance are
-those of Kohavi and Wolpert, [[plug-in]]."""
 
 NOTHING = "<span class='quiet'>Choose at least one data set.</span>"
 
@@ -129,7 +114,7 @@ print(ranks(study, "log_loss"))
         return next((recipe for recipe in tried if recipe not in self.recipes), Recipe("ande"))
 
     def learn(
-        self, dataset: "Dataset | None", session: Session
+        self, dataset: Dataset | None, session: Session
     ) -> Callable[[StopToken, Callable[[str], None]], PlannedComparison]:
         """Return what opens the tables on a thread, estimates every recipe on each, and looks for what is kept."""
         seed, own, finish = session.seed, opener(session), self.finish(session)
@@ -190,8 +175,6 @@ class CompareMenus(StudyMenus):
 
     def show(self, spec: Any) -> None:
         """Show what is set."""
-        from alrviz.data.demos import demo_names
-
         super().show(spec)
         self["cuts"].visible = True  # whatever the session's own table is
         options: dict[str, str | FileLink] = {**self._own.options(), **{name: name for name in demo_names()}}
@@ -226,7 +209,7 @@ def _cost_text(one: RecipeEstimate) -> str:
 class CompareTab(StudyPage):
     """The comparison."""
 
-    slug, spec_of, view_of, about, choosable = "comparison", CompareSpec, CompareView, ABOUT, JUDGED
+    slug, spec_of, view_of, choosable = "comparison", CompareSpec, CompareView, JUDGED
     judges, cost_html = True, staticmethod(_cost_html)
     looks: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(330, 290, 82)})"}
     keys, viewed = ("measure",), ("across", "up")
@@ -266,7 +249,7 @@ class CompareTab(StudyPage):
         else:
             super().ask()
 
-    def estimate(self, dataset: "Dataset | None") -> None:
+    def estimate(self, dataset: Dataset | None) -> None:
         """Estimate the study of the data sets chosen; the session's table matters only if it is one of them."""
         session = self.session
         chosen = dataset is not None and any(session.table.source.file == link for link, _ in self.spec.sets.own)

@@ -12,10 +12,9 @@ from panel.viewable import Viewable
 from alrviz.errors import for_page
 from alrviz.explorer.page import Tab
 from alrviz.explorer.server.tables import safe_name
-from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.drop_strip import FileStrip
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.studies.protocols.results import Results, read_results
 from alrviz.views.core.panes import say
@@ -26,28 +25,15 @@ FIRST = 4  # methods shown at first
 MOST = 8
 WORDS = "Results: drop a CSV, or browse"
 TOLD = "A line for each data set and method (or each fit), with figures such as error, accuracy, rmse, log_loss"
-ABOUT = """
-Figures that are there already, seen as if they had been run here. A CSV has a line for each data set and method, or
-for each fit: a column *set* (or *data*), a column *method* (or *name*), and figures, of which these are known:
-*accuracy*, *error*, *log_loss*, *rmse*, *brier*, *ece*, *bias*, *variance*, *train_seconds*, *classify_seconds*.
-
-The CSVs that Compare saves are such files. So are those of the papers' sets, reproduced: *sets.csv* of the page
-"The papers' tables, figures and claims: what was reproduced" in the documentation (docs/reproduction/fits).
-"""
 
 
 class ResultsTab(Tab):
-    """What takes the file, its methods, and the comparison of those that are chosen.
-
-    Args:
-        session: the visitor's.
-        page: the page that it is a tab of.
-    """
+    """The field that takes the file, its methods, and the comparison of those that are chosen."""
 
     slug = "results"
 
-    def __init__(self, session: Session, page: object = None):
-        self.session, self.tasks = session, PageTasks(session)
+    def __init__(self, session: Session):
+        super().__init__(session)
         self.results: Results | None = None
 
     def build(self) -> tuple[Viewable, Viewable]:
@@ -60,21 +46,20 @@ class ResultsTab(Tab):
         )  # fmt: skip
         self.methods.param.watch(lambda _: self._show(), "value")
         first = pn.Row(self.strip, self.methods, margin=0)
-        self.said = html(text=rich(ABOUT))
+        self.said = html(text=about_html("results"))
         self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(330, 290, 82)})")
         self.study_view.bar.panel.visible = False  # there is nothing to run
         self.card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0, visible=False)
+        session.subscribe(lambda event: self.study_view.param.update(dark=event.new), "dark")
         return first, pn.Column(self.said, self.card, sizing_mode="stretch_width", margin=0)
 
     # ---- the file --------------------------------------------------------------------------------------------------
 
     def _dropped(self, name: str, data: bytes) -> None:
         name = safe_name(name)
-
-        def done(found: Results) -> None:
-            self.show(found, name)
-
-        self.tasks.start("results", lambda stop: read_results(data, name), done, self._refused)
+        self.tasks.start(
+            "results", lambda stop: read_results(data, name), lambda results: self.show(results, name), self._refused
+        )
 
     def _refused(self, error: Exception) -> None:
         say(self.said, f"<p class='bad'>{safe(for_page(error), 600)}</p>")
@@ -96,24 +81,11 @@ class ResultsTab(Tab):
         shown = self.results.of(chosen) if self.results is not None and chosen else None
         self.study_view.watch(cast("Any", shown))
 
-    # ---- the page's calls ------------------------------------------------------------------------------------------
-
-    def follow(self) -> None:
-        """Follow the page's ground."""
-        self.session.subscribe(lambda event: self.study_view.param.update(dark=event.new), "dark")
-
-    def ask(self) -> None:
-        """There is nothing to ask: a file comes when it is dropped."""
-
-    def write(self) -> None:
-        """Leave in the link what another tab has there."""
-
     def pump(self) -> bool:
         """Take over what comes of a file; returns whether there may be more."""
-        coming = self.strip.pump()
-        return self.tasks.poll() or coming
+        return self.strip.pump() | super().pump()
 
     def close(self) -> None:
         """End the threads' work, and a file that still comes."""
         self.strip.cancel()
-        self.tasks.close()
+        super().close()

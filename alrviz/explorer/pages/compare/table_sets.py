@@ -7,16 +7,14 @@ anew from the bytes that the process holds, unless it is the session's table.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
+from alrviz.data.dataset import Dataset
+from alrviz.data.demos import load_demo
 from alrviz.errors import AlrvizError, TableError, for_page
 from alrviz.explorer.server.tables import FileLink, Upload
 from alrviz.explorer.session.apply_kinds import read_upload, stated_kinds, with_kinds, with_split
 from alrviz.explorer.session.session import Session
 from alrviz.stop import StopToken
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 Kinds = tuple[tuple[int, str], ...]
 
@@ -42,7 +40,7 @@ class NamedTable:
         kinds: what was changed.
     """
 
-    dataset: "Dataset" = field(compare=False)
+    dataset: Dataset = field(compare=False)
     demo: str = ""
     upload: Upload | None = None
     kinds: Kinds = ()
@@ -106,7 +104,6 @@ def open_all(
     tell: Callable[[str], None],
 ) -> tuple[tuple[NamedTable, ...], tuple[tuple[str, str], ...]]:
     """Return the tables, under names of their own, and (name, why) of those that cannot be had."""
-    from alrviz.data.demos import load_demo
 
     def demo(name: str) -> NamedTable:
         return NamedTable(load_demo(name, seed=seed), name)

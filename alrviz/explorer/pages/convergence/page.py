@@ -19,7 +19,6 @@ from alrviz.explorer.pages.convergence.controls import RaceMenus
 from alrviz.explorer.pages.convergence.dialogs import RaceDialogs
 from alrviz.explorer.pages.convergence.preconditioner import PreconditionerChart
 from alrviz.explorer.pages.convergence.settings import RaceSettings
-from alrviz.explorer.pages.convergence.words import ABOUT
 from alrviz.explorer.recipes.questions import (
     FIRST,
     MOST_RACERS,
@@ -32,12 +31,11 @@ from alrviz.explorer.recipes.questions import (
 )
 from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.session.link_errors import Choices
-from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.dialogs import text_button
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, html, room
-from alrviz.explorer.widgets.dialogs import text_button
 from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.menus import FILE
 from alrviz.explorer.widgets.race_starter import RaceStarter
@@ -70,12 +68,11 @@ class ConvergencePage(Page):
         return {"question": (*QUESTIONS, OWN), "axis": AXES, "measure": MEASURES}
 
     def __init__(self, session: Session):
-        self.session = session
+        super().__init__(session)
         race = session.runs.race
         recipes = session.recipes if race is None else tuple(race.recipes)
         self.choice = RaceSettings(session.question, recipes, session.seed, cut_params(session.cuts))
         self._cuts, self._whole = session.cuts, session.whole  # those that were taken notice of
-        self.tasks = PageTasks(session)
         self._found = session.runs.entry is not None  # a race was there on arrival: its settings are shown
         self._attended: Entry | None = None  # the registry's entry of the race on this screen
         self._missed = False  # whether another table came while another page was shown
@@ -86,11 +83,7 @@ class ConvergencePage(Page):
         """Build the page."""
         session = self.session
         self.race_view = RaceView(
-            wake=session.wake,
-            seen=self._seen,
-            measure=FIRST_MEASURE,
-            height=HEIGHT,
-            dark=session.dark,
+            wake=session.wake, seen=self._seen, measure=FIRST_MEASURE, height=HEIGHT, dark=session.dark
         )
         if session.axis in self.race_view.param.axis.objects:
             self.race_view.axis = session.axis
@@ -102,11 +95,10 @@ class ConvergencePage(Page):
         self.dialogs = RaceDialogs(session)
         self.controls = RaceMenus(session, self._chosen, self.show_example)
         self.chooser = RecipeChooser(
-            session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.cost_line.solvers
+            session, lambda: self.recipes, self._own, self._fresh, solvers=lambda: self.starter.solvers
         )
         self.starter = RaceStarter(session, self.tasks, self.race_view, self._adopt, "race", self.chooser.tell)
         self.starter.autorun = not self._found and not session.kept and not session.runs.lost
-        self.cost_line = self.starter.cost_line
         self.note = html((0, 0, 4, 0))  # what racers lose over a table larger than memory
         self.why = PreconditionerChart(session, self.tasks)
         self.model = ExportModel(session, self.tasks)
@@ -115,12 +107,12 @@ class ConvergencePage(Page):
             self.race_view.watch(session.runs.race)
         elif session.kept or session.runs.lost:
             self._reopen(session.kept or session.runs.lost)
-        elif self._is_first_screen():
+        elif self._is_first_screen:
             self.race_view.watch(read_recorded(recorded_text()))
         session.subscribe(lambda _: self._table_changed(), "dataset")
         session.subscribe(lambda _: self._ground_changed(), "dark")
         session.subscribe(lambda _: self._check_awaited(), "loading")
-        session.subscribe(lambda _: self._recut(), ["cuts"])
+        session.subscribe(lambda _: self._recut(), "cuts")
         session.subscribe(lambda _: self._turn_rows(), "whole")
         session.subscribe(lambda _: self._revisit(), "revisited")
         if session.table.dataset is not None:
@@ -131,16 +123,16 @@ class ConvergencePage(Page):
         if self.session.page == self.slug:
             self.session.measure = "" if measure == FIRST_MEASURE else measure
 
+    @property
     def _is_first_screen(self) -> bool:
-        state = self.session.link.state
-        asked = self.session.table.requested_demo == (FIRST_DEMO, FIRST_ROWS) and state.seed == 0 and not state.kinds
-        asked = asked and not self.session.lesson
-        return asked and self.choice.is_first
+        session, kinds = self.session, self.session.link.state.kinds
+        is_first_table = session.table.requested_demo == (FIRST_DEMO, FIRST_ROWS) and session.seed == 0 and not kinds
+        return is_first_table and not session.lesson and self.choice.is_first
 
     def _layout(self) -> Viewable:
         python = text_button("Python", "code", _PYTHON, lambda: self.dialogs.show_script(self.racers, __version__))
         share = text_button("Share", "share", _SHARE, self._share)
-        told = pn.Row(self.cost_line.pane, python, share, margin=0, styles={"flex": "1 1 240px", "min-width": "0"})
+        told = pn.Row(self.starter.pane, python, share, margin=0, styles={"flex": "1 1 240px", "min-width": "0"})
         second = pn.FlexBox(
             self.chooser.panel, told, align_items="center", gap="4px 8px", margin=(0, 0, 8, 0),
             sizing_mode="stretch_width", css_classes=["alrviz-part-racers"],
@@ -148,19 +140,11 @@ class ConvergencePage(Page):
         card = pn.Column(
             self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-first"]
         )
-        about = Collapsible("What am I looking at?", html(text=rich(ABOUT)))
-        parts = [
-            self.controls.panel,
-            second,
-            self.note,
-            card,
-            self.why.part,
-            self.model.evaluation.part,
-            self.model.part,
-            about,
-            *self.dialogs.panels,
-        ]
-        return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
+        about = Collapsible("What am I looking at?", html(text=about_html("convergence")))
+        return pn.Column(
+            self.controls.panel, second, self.note, card, self.why.part, self.model.evaluation.part, self.model.part,
+            about, *self.dialogs.panels, sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
 
     def result(self) -> Race | None:
         """Return the race of what is set, when it has ended and all of it was shown."""
@@ -213,7 +197,7 @@ class ConvergencePage(Page):
         race, dataset = self.race_view.race, self.session.table.race_data
         if race is None or dataset is None:
             return
-        self.race_view.outdated = tuple(race.recipes) != self.racers or race.dataset.hash != dataset.hash
+        self.race_view.outdated = not race.matches(self.racers, dataset)
 
     def _set(self) -> None:
         """Show what was chosen, also in the address; the first screen's is the shortest."""
@@ -235,7 +219,7 @@ class ConvergencePage(Page):
     def _chosen(self, name: str, value: Any) -> None:
         if name == "data":
             if value and value != FILE:
-                self.starter.autorun, self.race_view.player.halted = True, False
+                self.starter.arm(True)
                 self.session.table.load_demo(value)
             return
         self.choice.choose(name, value)
@@ -245,15 +229,15 @@ class ConvergencePage(Page):
     def _race_if_cheap(self) -> None:
         """Race what was set, whichever control set it, as soon as its cost is known to be low; not what is shown."""
         race = self.race_view.race
-        self.starter.autorun = race is None or race.recorded or self.race_view.outdated
-        self.race_view.player.halted, self.race_view.player.expected = False, self.starter.autorun
+        self.starter.arm(race is None or race.recorded or self.race_view.outdated)
+        self.race_view.player.expected = self.starter.autorun
         self.race_view.say_status()
         self.starter.start_if_cheap()
 
     def show_example(self, example: Example) -> None:
         """Set everything to an example and race as soon as its table is there."""
         self.choice.question, self.choice.order, self.choice.alpha = example.question, example.order, 0.0
-        self.starter.autorun, self.race_view.player.halted = True, False
+        self.starter.arm(True)
         table = self.session.table
         if table.source.demo is not None and table.source.demo[0] == example.data and table.dataset is not None:
             self._ask()
@@ -266,8 +250,8 @@ class ConvergencePage(Page):
         session = self.session
         race, kept = session.runs.race, session.kept or session.runs.lost
         self.choice = RaceSettings(session.question, session.recipes, session.seed, cut_params(session.cuts))
-        self._found, self.starter.autorun = race is not None, race is None and not kept
-        self.race_view.player.halted = False
+        self._found = race is not None
+        self.starter.arm(race is None and not kept)
         if race is not None:
             self.race_view.watch(race)
         elif kept:
@@ -334,11 +318,6 @@ class ConvergencePage(Page):
             entry.resting = "paused" if self.race_view.player.still else ""
         self.race_view.tells = entry is not None and entry.shared
 
-    def _leave(self) -> None:
-        for entry in (self._attended, self.session.runs.entry):
-            if entry is not None:
-                entry.screens.discard(id(self))
-
     def _seen(self, race: Race, iteration: int) -> None:
         entry = getattr(race, "entry", None)
         if entry is not None:
@@ -350,13 +329,12 @@ class ConvergencePage(Page):
         elif self._missed and self.session.table.loading is None:
             self._table_changed()  # the next table, which was awaited when the page came to the front, does not come
 
-    def _adopt(self, race: Race, **cost: int) -> Race:
-        """Hand a race to the registry, shown on this screen and kept."""
+    def _adopt(self, race: Race, **cost: Any) -> Race:
+        """Hand a race to the registry, shown on this screen."""
         self.session.runs.adopt(race, **cost)
         self.session.kept = ""
         race.entry.attended = True  # nobody is told of it before it is on this screen
         race.entry.screens.add(id(self))
-        self.session.runs.keep_race()
         return race
 
     # ---- the run store -------------------------------------------------------------------------------------------
@@ -384,10 +362,10 @@ class ConvergencePage(Page):
 
     def pump(self) -> bool:
         """Take over what threads have finished; returns whether there may be more."""
-        waiting = self.tasks.poll()
+        waiting = super().pump()
         moving = self.race_view.pump()
         self._attend()
-        self.cost_line.tell_passes(self.race_view.race)
+        self.starter.tell_passes(self.race_view.race)
         coming = self.model.pump(self.race_view.race)
         return moving or waiting or coming
 
@@ -411,11 +389,13 @@ class ConvergencePage(Page):
             self._attended.resting = "away"
 
     def close(self) -> None:
-        """End the threads' work; the race is the registry's."""
-        self.tasks.close()
+        """End the threads' work, and that the race is on this screen; the race is the registry's."""
+        super().close()
         if "race_view" in vars(self):  # it is built on the first visit
             self.race_view.cancel_scoring()
-        self._leave()
+        for entry in (self._attended, self.session.runs.entry):
+            if entry is not None:
+                entry.screens.discard(id(self))
 
 
 def recorded_text() -> str:

@@ -43,7 +43,7 @@ def picture_of(
     if kind == "numeric":
         return _number_picture(dataset, name, y, discretize, n_bins, seed, stop)
     stop.check()
-    series = dataset.frame[name] if kind == "ignore" else dataset.X[name]
+    series = dataset.X[name] if name in dataset.X else dataset.frame[name]
     return _level_picture(series, name, kind, y, dataset.n_classes)
 
 

@@ -26,7 +26,7 @@ from alrviz.explorer.pages.data.refusal_card import RefusalCard
 from alrviz.explorer.pages.data.target_card import TargetCard
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.lazy_dialog import LazyDialog
+from alrviz.explorer.shell.dialogs import LazyDialog
 from alrviz.explorer.shell.theme import CARD, button, card, html
 from alrviz.explorer.widgets import order_costs
 from alrviz.explorer.widgets.table_settings import cut_params, show_split, split_menu
@@ -128,8 +128,8 @@ class DataPage(Page):
         text = html((0, 0, 12, 0))
         text.object = (
             "<h1>No table yet</h1><br><p>Drop a file anywhere on this page: CSV, TSV, JSON, Parquet, Arrow, "
-            "ARFF or xlsx, also packed, one row per example and a column that says its class. Or take one of these "
-            "demo sets, whose truth is known.</p>"
+            "ARFF, Excel, OpenDocument, SPSS, Stata or SAS, also packed, one row per example and a column that says "
+            "its class. Or take one of these demo sets, whose truth is known.</p>"
         )
         return card(text, demo_list(self._take_demo))
 

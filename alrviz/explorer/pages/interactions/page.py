@@ -4,18 +4,20 @@ import io
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import panel as pn
 from panel.viewable import Viewable
 
-from alrviz.errors import AlrvizError, TableError, for_page
+from alrviz.data.dataset import Dataset
+from alrviz.errors import TableError
 from alrviz.estimators.model_file import load_model
 from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.server.tables import UploadClaim, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
+from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_estimate import estimate_recipes, time_line
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
@@ -32,36 +34,13 @@ from alrviz.views.core.panes import say
 from alrviz.views.core.style import safe
 from alrviz.views.studies.interactions import InteractionsView
 
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
-
 ORDERS = (1, 2, 3, 4)
 FILE_WORDS = "Drop a model (.zip), or browse"
 FILE_TOLD = (
     "A model saved as a zip by save_model, or on this server by 'Export model'. It stays in this server's memory."
 )
-FILE_ABOUT = """Drop a model that was saved as a zip, by `save_model` or by *Export model*: it is taken apart under the
-rows of the table above, which must have its columns and its class. Without refits it has no whiskers."""
 REFITS = {"0": 0, "10": 10, "30": 30, "100": 100}
 HOLDOUT = 0.3
-
-ABOUT = r"""
-A model of [[order]] $n$ gives every [[cell]] of its [[tuple|tuples]] a score. Its cells overlap: a pair also says what
-its two columns say by themselves. Here the score is *taken apart* so that nothing is said twice,
-$\text{score}_k(x) = b_k + \sum_S f_S(x_S, k)$, where the mean of $f_S$ over the rows that agree in all other columns
-of $S$ is 0: main effects, then what pairs add to them, then triples. The sum is exact for every row.
-
-*Bars* rank tuples by what leaving them out would cost, in [[nats]] a row (half the variance of $f_S$ over the classes);
-whiskers are the 90 % band of *refits* with other row weights (the [[Bayesian bootstrap]]). The *square* beside them has
-main effects on its diagonal and pairs beside it; columns that interact stand near each other. Press a bar or a cell to
-see the [[pure effect]] of each of that tuple's cells: blue for the first class, vermilion for the other, the paler the
-fewer rows, hatched where no row is; of three columns a map for each level of the third, of more a slice through the
-row below. As *dots* a bar shows which columns its tuple has.
-
-*Left out (muted)*: the figures of the [[test rows]] follow at once; the curve shows the loss when only the best
-tuples are kept. Muting a pair leaves the main effects of its columns. *A row*: its log-odds as a sum, and the
-probability were one of its levels another; press a level to try it, and another column's beside it. Where columns
-are nearly equal, what they share is split between them."""
 
 
 def _unpacked(data: bytes) -> int:
@@ -131,7 +110,7 @@ print(study.importance())
         """Return how many refits, and the share of test rows."""
         return {"refits": REFITS[self.refits], "holdout": HOLDOUT}
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the fit and the refits, and of taking each apart."""
         refits = REFITS[self.refits]
         total = (1 + refits) * sum((one.cost for one in fits), Cost())
@@ -141,7 +120,7 @@ print(study.importance())
         seconds = taking_apart_seconds(rows, dataset.X.shape[1], dataset.n_classes, order, refits)
         return total + Cost(seconds=seconds)
 
-    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+    def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate the fit, and what the refits say of each cell, in single precision."""
         fits, refits = estimate_recipes(dataset, self.recipes, HOLDOUT, stop), REFITS[self.refits]
         effects = (Cost(bytes=4 * one.cost.parameters * refits) for one in fits)
@@ -152,7 +131,7 @@ class InteractionsPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Interactions", "hub", "Understand", "interactions"
-    spec_of, view_of, about = InteractionsSpec, InteractionsView, ABOUT
+    spec_of, view_of = InteractionsSpec, InteractionsView
     viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
@@ -170,7 +149,7 @@ class InteractionsPage(StudyPage):
             self.session, self._dropped, self._refused, FILE_WORDS, FILE_TOLD, width=400, margin=(0, 16, 8, 0)
         )
         self.back = button("Back to the recipe", self._leave_file, icon="undo", visible=False)
-        self.said = html(text=rich(FILE_ABOUT))
+        self.said = html(text=about_html("model-file"))
         self.file = Collapsible(
             "Your own model: open a file", self.said,
             pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
@@ -236,9 +215,7 @@ class InteractionsPage(StudyPage):
         self.tasks.start("model file", work, done, failed)
 
     def _refused(self, error: Exception) -> None:
-        known = isinstance(error, (AlrvizError, MemoryError))
-        text = for_page(error) if known else f"{type(error).__name__}: {error}"
-        say(self.said, f"<p class='bad'>The model cannot be taken apart: {safe(text, 600)}</p>")
+        say(self.said, f"<p class='bad'>The model cannot be taken apart: {safe(error_text(error), 600)}</p>")
 
     def _shown(self, given: Interactions | None) -> None:
         """Where the recipe's study has taken the place of a file's model, that leaves the memory."""
@@ -246,7 +223,7 @@ class InteractionsPage(StudyPage):
         if given is None:
             _release(self._shown_room)
             self._shown_room = None
-            say(self.said, rich(FILE_ABOUT))
+            say(self.said, about_html("model-file"))
 
     def _leave_file(self) -> None:
         if self.runner.costs is not None:  # otherwise it follows when they are estimated

@@ -1,31 +1,17 @@
 """The page Lessons: what can be learned here, for whom, how long it takes, and how far this visitor is."""
 
-from typing import TYPE_CHECKING
-
 import panel as pn
+from panel.viewable import Viewable
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Lesson
 from alrviz.explorer.lessons import library
 from alrviz.explorer.lessons.progress import progress_of
 from alrviz.explorer.page import Page
-from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell import asset
 from alrviz.explorer.shell.theme import html
 from alrviz.views.core.style import safe
 
-if TYPE_CHECKING:
-    from panel.viewable import Viewable
-
-_CSS = """
-.lessons { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: 12px;
-  list-style: none; margin: 12px 0; padding: 0; }
-.lessons li { background: var(--alrviz-paper); border: 1px solid var(--alrviz-line); border-radius: 8px; }
-.lessons a { display: block; height: 100%; box-sizing: border-box; padding: 14px 16px; text-decoration: none;
-  color: var(--alrviz-text); border-radius: 8px; }
-.lessons a:hover { background: color-mix(in srgb, var(--alrviz-accent) 8%, transparent); }
-.lessons a:focus-visible { outline: 3px solid var(--alrviz-accent); }
-.lessons b { display: block; color: var(--alrviz-accent); font-size: 1.0625rem; }
-"""
 _ABOUT = (
     "<p>Each lesson asks before it shows: you say what you expect, lock it, press Run, and see what happened. "
     "All answers are computed from what runs here.</p>"
@@ -41,13 +27,10 @@ class LessonsPage(Page):
 
     title, icon, group, slug = "Lessons", "school", "Explore", "lessons"
 
-    def __init__(self, session: Session):
-        self.session = session
-
-    def view(self) -> "Viewable":
+    def view(self) -> Viewable:
         """Build the page."""
-        self._list = html(text="")
-        self._list.stylesheets = [*self._list.stylesheets, _CSS]
+        self._list = html()
+        self._list.stylesheets = [*self._list.stylesheets, asset("page.css", __package__)]
         return pn.Column(self._list, sizing_mode="stretch_width", margin=0)
 
     def on_shown(self) -> None:

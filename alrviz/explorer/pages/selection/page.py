@@ -2,15 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
+import panel as pn
 from panel.viewable import Viewable
 
 from alrviz import __version__
+from alrviz.data.dataset import Dataset
 from alrviz.data.stream.table import Stream
-from alrviz.explorer.pages.selection.streamed import StreamedSelection
+from alrviz.explorer.recipes.questions import over_passes
+from alrviz.explorer.session.page_tasks import PageTasks
+from alrviz.explorer.session.runs import SELECTION
+from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.explorer.shell.theme import room
+from alrviz.explorer.widgets.race_starter import RaceStarter
 from alrviz.explorer.widgets.scripts import script
 from alrviz.explorer.widgets.study_estimate import PlannedStudy, costs_html, estimate_orders, time_line
 from alrviz.explorer.widgets.study_page import Answer, StudyPage
@@ -21,10 +28,9 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.choose_tuples import KEEPS, choose_tuples
+from alrviz.views.core.panes import say
+from alrviz.views.race.race_view import RaceView
 from alrviz.views.studies.selection import SelectionView
-
-if TYPE_CHECKING:
-    from alrviz.data.dataset import Dataset
 
 FAMILIES = {"hsalr": "hsalr", "salr": "salr"}
 ORDERS = (2, 3, 4)
@@ -32,33 +38,15 @@ SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "gain"
 
 _ROOM = room(260, 290, 140)  # two lines of menus, two sentences, the row of Run
 
-ABOUT = r"""
-Of many columns there are very many [[tuple|tuples]], and most tell nothing. *salr* scores all tuples of
-$n$ columns and keeps a share $t$ of them, those of the highest scores. *hsalr* goes level by level: of the columns it
-keeps the best, looks at those pairs of which one part (or all) was kept, keeps the best of these, and so on; it never
-counts most of them. The left picture is that search: a block for each level, the highest score at the top left, kept
-tuples full, discarded ones hollow, and dots for those that were never looked at (of more than a thousand each is a cell
-of an image, from the kept ones down); lines lead from the best kept ones to
-the parts they grew from. Beside it stand the scores against their rank. Drag the line $t$, or move the slider: the
-search follows.
-
-Scores are the [[mutual information]] of a tuple's cells and the class, in [[nats]]; Miller and Madow's correction takes
-away what chance alone gives to tuples of many cells. Neither sees from single columns what tells only together, as in
-exclusive or. The *predicted gain* does: from what a model of all tuples of one column less leaves unexplained, it says
-by how much a tuple would lower the [[log loss]] of [[test rows]]. The small picture shows both: what stands high on the
-left is what a search from below misses. A tuple is said to tell more than its parts where chance would show so much
-among all tuples in one table of twenty (chi square, Bonferroni's correction).
-
-*Run* fits models of each [[order]] with 10 to 100 % of the tuples kept, by cross-validation: test log loss,
-parameters and seconds against the share. Tuples are chosen inside the training rows of each fold. The ring marks the
-verdict: of all models within one standard error of the lowest the one of fewest parameters.
-
-Of a table larger than memory all this is about a sample of its rows. The menu *Rows* turns to all of them: *Run* then
-selects and learns in passes over the files, and the pictures show that run, its levels as they are scored and its loss
-after every pass; the line $t$ is for the next one."""
 PASSES = (
     "<span class='quiet'>The line above says what a pass of the learner takes. Before it learns every level is counted "
     "in a pass, and the first fit of a table codes its rows.</span>"
+)
+
+PASSES_HEIGHT = "330px"  # of the picture of the passes, whose buttons stand above the tuples
+_PRESS_RUN = (
+    "Press Run: all {rows:,} rows are coded once, tuples are scored on the training rows level by level, and those "
+    "kept are learned in {passes} passes at most."
 )
 
 
@@ -126,7 +114,7 @@ print(study.verdict().sentence)
         orders = [order for order, one in zip(self.orders(), fits, strict=True) if not one.refused]
         return {"orders": orders} | super().arguments(fits)
 
-    def estimate(self, dataset: "Dataset", seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
+    def estimate(self, dataset: Dataset, seed: int, stop: StopToken) -> tuple[RecipeEstimate, ...]:
         """Estimate a fit of each order that keeps all tuples."""
         recipes = [self.recipe.replace(order=order, keep=1.0) for order in self.orders()]
         return estimate_orders(dataset, recipes, self.holdout, stop)
@@ -135,16 +123,85 @@ print(study.verdict().sentence)
         """Return the recipe, where it has an order."""
         return () if all(one.refused for one in fits) else self.recipes
 
-    def cost(self, dataset: "Dataset | None", fits: Sequence[RecipeEstimate]) -> Cost:
+    def cost(self, dataset: Dataset | None, fits: Sequence[RecipeEstimate]) -> Cost:
         """Return the cost of the study: a fit goes by the tuples it keeps."""
         return sum(KEEPS) * super().cost(dataset, fits)
+
+
+class StreamedSelection:
+    """The run over all rows of a table larger than memory: its cost, and the picture of its passes.
+
+    Args:
+        session: the visitor's.
+        tasks: runs the estimate.
+        view: shows the levels of the run, where there is such a table.
+
+    Attributes:
+        above, below: what stands above the tuples (buttons, words) and below them (the picture, numbers).
+    """
+
+    def __init__(self, session: Session, tasks: PageTasks, view: SelectionView):
+        self._session, self._view = session, view
+        self._of: tuple[Stream, Recipe] | None = None
+        self._asked: tuple[str, Recipe] | None = None
+        self.race_view = RaceView(wake=session.wake, axis="passes", height=PASSES_HEIGHT, dark=session.dark)
+        race_view, buttons = self.race_view, self.race_view.transport.panel
+        race_view.body[0].remove(buttons)
+        numbers = race_view.layout[-1]
+        shown: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 8, 0), "visible": False}
+        self.above = pn.Column(race_view.line, buttons, **shown)
+        self.below = pn.Column(race_view.body, numbers, **shown)
+        self.starter = RaceStarter(session, tasks, self.race_view, partial(session.runs.adopt, kind=SELECTION), "fit")
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """What Run fits, of which all rows are gone over; None where there is no such table."""
+        return None if self._of is None else self._of[1]
+
+    def want(self, stream: Stream | None, recipe: Recipe) -> None:
+        """Say what Run is to fit; without a table larger than memory nothing of this is shown."""
+        view, shown = self._view, stream is not None
+        if view.over_rows != shown:
+            view.over_rows = self.above.visible = self.below.visible = self.starter.pane.visible = shown
+            self.race_view.line.visible, self._asked = False, None  # nothing is said of nothing
+        if stream is None:
+            self._of = self.starter.dataset = None
+            return
+        self._of = stream, (own := over_passes((recipe,))[0])
+        race, before, self._asked = self.race_view.race, self._asked, (stream.hash, own)
+        if before == self._asked:
+            return
+        if race is None or not race.matches((own,), stream):
+            if (found := self._session.runs.find_selection(stream, own)) is not None:
+                self.race_view.watch(found)
+            elif race is None:
+                self.race_view.expect((own,))
+                view.expect(stream, own)
+            else:
+                self.race_view.outdated = True
+        else:
+            self.race_view.outdated = False
+        self.starter.want(stream, (own,))
+        if self.race_view.race is None:
+            press = _PRESS_RUN.format(rows=stream.n_rows, passes=own.params["max_iter"])
+            say(view.found, f"<div class='sentence quiet'>{press}</div>")
+
+    def pump(self) -> bool:
+        """Follow the run; returns whether there may be more."""
+        if not self._view.over_rows:
+            return False
+        moving, race = self.race_view.pump(), self.race_view.race
+        self.race_view.line.visible = race is not None or self.race_view.player.waits
+        self.starter.tell_passes(race)
+        self._view.follow(race, self.race_view.outdated)
+        return moving
 
 
 class SelectionPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Selection", "filter_alt", "Explore", "selection"
-    spec_of, view_of, about = SelectionSpec, SelectionView, ABOUT
+    spec_of, view_of = SelectionSpec, SelectionView
     looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, "250px")}
     dragged, streams = "keep", True
     use_hint = "race it on the page Convergence"
@@ -155,12 +212,12 @@ class SelectionPage(StudyPage):
         """Make what every study page shows, and the run over all rows of a table larger than memory."""
         first, below = super().build()
         self.streamed = streamed = StreamedSelection(self.session, self.tasks, self.study_view)
-        first[-1].insert(0, streamed.cost_line.pane)
+        first[-1].insert(0, streamed.starter.pane)
         self.layout.card[:] = [streamed.above, self.study_view, streamed.below]
         self.session.subscribe(lambda _: streamed.race_view.param.update(dark=self.session.dark), "dark")
         return first, below
 
-    def estimate(self, dataset: "Dataset | None") -> None:
+    def estimate(self, dataset: Dataset | None) -> None:
         """Estimate the run if it reads all rows, otherwise the study of the rows in memory."""
         whole = isinstance(self.session.table.race_data, Stream)
         for name in ("folds", "split"):  # of a study's folds, and of rows that are held out together

@@ -1,0 +1,69 @@
+"""Files of statistics packages: SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt), read by pyreadstat.
+
+Labels of values become levels where every value of a column has one, in the order of the codes. Where only some have
+one, as in an age with 99 = "refused", the column stays numbers and a note names the labels.
+"""
+
+import io
+from typing import Any
+
+import pandas as pd
+
+from alrviz.data.frames import read_frame
+from alrviz.data.interpret import RawTable
+from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
+from alrviz.data.numbers import short
+from alrviz.data.options import ReadOptions
+from alrviz.data.source import STAT_STARTS, Buffer
+from alrviz.errors import TableError
+from alrviz.stop import StopToken
+
+
+def read_stat_file(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken) -> RawTable:
+    """Return the columns of a file of SPSS, Stata or SAS.
+
+    Raises:
+        TableError: pyreadstat is not installed, the file is damaged, or holds more than `limits` allow.
+    """
+    what, reader = next(names for start, names in STAT_STARTS.items() if start.match(data))
+    try:
+        import pyreadstat
+    except ImportError as error:
+        raise TableError(
+            f"this is {what}, which is read by pyreadstat: pip install 'alrviz[stat]', or save it as CSV"
+        ) from error
+    read = getattr(pyreadstat, reader)
+    try:
+        _, described = read(io.BytesIO(data), metadataonly=True)
+        check_columns(described.number_columns, limits)
+        check_rows(described.number_rows or 0, limits)  # a transport file does not say how many it has
+        check_cells(described.number_rows or 0, described.number_columns, limits)
+        stop.check()
+        frame, described = read(io.BytesIO(data), dates_as_pandas_datetime=True)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OverflowError, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"this is {what} that is damaged or cut short ({error}); save it again, or as CSV") from error
+    stop.check()
+    notes = list[str]()
+    for name, labels in described.variable_value_labels.items():
+        ordered = described.variable_measure.get(name) == "ordinal"
+        frame[name] = _labelled(frame[name], labels, ordered, notes)
+    raw = read_frame(frame, options, limits, stop)
+    return RawTable(raw.columns, raw.options, [*notes, *raw.notes])
+
+
+def _labelled(values: pd.Series, labels: dict[Any, str], ordered: bool, notes: list[str]) -> pd.Series:
+    """Return a column with the labels of its values as levels, or as it is where a value has no label."""
+    present = set(values.dropna())
+    if not present <= set(labels):
+        if some := [f"{code:g} = {short(labels[code])}" for code in labels if code in present and code == code]:
+            notes.append(
+                f"labels of some values in {values.name!r} were not used, as others have none: {', '.join(some[:5])}"
+            )
+        return values
+    codes = [code for code in labels if code in present]
+    names = [str(labels[code]).strip() for code in codes]
+    names = [name if names.count(name) == 1 else f"{name} ({code})" for name, code in zip(names, codes, strict=True)]
+    levels = pd.CategoricalDtype(names, ordered=ordered)
+    return values.map(dict(zip(codes, names, strict=True)), na_action="ignore").astype(levels)

@@ -1,0 +1,476 @@
+"""Workbooks (.xlsx, .xlsm, .xls, .ods): a sheet's shown values, never its formulas.
+
+python-calamine parses. It holds a sheet as the dense rectangle around its cells, so one cell at XFD1048576 would end
+the whole process: every part of the archive is scanned for places of cells first, and a sparse sheet is renumbered
+without its empty rows and columns. It returns numbers as floats; no spreadsheet program writes more digits than those
+keep.
+"""
+
+import datetime
+import io
+import math
+import re
+import zipfile
+import zlib
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+import pyarrow as pa
+import python_calamine as calamine
+
+from alrviz.data.column_names import clean_names
+from alrviz.data.interpret import KnownNames, RawTable
+from alrviz.data.layout import (
+    HEAD_ROWS,
+    QUANTITY,
+    count_footer,
+    count_titles,
+    kinds_by_name,
+    left_out,
+    read_names,
+)
+from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
+from alrviz.data.numbers import listed
+from alrviz.data.options import ReadOptions
+from alrviz.data.reading import number_text
+from alrviz.data.source import Buffer
+from alrviz.data.text import TextColumn
+from alrviz.errors import TableError, nearest
+from alrviz.stop import StopToken
+
+PIECE_BYTES = 1 << 18  # of XML between two looks at the stop token: some 5 ms
+CHUNK_ROWS = 1000  # likewise
+MIN_ROWS = 3  # of a table, names included: a sheet of less may be a title or a remark
+MAX_INDEX_DIGITS = 9  # of a sheet's place
+MAX_DENSE_CELLS = 1 << 20  # of a rectangle, however few of its cells have a value
+MAX_DENSE_SHARE = 8  # cells of the rectangle for each that has a value
+DENSE_UNITS = 5  # bytes of a dense cell in check_cells' units of 16: 32 in the rectangle, 40 in the list before it
+PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")
+# Of a cell's or a row's place, in whatever way XML may write the attribute: what is missed could be far away.
+PLACE = re.compile(rb"""(r\s*=\s*["'])([A-Za-z]*)([0-9]+)""")
+CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
+EMPTY_CELL = re.compile(rb'<c(?:\s+[a-z]+="[\w.:-]*")*\s*/>')  # a format without a value
+UNCACHED = (re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>)?\s*</c>"), re.compile(rb"<f[^>]*/>\s*(?:<v\s*/>|<v></v>)?\s*</c>"))
+
+
+def read_workbook(
+    data: Buffer,
+    options: ReadOptions,
+    limits: Limits,
+    stop: StopToken,
+    known: KnownNames | None = None,
+    expected: Collection[str] = (),
+) -> RawTable:
+    """Return the columns of the first visible sheet that looks like a table, read as the same table saved as CSV.
+
+    Where none does it is the first that holds something.
+
+    `known` are the names of a table like it that was read before, `expected` names that the caller gave.
+    """
+    with _damage_reported():
+        data, n_uncached = _checked(data, limits, stop)
+        book = calamine.load_workbook(io.BytesIO(data))
+        sheet, passed = _choose_sheet(book, options.sheet, limits, stop, n_uncached)
+    titles_of_sheets = _sheet_titles(book)
+    others = [title for title in titles_of_sheets if title != sheet.title]
+    why = f", as {listed(passed)} {'looks' if len(passed) == 1 else 'look'} like no table" if passed else ""
+    there = f"the sheet {sheet.title!r} was read, of {len(others) + 1}{why}; there are also {listed(others)}"
+    notes = [there] if others else []
+    width = len(sheet.columns)
+    head = sheet.cells(0, HEAD_ROWS)
+    titles = count_titles(head, width) if options.skip_rows is None else min(options.skip_rows, sheet.n_rows - 1)
+    if titles and options.skip_rows is None:
+        notes.append(left_out([" ".join(filter(None, row)) for row in head[:titles]], "before the names"))
+    tail = sheet.cells(max(titles, sheet.n_rows - HEAD_ROWS), sheet.n_rows)
+    footer = count_footer(tail, width) if options.skip_footer is None else options.skip_footer
+    if footer and options.skip_footer is None:
+        notes.append(left_out([" ".join(filter(None, row)) for row in tail[-footer:]], "behind the table"))
+    rows = head[titles:] if titles < len(head) else sheet.cells(titles, titles + HEAD_ROWS)
+    named = read_names(rows, width, options.header, expected, known)
+    notes += named.notes
+    names, renamed = clean_names(named.names, numbered=not named.n_rows)
+    table_rows = slice(titles + named.n_rows, sheet.n_rows - footer)
+    columns = []
+    for name, column in zip(names, sheet.columns, strict=True):
+        stop.check()
+        columns.append(column.text(name, table_rows))
+    in_force = replace(
+        options,
+        header=bool(named.n_rows) if named.n_rows < 2 else named.n_rows,
+        skip_rows=titles,
+        skip_footer=footer,
+        sheet=sheet.title,
+    )
+    return RawTable(
+        columns,
+        in_force,
+        [*notes, *_remarks(n_uncached, sheet.n_merged), *renamed],
+        tuple(titles_of_sheets),
+        named.first,
+        "text",
+        kinds_by_name(names, named.kinds),
+    )
+
+
+# ---- before anything is unpacked -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _damage_reported() -> Iterator[None]:
+    """Raise `TableError` for whatever goes wrong in an archive, its XML or the parser."""
+    try:
+        yield
+    except TableError:
+        raise
+    except calamine.PasswordError as error:
+        raise TableError(_PASSWORD) from error
+    except (calamine.CalamineError, zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, OSError, RuntimeError,
+            NotImplementedError, ValueError, LookupError, OverflowError) as error:  # fmt: skip
+        raise TableError(_damage(error)) from error
+    except BaseException as error:
+        if type(error).__module__ != "pyo3_runtime":  # a panic of the parser is no `Exception`
+            raise
+        raise TableError(_damage(error)) from error
+
+
+_SAVE_AGAIN = "open it in a spreadsheet program and save it again, or save the sheet as CSV"
+_PASSWORD = "the workbook has a password; open it in a spreadsheet program and save it without one, or as CSV"
+
+
+def _damage(error: BaseException) -> str:
+    return f"the workbook or zip archive is damaged ({error or type(error).__name__}); {_SAVE_AGAIN}"
+
+
+def _checked(data: Buffer, limits: Limits, stop: StopToken) -> tuple[Buffer, int]:
+    """Return a workbook that may be parsed within the limits, and how many formulas have no value in the file.
+
+    An .xls file is as it comes: its sheets hold at most 65,536 rows and 256 columns.
+    """
+    if not data.startswith(b"PK"):
+        if PASSWORD_MARK in data:
+            raise TableError(_PASSWORD)
+        return data, 0
+    renumbered: dict[str, bytes] = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+        check_bytes(sum(entry.file_size for entry in entries), limits, unpacked=True)
+        n_uncached = 0
+        for entry in entries:
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack all or nothing
+                raise TableError("the workbook is packed in a way that no spreadsheet program uses; save it again")
+            if entry.filename == "content.xml":
+                _check_content(_pieces(archive, entry, stop), limits)
+                continue
+            extent = _Extent()
+            for piece in _pieces(archive, entry, stop):
+                extent.add(piece)
+            n_uncached += extent.n_uncached
+            if extent.is_sparse:
+                renumbered[entry.filename], n_rows, n_columns = _renumber(archive.read(entry))
+                _check_rectangle(n_rows, n_columns, limits)
+            elif extent.is_sheet:
+                _check_rectangle(extent.n_rows, extent.n_columns, limits)
+        if not renumbered:
+            return data, n_uncached
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as smaller:
+            for entry in entries:
+                stop.check()
+                smaller.writestr(entry.filename, renumbered.get(entry.filename) or archive.read(entry))
+    return buffer.getvalue(), n_uncached
+
+
+def _pieces(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, stop: StopToken) -> Iterator[bytes]:
+    """Yield a part in pieces that end behind a row, or at least a tag."""
+    rest = b""
+    with archive.open(entry) as file:
+        while piece := file.read(PIECE_BYTES):
+            stop.check()
+            piece = rest + piece
+            cut = piece.rfind(b"</row>") + 6
+            cut = cut if cut > 5 else piece.rfind(b">") + 1
+            rest = piece[cut:]
+            yield piece[:cut]
+    yield rest
+
+
+def _check_rectangle(n_rows: int, n_columns: int, limits: Limits) -> None:
+    check_bytes(DENSE_UNITS * n_rows * n_columns, limits, unpacked=True)
+    check_cells(DENSE_UNITS * n_rows, n_columns, limits)
+
+
+@dataclass
+class _Extent:
+    """How far the cells of a part of a workbook reach; other parts are no sheets.
+
+    Cells without a place of their own are counted as if they stood behind all others.
+    """
+
+    n_rows: int = 0
+    n_columns: int = 0
+    n_cells: int = 0
+    n_unplaced: int = 0
+    n_uncached: int = 0
+    is_sheet: bool = False
+    _n_in_row: int = 0  # of cells without a place, in the last row
+
+    def add(self, piece: bytes) -> None:
+        if b"<!DOCTYPE" in piece:
+            raise TableError(
+                "the workbook holds a document type, which no spreadsheet program writes; it was not opened"
+            )
+        self.is_sheet = self.is_sheet or b"sheetData" in piece
+        found = PLACE.findall(piece)
+        cells = [(letters, number) for _, letters, number in found if letters]
+        places, rows = set(cells), [int(number) for _, number in cells]
+        falls = rows != sorted(rows) or rows[:1] <= [self.n_rows]
+        if self.is_sheet and cells and (falls or len(places) < len(cells)):
+            raise TableError(f"the workbook is damaged: a row or a cell comes twice, or too late; {_SAVE_AGAIN}")
+        self.n_rows = max([self.n_rows, *rows])
+        self.n_columns = max([self.n_columns, *map(_column_number, {letters for letters, _ in places})])
+        n_unplaced = len(CELL.findall(piece)) - len(cells)
+        self.n_cells += len(cells)
+        if n_unplaced > 0:
+            in_rows = [len(CELL.findall(row)) for row in piece.split(b"row")]
+            in_rows[0] += self._n_in_row
+            self._n_in_row = in_rows[-1]
+            self.n_columns = max(self.n_columns, *in_rows)
+            self.n_rows = max(self.n_rows + len(in_rows) - 1, *(int(number) for *_, number in found), 0)
+            self.n_unplaced += n_unplaced
+        self.n_uncached += sum(len(pattern.findall(piece)) for pattern in UNCACHED) if b"<f" in piece else 0
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most of the rectangle around the cells is empty."""
+        n_dense = self.n_rows * self.n_columns
+        return self.is_sheet and not self.n_unplaced and n_dense > max(MAX_DENSE_CELLS, MAX_DENSE_SHARE * self.n_cells)
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + letter - 64
+    return number
+
+
+def _column_letters(number: int) -> bytes:
+    letters = b""
+    while number:
+        number, letter = divmod(number - 1, 26)
+        letters = bytes([65 + letter]) + letters
+    return letters
+
+
+def _renumber(xml: bytes) -> tuple[bytes, int, int]:
+    """Return a sheet without its empty rows and columns, how many rows there are, and how many columns."""
+    xml = EMPTY_CELL.sub(b"", xml)
+    places = PLACE.findall(xml)
+    columns = sorted({letters.upper() for _, letters, _ in places} - {b""}, key=_column_number)
+    rows = sorted({int(row) for _, _, row in places})
+    new_columns = {letters: _column_letters(k) for k, letters in enumerate(columns, 1)} | {b"": b""}
+    new_rows = {row: b"%d" % k for k, row in enumerate(rows, 1)}
+    xml = PLACE.sub(lambda place: place[1] + new_columns[place[2].upper()] + new_rows[int(place[3])], xml)
+    return xml, len(rows), len(columns)
+
+
+def _check_content(pieces: Iterator[bytes], limits: Limits) -> None:
+    """Check the sheets of an OpenDocument file against the limits, repeated rows and cells counted as often."""
+    parser = expat.ParserCreate()
+    row = column = width = n_rows = n_columns = repeats = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal row, column, width, n_rows, n_columns, repeats
+        if name == "table:table":
+            row = n_rows = n_columns = 0
+        elif name == "table:table-row":
+            column = width = 0
+            repeats = int(attributes.get("table:number-rows-repeated", 1))
+        elif name in ("table:table-cell", "table:covered-table-cell"):
+            column += int(attributes.get("table:number-columns-repeated", 1))
+            if any(key.startswith("office:") for key in attributes):
+                width = column
+        elif name == "text:p":
+            width = column
+
+    def end(name: str) -> None:
+        nonlocal row, n_rows, n_columns
+        if name == "table:table-row":
+            row += repeats
+            n_rows, n_columns = (row, max(n_columns, width)) if width else (n_rows, n_columns)
+        elif name == "table:table":
+            _check_rectangle(n_rows, n_columns, limits)
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartDoctypeDeclHandler = lambda *_: _Extent().add(b"<!DOCTYPE")
+    for piece in pieces:
+        parser.Parse(piece, False)
+    parser.Parse(b"", True)
+
+
+# ---- sheets ----------------------------------------------------------------------------------------------------------
+
+
+def _sheet_titles(book: Any) -> list[str]:
+    return [sheet.name for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
+
+
+def _choose_sheet(
+    book: Any, wanted: str | int | None, limits: Limits, stop: StopToken, n_uncached: int
+) -> tuple["_Sheet", list[str]]:
+    """Return the sheet to read, and the titles of those before it that look like no table."""
+    titles, passed = _sheet_titles(book), list[str]()
+    if not titles:
+        raise TableError("the workbook has no sheets; one with a row of names and rows of values was expected")
+    hidden = {sheet.name for sheet in book.sheets_metadata if sheet.visible != calamine.SheetVisibleEnum.Visible}
+    candidates = sorted(titles, key=lambda title: title in hidden)
+    if wanted is not None:
+        candidates = [_wanted_title(wanted, titles)]
+    first = None
+    for title in candidates:
+        sheet = _Sheet.read(book.get_sheet_by_name(title), limits, stop)
+        if sheet.n_rows > int(n_uncached > 0):  # of formulas without values the names alone are left
+            if wanted is not None or sheet.looks_like_a_table():
+                return sheet, passed
+            first = first or sheet
+            passed.append(title)
+    if first is not None:
+        return first, []
+    if n_uncached:
+        raise TableError(
+            f"the workbook holds {n_uncached:,} formulas whose values the file does not keep, and no other row of "
+            "values; open it in a spreadsheet program and save it again, or save it as CSV"
+        )
+    what = "workbook" if wanted is None else f"sheet {candidates[0]!r}"
+    raise TableError(f"the {what} is empty; a row of names and at least one row of values were expected")
+
+
+def _wanted_title(wanted: str | int, titles: Sequence[str]) -> str:
+    if isinstance(wanted, str) and wanted in titles:
+        return wanted
+    digits = str(wanted)  # a text of digits is a place only where no sheet is called so, as those of years are
+    place = int(digits) - 1 if digits.isdecimal() and len(digits) <= MAX_INDEX_DIGITS else -1
+    if not 0 <= place < len(titles):
+        raise TableError(
+            f"the workbook has no sheet {wanted!r}{nearest(wanted, titles)}; its {len(titles)} sheets are "
+            + listed(titles)
+        )
+    return titles[place]
+
+
+def _remarks(n_uncached: int, n_merged: int) -> Sequence[str]:
+    """Return notes on cells whose content is not, or not everywhere, in the table."""
+    notes = []
+    if n_uncached:
+        cells = "1 formula is" if n_uncached == 1 else f"{n_uncached:,} formulas are"
+        notes.append(
+            f"{cells} missing, as the file keeps no values of them; open it in a spreadsheet program and save it"
+        )
+    if n_merged:
+        areas = "1 area" if n_merged == 1 else f"{n_merged:,} areas"
+        notes.append(f"{areas} of merged cells: the value is in the first cell of each, the others are missing")
+    return notes
+
+
+class _Codes(dict[object, int]):
+    """The code of each value of a column, in the order in which they are seen."""
+
+    def __missing__(self, value: object) -> int:
+        self[value] = len(self)
+        return len(self) - 1
+
+
+@dataclass
+class _Column:
+    """A column of a sheet: `codes` (rows,) into `texts`, -1 for an empty cell; `typed` (texts,) tells the numbers."""
+
+    codes: np.ndarray
+    texts: list[str]
+    typed: np.ndarray
+
+    @classmethod
+    def of(cls, codes: "array[int]", values: Collection[object]) -> "_Column":
+        texts = [_text(value) for value in values]
+        typed = [isinstance(value, int | float) and math.isfinite(value) for value in values]
+        lookup = np.array([k if text else -1 for k, text in enumerate(texts)], dtype=np.int32)
+        return cls(lookup[np.frombuffer(codes, dtype=np.int32)], texts, np.array([*typed, False], dtype=bool))
+
+    def text(self, name: str, rows: slice) -> TextColumn:
+        codes = self.codes[rows]
+        return TextColumn.of(name, codes, pa.array(self.texts, type=pa.string()), self.typed[codes])
+
+
+@dataclass
+class _Sheet:
+    """The rows and columns of a sheet that hold something."""
+
+    title: str
+    columns: list[_Column]
+    n_rows: int
+    n_merged: int
+
+    @classmethod
+    def read(cls, sheet: Any, limits: Limits, stop: StopToken) -> "_Sheet":
+        codes = [array("i") for _ in range(sheet.width)]
+        lookups = [_Codes() for _ in codes]
+        rows = sheet.iter_rows()
+        while chunk := list(islice(rows, CHUNK_ROWS)):
+            stop.check()
+            for column_codes, lookup, cells in zip(codes, lookups, zip(*chunk, strict=True), strict=True):
+                if bool in set(map(type, cells)):  # equal to 1 and 0 otherwise
+                    cells = tuple(str(cell) if isinstance(cell, bool) else cell for cell in cells)
+                column_codes.extend(map(lookup.__getitem__, cells))
+        columns = [_Column.of(*column) for column in zip(codes, lookups, strict=True)]
+        columns = [column for column in columns if (column.codes >= 0).any()]
+        check_columns(len(columns), limits)
+        filled = np.zeros(len(columns[0].codes) if columns else 0, dtype=bool)
+        for column in columns:
+            filled |= column.codes >= 0
+        n_rows = int(filled.sum())
+        check_rows(n_rows - 1, limits)
+        for column in columns:
+            column.codes = column.codes[filled]
+        return cls(sheet.name, columns, n_rows, len(sheet.merged_cell_ranges or ()))
+
+    def looks_like_a_table(self) -> bool:
+        """Whether it has several columns and rows, and in one of them numbers, or texts that repeat: no remarks."""
+        if len(self.columns) < 2 or self.n_rows < MIN_ROWS:
+            return False
+        for column in self.columns:
+            codes = column.codes[column.codes >= 0]
+            texts = [column.texts[code] for code in dict.fromkeys(codes[: 10 * HEAD_ROWS].tolist())][:HEAD_ROWS]
+            n_numbers = sum(bool(QUANTITY.match(text)) for text in texts)
+            if len(codes) > 1 and (3 * len(column.texts) <= 2 * len(codes) or 2 * n_numbers > len(texts)):
+                return True
+        return False
+
+    def cells(self, begin: int, end: int) -> list[list[str]]:
+        """Return the texts of some rows, empty where there is none."""
+        columns = [
+            ["" if code < 0 else column.texts[code] for code in column.codes[begin:end].tolist()]
+            for column in self.columns
+        ]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _text(value: Any) -> str:
+    """Return a cell's value as text: numbers as people write them, days in the order of ISO, lengths as hours."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, int | float):
+        return number_text(value) if math.isfinite(value) else str(value)
+    if isinstance(value, datetime.timedelta):
+        seconds = round(value.total_seconds())
+        sign, seconds = "-" if seconds < 0 else "", abs(seconds)
+        return f"{sign}{seconds // 3600:02}:{seconds % 3600 // 60:02}:{seconds % 60:02}"
+    if isinstance(value, datetime.time):
+        return f"{value:%H:%M:%S}"
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        value = value.date()
+    text: str = value.isoformat()
+    return text
