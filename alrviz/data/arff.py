@@ -25,13 +25,12 @@ from alrviz.data.charset import to_utf8
 from alrviz.data.column_names import clean_names
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
-from alrviz.data.interpret import RawTable, Values, of_dates, of_type
+from alrviz.data.interpret import Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
-from alrviz.data.numbers import digits_note, force_numbers, listed, merges, short
+from alrviz.data.numbers import digits_note, force_numbers, merges
 from alrviz.data.options import ReadOptions
-from alrviz.data.source import Buffer
-from alrviz.data.text import TextColumn, text_index
-from alrviz.errors import TableError, nearest
+from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
+from alrviz.errors import TableError, listed, nearest, short
 from alrviz.stop import StopToken
 
 TOKEN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -69,12 +68,12 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     text = "\n" * data_line + "\n".join(rows)  # lines keep their numbers
     raw = read_delimited(text.encode(), plain, limits, stop, width=len(attributes))
     columns = [column for column in raw.columns if isinstance(column, TextColumn)]
-    values, doubts = [], []
+    values, doubts = [], list[str]()
     for attribute, name, column in zip(attributes, names, columns, strict=True):
         stop.check()
         missing = _missing(options.for_column(name))
         parsed, remarks = _values(attribute, replace(column, name=name).without(missing), missing, options)
-        values.append(parsed if parsed.reading else replace(parsed, reading=of_type(parsed, missing)))
+        values.append(parsed if parsed.spec else replace(parsed, spec=of_type(parsed, missing)))
         doubts += filter(None, remarks)
     filled = replace(
         options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=_missing(options), header=False

@@ -13,6 +13,7 @@ times of day alone (13:45) is one of numbers, hours.
 import datetime
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import ReadOptions
-from alrviz.data.reading import DATE_FORMS, EIGHT_DIGITS, FORMS, PIVOT, TIME_FORMS, dates_of, hours_of
+from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, dates_of, hours_of
 from alrviz.data.text import TextColumn, all_match
 from alrviz.errors import Sentence
 
@@ -60,7 +61,11 @@ def parse_dates(column: TextColumn, options: ReadOptions, *, otherwise: bool = F
     eight = _all_match(levels, DATE_FORMS[EIGHT_DIGITS])
     if eight and len(levels) < CERTAIN and not DATE_NAME.search(column.name.lower()):
         return None
-    form = EIGHT_DIGITS if eight else next((name for name, text in FORMS.items() if _all_match(levels, text)), "")
+    form = (
+        EIGHT_DIGITS
+        if eight
+        else next((name for name, text in SPLIT_DATE_FORMS.items() if _all_match(levels, text)), "")
+    )
     if not form:
         return None
     both = "first" in DATE_FORMS[form]
@@ -84,7 +89,7 @@ def parse_dates(column: TextColumn, options: ReadOptions, *, otherwise: bool = F
             read + f'"How it was read", "Order of dates" has the other way, {other} first',
         )
         change = {"columns": {column.name: {"dayfirst": not chosen}}}
-        words = {"read": f"{order} first", "other": f"{other} first", "such": repr(levels[0].as_py())}
+        words: dict[str, Any] = {"read": f"{order} first", "other": f"{other} first", "such": repr(levels[0].as_py())}
         notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.DAY_OR_MONTH, change, [column.name], **words)))
     elif said is not None and chosen != said:
         strange = levels[int(np.isnat(found[said]).argmax())].as_py()
@@ -103,7 +108,8 @@ def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: 
     moved = (years >= min(pivot, other)) & (years < max(pivot, other))
     if not in_doubt or not moved.any():
         return note
-    change, words = {"columns": {column.name: {"pivot": other}}}, {"read": _years_of(pivot), "other": _years_of(other)}
+    change = {"columns": {column.name: {"pivot": other}}}
+    words: dict[str, Any] = {"read": _years_of(pivot), "other": _years_of(other)}
     return DoubtNote.of(note, Doubt.of(DoubtCode.TWO_DIGIT_YEARS, change, [column.name], **words))
 
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from alrviz.data.numbers import listed
-from alrviz.errors import Sentence, for_page
+from alrviz.errors import Sentence, for_page, listed
 
 
 class DoubtCode(Enum):
@@ -68,7 +67,7 @@ class Doubt:
 
     @classmethod
     def of(
-        cls, code: DoubtCode, change: Mapping[str, Any], columns: Sequence[str] = (), n_cells: int = 0, **words: str
+        cls, code: DoubtCode, change: Mapping[str, Any], columns: Sequence[str] = (), n_cells: int = 0, **words: Any
     ) -> "Doubt":
         """Make a doubt and its question; `words` are the other parts of the sentence, see `_QUESTIONS`."""
         cells = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"

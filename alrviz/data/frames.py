@@ -21,7 +21,6 @@ from alrviz.data.columns import NESTED, as_float, float_loss
 from alrviz.data.dates import parse_dates
 from alrviz.data.interpret import (
     ParsedTable,
-    RawTable,
     Values,
     among_numbers,
     of_dates,
@@ -32,12 +31,11 @@ from alrviz.data.interpret import (
 )
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.missing import without_numbers
-from alrviz.data.numbers import short
 from alrviz.data.options import CERTAIN, ReadOptions
-from alrviz.data.reading import number_text
-from alrviz.data.source import Buffer
-from alrviz.data.text import TextColumn, text_index
-from alrviz.errors import AlrvizError, TableError
+from alrviz.data.parse_spec import in_usual_order
+from alrviz.data.parse_values import number_text
+from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
+from alrviz.errors import AlrvizError, TableError, short
 from alrviz.stop import StopToken
 
 WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # with gaps they would be floats
@@ -108,10 +106,10 @@ def parse_text(
         else:
             said = options_here.missing
             own = tokens if said is None else tuple(dict.fromkeys(("", *said)))
-            always = own if said is not None else tuple(dict.fromkeys((*own, *CERTAIN)))
+            always = own if said is not None else in_usual_order((*own, *CERTAIN))
             always = among_numbers(always, options_here) if column.series.dtype.kind in "ifM" else always
-            reading = of_type(column, always, options_here.dayfirst)
-            column = replace(column, series=without_numbers(column.series, own), reading=reading)
+            spec = of_type(column, always, options_here.dayfirst)
+            column = replace(column, series=without_numbers(column.series, own), spec=spec)
         result.append(column)
         occurring.append(own)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")

@@ -17,12 +17,13 @@ import pyarrow.compute as pc
 from alrviz.data.dates import Dates, parse_dates, parse_times
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.missing import detect_missing, without_numbers
-from alrviz.data.numbers import INFINITE, detect_convention, digits_note, force_numbers, listed, parse_numbers, short
+from alrviz.data.numbers import INFINITE, detect_convention, digits_note, force_numbers, parse_numbers
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
+from alrviz.data.parse_spec import ColumnSpec, in_usual_order
+from alrviz.data.parse_values import LIMIT, without_limits
 from alrviz.data.quantities import measured_limits, plain_numbers
-from alrviz.data.reading import LIMIT, ColumnReading, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, merge_case, spellings
-from alrviz.errors import Sentence
+from alrviz.errors import Sentence, listed, short
 from alrviz.stop import NEVER, StopToken
 
 NUMBERS_PER_STRAY_TEXT = 10  # different numbers in a column for each text that is none
@@ -36,8 +37,8 @@ class Values:
     """One parsed column: `series` is int64, float64, datetime64 or categorical of strings.
 
     `declared` is the kind its source states (a DataFrame's dtype, an ARFF type), None where it is to be guessed; `hint`
-    is a remark for whoever wonders about the guess; `made` that it was made of another column; `reading` how its texts
-    became values, None where its source states a type; `numbered` that the levels were numbers in the source.
+    is a remark for whoever wonders about the guess; `made` that it was made of another column; `spec` how its texts
+    become values; `numbered` that the levels were numbers in the source.
     """
 
     name: str
@@ -45,40 +46,8 @@ class Values:
     declared: str | None = None
     hint: str = ""
     made: bool = False
-    reading: ColumnReading | None = None
+    spec: ColumnSpec | None = None
     numbered: bool = False
-
-
-@dataclass(frozen=True)
-class RawTable:
-    """What a format's reader returns, before it is decided what texts are.
-
-    Attributes:
-        columns: in order; text as it stands, or values that came with a type.
-        options: those in force, as far as they are about the layout.
-        notes: sentences for a reader.
-        sheets: of a workbook.
-        head: the cells of the first row of names as they stand, where there is one.
-        sort: "text" of files without types, "typed" where only gaps and dates are looked for, "decided" where nothing.
-        kinds: those that the file states beside its names, "target" among them.
-    """
-
-    columns: Sequence[TextColumn | Values]
-    options: ReadOptions
-    notes: list[str] = field(default_factory=list)
-    sheets: tuple[str, ...] = ()
-    head: tuple[str, ...] = ()
-    sort: str = "typed"
-    kinds: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class KnownNames:
-    """The names of a table that was read before: of files like it the row of names need not be guessed."""
-
-    head: tuple[str, ...]
-    names: tuple[str, ...]
-    header: int
 
 
 @dataclass(frozen=True)
@@ -136,8 +105,8 @@ def interpret(
         if found is not None and values.series.dtype.kind in "if":
             units.setdefault(unit or "", []).append(column.name)
         limit = limited[done]
-        if limit is not None and values.reading is not None and values.reading.how == "number":
-            values = replace(values, reading=replace(values.reading, limits=True))
+        if limit is not None and values.spec is not None and values.spec.type == "number":
+            values = replace(values, spec=replace(values.spec, limits=True))
             remarks.append(limits_note(column, limit[1]))
         parsed.append(replace(values, series=without_numbers(values.series, written[done])))
         remarks += [note] if note else []
@@ -165,13 +134,13 @@ def with_own_missing(
 def of_dates(dates: Dates, missing: tuple[str, ...]) -> Values:
     """Return a column of dates."""
     name = str(dates.series.name)
-    reading = ColumnReading(
+    spec = ColumnSpec(
         name, name, "date", missing=missing, form=dates.form, day_first=dates.day_first, pivot=dates.pivot
     )
-    return Values(name, dates.series, reading=reading)
+    return Values(name, dates.series, spec=spec)
 
 
-def of_type(values: Values, missing: tuple[str, ...], dayfirst: bool | None = None) -> ColumnReading:
+def of_type(values: Values, missing: tuple[str, ...], dayfirst: bool | None = None) -> ColumnSpec:
     """Return how a column that came with a type is read where later rows are text: as numbers, dates or levels."""
     if isinstance(values.series.dtype, pd.CategoricalDtype):
         levels = set(values.series.cat.categories)
@@ -180,13 +149,13 @@ def of_type(values: Values, missing: tuple[str, ...], dayfirst: bool | None = No
     how = "number" if kind in "if" else "date" if kind == "M" else "levels"
     numeric = "numeric" if how == "number" else "categorical"
     order = dayfirst if how == "date" else None
-    return ColumnReading(values.name, values.name, how, numeric, missing=missing, day_first=order)
+    return ColumnSpec(values.name, values.name, how, numeric, missing=missing, day_first=order)
 
 
 def _of_numbers(series: pd.Series, marks: tuple[str, str], unit: str | None, missing: tuple[str, ...]) -> Values:
     name = str(series.name)
-    reading = ColumnReading(name, name, "number", "numeric", "", missing, *marks, unit)
-    return Values(name, series, reading=reading)
+    spec = ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit)
+    return Values(name, series, spec=spec)
 
 
 def without_missing(
@@ -208,14 +177,14 @@ def without_missing(
             continue
         written.append((*everywhere, *found.by_column.get(column.name, ())))
         levels = found.levels.get(column.name, ())
-        gone.append(tuple(token for token in dict.fromkeys((*written[-1], *CERTAIN)) if token not in levels))
+        gone.append(tuple(token for token in in_usual_order((*written[-1], *CERTAIN)) if token not in levels))
     without = [column.without(tokens) for column, tokens in zip(columns, gone, strict=True)]
     return without, everywhere, written, gone, found.notes
 
 
 def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
     """Return the texts that stand for a missing value in a column of numbers, dates or times."""
-    return missing if options.missing is not None else tuple(dict.fromkeys((*missing, *DOUBTFUL)))
+    return missing if options.missing is not None else in_usual_order((*missing, *DOUBTFUL))
 
 
 def limits_note(column: TextColumn, such: str) -> str:
@@ -237,19 +206,19 @@ def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) ->
     name = column.name
     if (times := parse_times(column)) is not None:
         gone = among_numbers(missing, options)
-        reading = ColumnReading(name, name, "time", "numeric", missing=gone, form=times[1])
-        return Values(name, times[0], hint="times, as hours: 13:30 is 13.5", reading=reading), ""
+        spec = ColumnSpec(name, name, "time", "numeric", missing=gone, form=times[1])
+        return Values(name, times[0], hint="times, as hours: 13:30 is 13.5", spec=spec), ""
     merged, note = merge_case(column) if options.merge_case is not False else (column, "")
     note = note or digits_note(column)
-    reading = ColumnReading(
+    spec = ColumnSpec(
         name, name, missing=missing, spellings=spellings(merged) if options.merge_case is not False else {}
     )
-    return Values(name, merged.categorical(), reading=reading), note
+    return Values(name, merged.categorical(), spec=spec), note
 
 
 def said_numbers(
     column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",)
-) -> tuple[pd.Series, ColumnReading]:
+) -> tuple[pd.Series, ColumnSpec]:
     """Return a column as numbers because it was said to be numeric, and how: units and times as in reading.
 
     Decimal and thousands marks are those of `options`, else the column's own. `missing` are the texts that were missing
@@ -260,15 +229,15 @@ def said_numbers(
     """
     name = column.name
     if (times := parse_times(column)) is not None:
-        return times[0], ColumnReading(name, name, "time", "numeric", missing=missing, form=times[1])
+        return times[0], ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[1])
     limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
     if limits:
         column = TextColumn.of(name, column.codes, without_limits(column.levels))
     found = plain_numbers(column)
     bare, unit = (column, None) if found is None else found
     marks = detect_convention([bare], options)
-    reading = ColumnReading(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
-    return force_numbers(bare, *marks), reading
+    spec = ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
+    return force_numbers(bare, *marks), spec
 
 
 def _other(decimal: str) -> str:

@@ -16,10 +16,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
-from alrviz.data.interpret import KnownNames
-from alrviz.data.numbers import short
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
-from alrviz.data.reading import FOOTER, MOST_TITLES
+from alrviz.data.parse_spec import Layout
+from alrviz.data.parse_values import FOOTER, MOST_TITLES
+from alrviz.errors import short
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
 FEWEST_VALUES = 20  # of a column, until what it lacks means something
@@ -178,7 +178,7 @@ def read_names(
     width: int,
     header: bool | int | None,
     expected: Collection[str],
-    known: KnownNames | None,
+    known: Layout | None,
     *,
     declared: bool = False,
 ) -> NameRows:
@@ -194,7 +194,7 @@ def read_names(
     """
     first = tuple(cell.strip() for cell in rows[0])
     if known is not None and first == known.head:
-        return NameRows(known.header, first, list(known.names))
+        return NameRows(known.n_names, first, list(known.names))
     one_less = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if one_less:
         return NameRows(1, first, names_less_one(rows[0], rows[1:], width))

@@ -17,12 +17,11 @@ import pyarrow.compute as pc
 
 from alrviz.data.dates import parse_dates, parse_times
 from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
-from alrviz.data.numbers import listed
 from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions
+from alrviz.data.parse_values import number_text, numbers_among
 from alrviz.data.quantities import measured_limits, plain_numbers
-from alrviz.data.reading import number_text, numbers_among
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
-from alrviz.errors import Sentence
+from alrviz.errors import Sentence, listed
 from alrviz.stop import NEVER, StopToken
 
 SENTINELS = (7.0, 8.0, 9.0, 77.0, 88.0, *(sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)), -1.0, -9.0)
@@ -199,7 +198,7 @@ def _ends_a_scale(value: float, others: np.ndarray) -> bool:
 
 def sentinel_notes(found: dict[str, list[str]], columns: Mapping[str, pd.Series], options: ReadOptions) -> list[str]:
     """Return a note for each number that may stand for a missing value, beside those texts that `options` make so."""
-    notes = []
+    notes: list[str] = []
     for token, names in found.items():
         said = f"{token} in {listed(names)} may stand for a missing value; it was read as a number "
         missing = (*filter(None, options.missing or ()), token)

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from alrviz.data.numbers import short
 from alrviz.data.quotes import split_record
-from alrviz.errors import UNEVEN_LINES, TableError
+from alrviz.errors import UNEVEN_LINES, TableError, short
 
 MAX_UNFIT_SHARE = 0.01
 MAX_UNEVEN_SHARE = 0.5  # of the rows; with more of them the layout was taken for another

@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from alrviz.data.compression import Buffer, unpack
+from alrviz.data.compression import unpack
 from alrviz.data.limits import Limits, check_bytes
+from alrviz.data.text import Buffer
 from alrviz.errors import FOREIGN_FORMAT, MissingFileError, TableError, TableFileError, nearest
 from alrviz.stop import StopToken
 

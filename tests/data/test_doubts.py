@@ -80,7 +80,7 @@ def test_changes_add_up_column_by_column():
 
 
 def test_several_codes_of_a_column_are_undone_one_after_the_other():
-    text = "x,class\n" + rows(lambda i: {0: "-99", 1: "999", 2: "odd"}.get(i % 30, i % 7))
+    text = "x,class\n" + rows(lambda i: {0: "-99", 1: "999", 2: "odd"}.get(i % 30, i % 20))
     options, table = ReadOptions(), table_of(text)
     while sentinels := [doubt for doubt in table.doubts if doubt.code is DoubtCode.SENTINEL]:
         options = options.with_change(sentinels[0].change)

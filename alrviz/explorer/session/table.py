@@ -257,8 +257,8 @@ class SessionTable(param.Parameterized):
         title = f"reading {upload.name}"
 
         def failed(error: Exception) -> None:
-            self.refused = Refusal(upload, error) if len(upload.data) <= BIG else None
             self.refuse(error)
+            self.refused = Refusal(upload, error) if len(upload.data) <= BIG else None
 
         def done(result: "tuple[Table, FileLink, Dataset | TableError]") -> None:
             self._read(replace(source, file=result[1]), history, *result)

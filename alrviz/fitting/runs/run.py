@@ -132,7 +132,7 @@ class Run(RunAttributes, Job[Step]):
                 raise RecipeError("scheduler= is for tables read in batches; expected a table of open_table")
         if isinstance(dataset, Stream):
             require_streams(recipe.family)
-            recipe.definition.check_stream(recipe.params, len(dataset.reading.columns))
+            recipe.definition.check_stream(recipe.params, len(dataset.spec.features))
         if not recipe.definition.has_steps:
             raise RecipeError(
                 f"{recipe.family} is fitted at one go and has no steps to run; expected one of "

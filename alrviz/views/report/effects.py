@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from alrviz.data.reading import number_text
+from alrviz.data.parse_values import number_text
 from alrviz.pictures import interactions as drawn
 from alrviz.pictures.interactions import SURE
 from alrviz.pictures.level_axis import short

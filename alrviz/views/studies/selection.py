@@ -379,7 +379,7 @@ def _levels_of(recipe: "Recipe") -> int:
 
 def _search_of(stream: "Stream", recipe: "Recipe", levels: tuple[Level, ...]) -> Search:
     """What a run has selected by now, as a search."""
-    columns = tuple(column.name for column in stream.reading.columns)
+    columns = tuple(column.name for column in stream.spec.features)
     order, score = int(recipe.params["order"]), str(recipe.params["selection"])
     return Search(columns, order, score, levels, done=len(levels) == _levels_of(recipe))
 

@@ -112,7 +112,8 @@ export function render({ model }) {
     for (const [role, words] of Object.entries(model.roles)) {
       const input = part("input", { type: "radio", name: `role-${card.position}`, value: role, checked: role === card.role });
       input.addEventListener("change", () => model.send_msg({ position: card.position, role }));
-      roles.append(part("label", {}, input, part("span", { textContent: words })));
+      const offered = role === card.offer;
+      roles.append(part("label", {}, input, part("span", { textContent: words, className: offered ? "offered" : "", title: offered ? card.why : "" })));
     }
     const labels = card.labels.filter((label) => label !== "missing");
     const ends = part("div", { className: "ends quiet" }, part("span", { textContent: (labels[0] ?? "").split(" to ")[0] }));

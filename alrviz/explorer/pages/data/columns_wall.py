@@ -11,7 +11,7 @@ import panel as pn
 import param
 from panel.custom import JSComponent
 
-from alrviz.data.kinds import KINDS
+from alrviz.data.kinds import FEATURE_KINDS, OFFERED_ROLES
 from alrviz.explorer.pages.data.linked_columns import LinkedColumns, LinkedSelection
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.row_filter import filters_words
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 CARDS_PER_PAGE = 9
 FEATURE = "feature"  # the role of a column that is used; of which kind is said beside its picture
-FEATURE_KINDS = ("categorical", "numeric", "ordinal")
 ROLES = {
     FEATURE: "feature",
     "target": "class",
@@ -55,7 +54,7 @@ class ColumnsWall(JSComponent):
     def __init__(self, told: Callable[[Any], None]):
         self._told = told
         super().__init__(
-            roles={role: name for role, name in ROLES.items() if role == FEATURE or role in KINDS},
+            roles=ROLES,
             stylesheets=[PANE_CSS, asset("columns_wall.css", _PACKAGE)],
             sizing_mode="stretch_width",
             margin=0,
@@ -215,6 +214,7 @@ def _card(linked: LinkedColumns, position: int) -> dict[str, Any]:
         "position": position,
         "name": _plain(column.name, 60),
         "role": FEATURE if column.kind in FEATURE_KINDS else column.kind,
+        "offer": OFFERED_ROLES.get(column.code, "") if column.guessed else "",
         "facts": ", ".join(facts),
         "why": _plain(column.why, 200),
         "labels": [_plain(label, 40) for label in binned.labels],

@@ -4,8 +4,8 @@ A column is binned once: every row gets a cell = bar * C + class, with C classes
 selection is a set of bars in some columns; its rows are in one of them in each. Counting is one `bincount` of the cells
 of these rows a column, over all rows of the table, and only counts go to the browser.
 
-HoloViews' `link_selections` filters the table once for each histogram and draws each anew: {HV} s a selection of 20
-columns by 500,000 rows, against {OWN} s here.
+HoloViews' `link_selections` filters the table once for each histogram and draws each anew: 35 s a selection of 20
+columns by 500,000 rows, against 0.07 s here.
 """
 
 from collections.abc import Collection, Mapping

@@ -18,7 +18,7 @@ from alrviz.errors import TableError
 from alrviz.explorer.page import Page
 from alrviz.explorer.pages.data.cards import ABOUT, classes_html, columns_frame, head_html, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
-from alrviz.explorer.pages.data.columns_wall import FEATURE, FEATURE_KINDS, LinkedHistograms
+from alrviz.explorer.pages.data.columns_wall import FEATURE, LinkedHistograms
 from alrviz.explorer.pages.data.linked_columns import LinkedSelection
 from alrviz.explorer.pages.data.questions import Questions, class_in_doubt, is_number
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
@@ -79,7 +79,7 @@ class DataPage(Page):
         self._empty = pn.Column(sizing_mode="stretch_width", margin=0)
         self._top = pn.Column(sizing_mode="stretch_width", margin=0)
         self._full = pn.Column(sizing_mode="stretch_width", margin=0)
-        self._refusal = RefusalCard(self.session, self._gallery.open)
+        self._refusal = RefusalCard(self.session)
         self._questions = Questions(self.session, self._tasks, self.ask_kind)
         self.session.subscribe(lambda *_: self._table_changed(), ["dataset", "pending", "loading"])
         self.session.subscribe(lambda _: self._ask_questions(), "history")
@@ -297,7 +297,7 @@ class DataPage(Page):
 
 def _feature_kind(dataset: "Dataset", name: str) -> str:
     """Return the kind that is guessed of a column, or of its values if the guess is to leave it out."""
-    from alrviz.data.kinds import guess_kind
+    from alrviz.data.kinds import FEATURE_KINDS, guess_kind
 
     values = dataset.table.values[dataset.table.names.index(name)]
     n_present = int(values.series.notna().sum())

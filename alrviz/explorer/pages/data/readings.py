@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from alrviz.data.reading import number_text
+from alrviz.data.parse_values import number_text
 from alrviz.explorer.session.row_filter import as_numbers
 from alrviz.views.core.style import safe
 

@@ -1,13 +1,10 @@
 """A file that no table could be read from: its first lines, and what would be possible. Why is said in the notice."""
 
-from collections.abc import Callable
+from functools import partial
 from types import MappingProxyType
-
-import panel_material_ui as pmui
 
 from alrviz.errors import EMPTY_TABLE, FOREIGN_FORMAT, ONE_COLUMN, UNEVEN_LINES, AlrvizError
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.session.source import Refusal
 from alrviz.explorer.shell.theme import button, card, html
 from alrviz.views.core.style import safe
 
@@ -42,34 +39,24 @@ _ALWAYS = (
 
 
 class RefusalCard:
-    """Shown while the session's latest file is refused.
+    """Shown while the session's latest file is refused; it goes with the notice that says why."""
 
-    Args:
-        demos: called by the button "Demo sets".
-    """
-
-    def __init__(self, session: Session, demos: Callable[[], None]):
+    def __init__(self, session: Session):
         self._session = session
         self.text = html((0, 0, 8, 0))
-        plain = {"variant": "outlined", "margin": (6, 12, 0, 0)}
-        self.options = button("How it was read", lambda: session.open_drawer(True), icon="tune", **plain)
-        self.panel = card(
-            self.text,
-            pmui.Row(
-                self.options,
-                button("Demo sets", demos, icon="apps", **plain),
-                button("Close", self._close, **plain),
-                margin=0,
-            ),
-            margin=(0, 0, 12, 0),
-            visible=False,
-        )
-        session.subscribe(lambda event: self.show(event.new), "refused")
+        opened = partial(session.open_drawer, True)
+        self.options = button("Say how to read it", opened, icon="tune", variant="outlined", margin=(6, 0, 0, 0))
+        self.panel = card(self.text, self.options, margin=(0, 0, 12, 0), visible=False)
+        session.subscribe(lambda *_: self.show(), ["refused", "problem"])
 
-    def show(self, refusal: Refusal | None) -> None:
-        """Show what would be possible with a file; nothing without one."""
+    def show(self) -> None:
+        """Show what would be possible with the file."""
+        refusal = self._session.table.refused
         self.panel.visible = refusal is not None
         if refusal is None:
+            return
+        if self._session.problem is not refusal.error:  # the notice was dismissed
+            self._session.table.refused = None
             return
         code = refusal.error.code if isinstance(refusal.error, AlrvizError) else ""
         possible = "".join(f"<li>{safe(sentence, 400)}</li>" for sentence in _POSSIBLE.get(code, _ALWAYS))
@@ -80,10 +67,6 @@ class RefusalCard:
             f"<h1>{safe(refusal.upload.name, 80)} is no table yet</h1><br><p>What would be possible:</p>"
             f"<ul>{possible}</ul>" + (f"<p>The file begins so:</p><code class='scroll'>{shown}</code>" if shown else "")
         )
-
-    def _close(self) -> None:
-        self._session.table.refused = None
-        self._session.clear_notice()
 
 
 def first_lines(data: bytes) -> list[str] | None:
