@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 from bokeh.models import BasicTickFormatter, FixedTicker, HoverTool, Span
-from bokeh.models.annotations import Legend, LegendItem
-from bokeh.plotting import figure
 
 from alrviz.pictures.labels import LINE, Box, box, place
 from alrviz.pictures.level_axis import short
-from alrviz.pictures.palette import COLUMN_COLOURS, GREY, IN_FRONT, family_colour, readable
-from alrviz.pictures.picture import FONT, Picture, Plot
+from alrviz.pictures.palette import COLUMN_COLOURS, GREY, family_colour, readable
+from alrviz.pictures.picture import Picture, Plot, add_legend, write
 from alrviz.studies.density.density_frames import BandwidthPath
 
 NAMED = len(COLUMN_COLOURS)  # columns with a colour and a name
@@ -37,7 +35,8 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     count = len(path.columns)
     order, colours = _colours(path)
     colours = [colour if colour == GREY else readable(colour, dark) for colour in colours]
-    view = _ratio_box(path, x)
+    # Silverman's (1) is always within it, and above the lines there is room for a name.
+    view = box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
     ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:NAMED]] if len(x) else []
     names = [short(path.columns[d], _CUT) for d in order[:NAMED]][: len(ends)]
     moved = np.flatnonzero(path.outer)
@@ -98,11 +97,6 @@ def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
     return order, [hues[rank[d]] if rank[d] < NAMED else GREY for d in range(count)]
 
 
-def _ratio_box(path: BandwidthPath, x: Any) -> Box:
-    """The box of the ratios: Silverman's (1) is always in it, and above the lines there is room for a name."""
-    return box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
-
-
 def ratio_ticks(low: float, high: float) -> list[float]:
     """Return round numbers between two ratios, few enough to be read: 1, 2 and 5 of every decade, or 1 and 3, or 1.
 
@@ -118,16 +112,13 @@ def ratio_ticks(low: float, high: float) -> list[float]:
 
 
 def _draw_ratios(plot: Plot, dark: bool) -> None:
-    fig, names = plot.figure, plot["names"]
+    fig = plot.figure
     plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     fig.yaxis[0].formatter = BasicTickFormatter(use_scientific=False)
     fig.add_layout(Span(location=1.0, dimension="width", line_color=GREY, line_dash=[2, 3], line_width=1.2))
     lines = fig.multi_line("xs", "ys", source=plot["ratios"], line_color="colour", line_width="width")
     fig.scatter("x", "y", source=plot["moved"], size=5, color="colour")
-    fig.text(
-        "x", "y", text="words", source=names, text_color="colour", y_offset="dy", text_align="right", text_font=FONT,
-        text_font_size="15px", text_font_style="bold", **IN_FRONT[dark],
-    )  # fmt: skip
+    write(fig, plot["names"], bold=True, front=dark, align="right", y_offset="dy")
     _mark_step(plot, lines, [("column", "@column"), ("step", "$x{0}"), ("ratio", "$y{0.[000]}")], dark)
 
 
@@ -135,7 +126,13 @@ def _draw_losses(plot: Plot, parts: Sequence[str], dark: bool) -> None:
     lines = plot.figure.multi_line(
         "xs", "ys", source=plot["losses"], line_color=family_colour("dlr"), line_width=2.4, line_dash="dash"
     )
-    _legend(plot.figure, parts)
+    samples = [
+        plot.figure.line(
+            [np.nan], [np.nan], color=family_colour("dlr"), line_width=2.2, line_dash=STYLES.get(part, "solid")
+        )
+        for part in parts
+    ]
+    add_legend(plot.figure, [(f"{part} rows", [sample]) for part, sample in zip(parts, samples, strict=True)])
     _mark_step(plot, lines, [("rows", "@what"), ("step", "$x{0}"), ("nats", "$y{0.[0000]}")], dark)
 
 
@@ -147,15 +144,3 @@ def _mark_step(plot: Plot, lines: Any, tips: list[tuple[str, str]], dark: bool) 
         location=0.0, dimension="height", line_color=readable(GREY, dark), line_width=2
     )  # fmt: skip
     plot.figure.add_layout(cursor)
-
-
-def _legend(fig: figure, parts: Sequence[str]) -> None:
-    items = []
-    for part in parts:
-        sample: Any = fig.line(
-            [np.nan], [np.nan], color=family_colour("dlr"), line_width=2.2, line_dash=STYLES.get(part, "solid")
-        )
-        items.append(LegendItem(label=f"{part} rows", renderers=[sample]))
-    legend = Legend(items=items, orientation="horizontal", margin=0, padding=2, border_line_color=None)
-    legend.background_fill_alpha = 0.0
-    fig.add_layout(legend, "above")

@@ -15,8 +15,8 @@ import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 
 from alrviz.pictures.labels import Box, place
-from alrviz.pictures.palette import GREY, IN_FRONT, racer_marks, readable
-from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
+from alrviz.pictures.palette import GREY, racer_marks, readable
+from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import BINS
 
 WORDS = {
@@ -147,15 +147,9 @@ def _draw(plot: Plot, dark: bool) -> None:
         "x", "y", source=points, size=11, marker="marker", fill_color="colour", fill_alpha="filled",
         line_color="colour", line_width=2,
     )  # fmt: skip
-    text: dict[str, Any] = {"text": "words", "text_font": FONT, "text_align": "align", "x_offset": "dx"}
-    fig.text(
-        "x", "y", source=plot["names"], text_font_size="14px", y_offset="dy", text_color=readable(GREY, dark), **text,
-        **IN_FRONT[dark],
-    )  # fmt: skip
-    fig.text(
-        "x", "y", source=plot["corners"], text_font_size="15px", text_font_style="bold", y_offset="dy",
-        text_color="colour", text_baseline="base", **text,
-    )  # fmt: skip
+    place: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
+    write(fig, plot["names"], readable(GREY, dark), size=14, front=dark, **place)
+    write(fig, plot["corners"], bold=True, baseline="base", **place)
     tips = [("data", "@data"), ("across", "@across{0.00000}"), ("up", "@up{0.00000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))
 
@@ -167,10 +161,10 @@ def ticks(low: float, high: float) -> list[float]:
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5), tuple(range(1, 10))):
-        found = [float(f"{digit}e{power}") for power in powers for digit in digits]
-        found = [tick for tick in found if low <= tick <= high]
-        if len(found) >= _TICKS:
-            return found[:: 1 + len(found) // (2 * _TICKS)]
+        marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        marks = [tick for tick in marks if low <= tick <= high]
+        if len(marks) >= _TICKS:
+            return marks[:: 1 + len(marks) // (2 * _TICKS)]
     step = 10.0 ** math.floor(math.log10((high - low) / 2))
-    found = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return found[:: 1 + len(found) // (2 * _TICKS)]
+    marks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return marks[:: 1 + len(marks) // (2 * _TICKS)]

@@ -13,12 +13,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, NumeralTickFormatter, Scatter
-from bokeh.models.annotations import Label, Legend, LegendItem
+from bokeh.models import FixedTicker, HoverTool, NumeralTickFormatter
+from bokeh.models.annotations import Label
 from bokeh.models.axes import LogAxis
-from bokeh.plotting import figure
 
-from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, place, with_room
+from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, legend_columns, place, with_room
 from alrviz.pictures.measures import (
     ALPHAS,
     MEASURES,
@@ -32,13 +31,12 @@ from alrviz.pictures.measures import (
     values,
     zero_place,
 )
-from alrviz.pictures.palette import GREY, IN_FRONT, MARKERS, racer_colours, readable
-from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot
+from alrviz.pictures.palette import GREY, MARKERS, racer_colours, readable
+from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, add_legend, write
 
 DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
 DASHES = [7, 5]
 LEGEND_ROW = 25  # px
-SAMPLE = 38  # px of a legend's entry beside its words
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
 BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
 MOST = 0.75  # of the width of a picture, for the words of a grey line
@@ -114,7 +112,9 @@ def convergence(
         heldout.append(_cut(dashed, curve.upto))
         beyond.append(full if curve.upto is not None else _cut(full, -1))
     every = [part for pair in whole for part in pair]
-    levels = _levels(measure, baseline) | ({} if floor is None else {BEST: floor})
+    known = baseline or {}
+    levels = {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
+    levels |= {} if floor is None else {BEST: floor}
     names = [curve.name for curve in curves]
     height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
@@ -129,9 +129,7 @@ def convergence(
         "dots": tuple({"visible": len(line["x"]) <= FEW} for line in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
         "note": {"text": note, "visible": bool(note)},
-        "legend": {
-            "ncols": math.ceil(max(1, len(names) + len(kinds)) / legend_rows(names, measure, int(within.width)))
-        },
+        "legend": {"ncols": legend_columns([*names, *kinds], within.width)},
         "kinds": tuple({"visible": kind in kinds} for kind, _ in KINDS),
     }
     if log_x:  # where an x of 0 stands on a logarithmic axis
@@ -190,11 +188,6 @@ def _markers(line: Data, number: int, racers: int, view: Box) -> Data:
     wanted = np.arange((number + 0.5) / racers * MARKER_STEP_PX, across[-1], MARKER_STEP_PX)
     at = np.unique(np.searchsorted(across, wanted))
     return {"x": line["x"][at], "y": line["y"][at]}
-
-
-def _levels(measure: str, baseline: Mapping[str, float] | None) -> dict[str, float]:
-    known = baseline or {}
-    return {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
 
 
 def marks(
@@ -261,7 +254,7 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
         "x0", "y", "x1", "y", source=plot["grey"], color=GREY, line_width=1.2, line_dash=[2, 3], level="underlay"
     )
     dots: list[Any] = []
-    items: list[LegendItem] = []
+    items: list[tuple[str, Any]] = []
     hovered: list[Any] = []
     for k, colour in enumerate(racer_colours([curve.label for curve in curves], dark)):
         name, train = curves[k].name, plot["train"][k]
@@ -275,64 +268,38 @@ def _draw(plot: Plot, curves: Sequence[RacerCurve], dark: bool) -> None:
             "x", "y", source=plot["markers"][k], color=colour, size=9, marker=MARKERS[k % len(MARKERS)]
         )
         hovered += [full, dashed]
-        items.append(
-            LegendItem(label=name, renderers=[full, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])])
-        )
-    _head_marks(fig, plot["heads"], plot["words"], dark)
+        items.append((name, [full, dashed, *([marker] if len(curves) > MAX_UNMARKED_RACERS else [])]))
+    fig.scatter("x", "y", source=plot["heads"], marker="marker", size=10, color="colour")
+    place: dict[str, Any] = {"align": "align", "x_offset": "dx", "y_offset": "dy"}
+    write(fig, plot["words"], size=16, bold=True, front=dark, **place)
     hover = HoverTool(renderers=hovered, mode="mouse", point_policy="snap_to_data")
     fig.add_tools(hover)
-    legend = _legend(fig, items)
+    for words, dashes in KINDS:
+        items.append((words, [fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)]))
+    legend = add_legend(fig, items, click_policy="hide", location="left")
     corner = {"x": 8, "y": 6, "x_units": "screen", "y_units": "screen"}
     note = Label(text="", text_color=readable(GREY, dark), text_font_size="16px", text_font=FONT_NAME, **corner)
     fig.add_layout(note)
-    plot.parts |= {"dots": tuple(dots), "hover": hover, "note": note, "legend": legend, "kinds": tuple(items[-2:])}
-
-
-def _head_marks(fig: figure, heads: ColumnDataSource, words: ColumnDataSource, dark: bool) -> None:
-    fig.add_glyph(heads, Scatter(x="x", y="y", marker="marker", size=10, fill_color="colour", line_color="colour"))
-    fig.text(
-        "x",
-        "y",
-        text="words",
-        x_offset="dx",
-        y_offset="dy",
-        text_align="align",
-        text_baseline="bottom",
-        text_color="colour",
-        text_font_size="16px",
-        text_font=FONT,
-        text_font_style="bold",
-        source=words,
-        **IN_FRONT[dark],
-    )
+    plot.parts |= {
+        "dots": tuple(dots),
+        "hover": hover,
+        "note": note,
+        "legend": legend,
+        "kinds": tuple(legend.items[-2:]),
+    }
 
 
 def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
     """What is told of a point; where alphas were tried, a step need not be an iteration."""
     along = [] if axis == "iterations" and (measure == "alpha" or not trials) else [(axis, "@x{0,0.[000]}")]
-    return [
-        ("racer", "$name"),
-        ("step" if trials else "iteration", "@step"),
-        *along,
-        (MEASURES[measure].words, "@y{0.[000000]}"),
-    ]
-
-
-def _legend(fig: figure, items: list[LegendItem]) -> Legend:
-    """Say what is drawn: which line is whose, and what full and dashed mean."""
-    for words, dashes in KINDS:
-        sample: Any = fig.line([np.nan], [np.nan], color=GREY, line_width=2.2, line_dash=dashes)
-        items.append(LegendItem(label=words, renderers=[sample]))
-    legend = Legend(items=items, orientation="horizontal", click_policy="hide", margin=0, location="left")
-    legend.border_line_color = None
-    fig.add_layout(legend, "above")
-    return legend
+    step = ("step" if trials else "iteration", "@step")
+    return [("racer", "$name"), step, *along, (MEASURES[measure].words, "@y{0.[000000]}")]
 
 
 def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
     """How many rows the legend of these racers needs in so many pixels."""
     words = [*names, *_kinds(measure)]
-    return max(1, math.ceil(sum(SAMPLE + LETTER * len(text) for text in words) / width))
+    return max(1, math.ceil(len(words) / legend_columns(words, width)))
 
 
 def _kinds(measure: str) -> list[str]:

@@ -16,40 +16,29 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bokeh.models import (
-    BasicTicker,
-    BasicTickFormatter,
-    BoxZoomTool,
-    CustomJS,
-    CustomJSHover,
-    HoverTool,
-    PlainText,
-)
-from bokeh.models.annotations import Legend, LegendItem
+from bokeh.models import BasicTicker, BasicTickFormatter, BoxZoomTool, CustomJS, CustomJSHover, HoverTool, PlainText
+from bokeh.models.annotations import LegendItem
 from bokeh.plotting import figure
 from contourpy import contour_generator
 from numpy.typing import NDArray
 
 from alrviz.pictures.columns import OTHERS as GREY
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.labels import LETTER, WIDTH
+from alrviz.pictures.labels import LETTER, WIDTH, legend_columns
 from alrviz.pictures.level_axis import level_axis, short
-from alrviz.pictures.palette import INKS, MARKERS
-from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot
+from alrviz.pictures.palette import GROUNDS, INKS, MARKERS
+from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, add_legend
 from alrviz.studies.maps.axes import Axis
 from alrviz.studies.maps.decision_map import Surface
 
 Lines = dict[str, list[NDArray[np.float64]]]
 PALE, FULL = 0.10, 0.62  # opacity where all classes are equal, and where one is certain; points are seen on both
-GROUNDS = {False: "#ffffff", True: "#1b1c22"}
 MOST_NAMED = 12  # classes in the legend, and LINES it may have above a map that needs its room
 LINES = 3
 CUT = 22  # letters of a class's name
-_SAMPLE = 38  # px of a legend's entry beside its words
 _LEGEND: Any = {
-    "orientation": "horizontal", "margin": 0, "padding": 4, "location": "left", "label_text_font_size": "15px",
+    "padding": 4, "spacing": 3, "glyph_width": 20, "location": "left",
     "title_text_font_size": "15px", "title_text_font": FONT_NAME, "title_text_font_style": "normal",
-    "border_line_color": None, "background_fill_alpha": 0.0,
 }  # fmt: skip
 # Bokeh's own way, for ranges that it works out, is to widen them to the frame's shape; but the map ends where they end.
 # So the frame takes the ranges' shape, and what it does not need is border, on the right and below. `sync` is off: of
@@ -154,9 +143,9 @@ def _draw(plot: Plot, surface: Surface, dark: bool, width: int) -> None:
         "x", "y", source=points, size=7, marker="marker", fill_color="fill", line_color="outline", line_width=2
     )
     dots.nonselection_glyph = dots.selection_glyph = None  # a press selects nothing
-    hover, legend = HoverTool(renderers=[image]), Legend(**_LEGEND)
-    fig.add_tools(hover, _hover_points(dots))
-    fig.add_layout(legend, "above")
+    hover, legend = HoverTool(renderers=[image]), add_legend(fig, (), **_LEGEND)
+    tips = [("row", "@row{0,0}"), ("true class", "@truth"), ("predicted", "@predicted")]
+    fig.add_tools(hover, HoverTool(renderers=[dots], tooltips=tips))
     edge = fig.line([np.nan], [np.nan], **edges)  # a map may have no boundary to take it from
     # samples: what the legend shows of each class, and of a boundary last
     plot.parts |= {"dots": dots, "hover": hover, "legend": legend, "samples": [edge]}
@@ -216,11 +205,6 @@ def _hover_ground(hover: HoverTool, surface: Surface) -> None:
     hover.update(formatters=formatters, tooltips=tips)
 
 
-def _hover_points(dots: Any) -> HoverTool:
-    tips = [("row", "@row{0,0}"), ("true class", "@truth"), ("predicted", "@predicted")]
-    return HoverTool(renderers=[dots], tooltips=tips)
-
-
 def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
     """Say what is drawn: each class's colour and mark, the boundary, and what the colours measure."""
     fig, samples, classes = plot.figure, plot.parts["samples"], surface.classes
@@ -232,7 +216,7 @@ def _say_legend(plot: Plot, surface: Surface, width: int) -> None:
     if named < len(classes):
         renderers.append([fig.scatter([np.nan], [np.nan], size=0)])
     renderers.append(samples[-1:])
-    items = [LegendItem(label={"value": text}, renderers=own) for text, own in zip(words, renderers, strict=True)]
+    items = [LegendItem(label=text, renderers=parts) for text, parts in zip(words, renderers, strict=True)]
     plot.parts["legend"].update(
         items=items, title=_wrapped(f"Background: {value_words(surface)}", width), ncols=columns
     )
@@ -243,7 +227,7 @@ def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
     for named in range(min(MOST_NAMED, len(classes)), 0, -1):
         words = [short(label, CUT) for label in classes[:named]]
         words += [f"and {len(classes) - named} more"] * (named < len(classes)) + ["boundary"]
-        columns = _columns(words, width)
+        columns = legend_columns(words, width)
         if len(words) <= LINES * columns or named == 1:
             break
     return words, named, columns
@@ -252,13 +236,6 @@ def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
 def _wrapped(words: str, width: int) -> str:
     """Break words that are too long into lines, where a comma stands."""
     return words if LETTER * len(words) <= width else words.replace(", ", ",\n")
-
-
-def _columns(words: Sequence[str], width: int) -> int:
-    """How many entries stand beside each other: a column is as wide as its longest."""
-    widths = [_SAMPLE + LETTER * len(text) for text in words]
-    fits = (n for n in range(len(widths), 1, -1) if sum(max(widths[k::n]) for k in range(n)) <= width)
-    return next(fits, 1)
 
 
 # -- boundaries -------------------------------------------------------------------------------------------------------

@@ -7,15 +7,14 @@ alrviz[holoviews]`.
 
 import math
 from collections.abc import Callable
-from functools import partial
 from itertools import count
 from typing import Any
 
 import numpy as np
-from bokeh.core.property.vectorization import Field, Value
 from bokeh.models import LogScale
 
 from alrviz.errors import AlrvizError
+from alrviz.pictures.marks import Marks, level_words
 
 _COUNT = count()
 _SIZE = {"responsive": True, "min_height": 320, "show_grid": True}
@@ -32,139 +31,92 @@ def element(figure: Any) -> Any:
         import holoviews.plotting.bokeh  # elements take options of a backend that is there
     except ImportError as error:
         raise AlrvizError("elements need HoloViews; install it with pip install alrviz[holoviews]") from error
-    made = []
-    for renderer in figure.renderers:
-        make = _MADE.get(type(getattr(renderer, "glyph", None)).__name__)
-        if make is not None and renderer.visible:
-            made.append(make(holoviews, partial(_column, renderer)))
+    drawn = (renderer for renderer in figure.renderers if renderer.visible and hasattr(renderer, "glyph"))
+    every = [(_MADE.get(marks.kind), marks) for marks in map(Marks, drawn)]
+    # x and y of another picture are others
+    made = [make(holoviews, marks).opts(axiswise=True) for make, marks in every if make is not None]
     sides: dict[str, Any] = {}
     for name, axis, span, scale in (
         ("x", figure.xaxis[0], figure.x_range, figure.x_scale), ("y", figure.yaxis[0], figure.y_range, figure.y_scale),
     ):  # fmt: skip
         sides |= {f"{name}lim": (span.start, span.end), f"{name}label": axis.axis_label or "",
                   f"log{name}": isinstance(scale, LogScale)}  # fmt: skip
-        if ticks := _ticks(axis):
-            sides |= {f"{name}ticks": ticks}
+        if words := level_words(axis):
+            sides |= {f"{name}ticks": [(tick, words(tick)) for tick in getattr(axis.ticker, "ticks", None) or []]}
         turn = axis.major_label_orientation
         if isinstance(turn, float):
             sides |= {f"{name}rotation": round(math.degrees(turn))}
-    made = [one.opts(axiswise=True) for one in made]  # x and y of another picture are others
     return holoviews.Overlay(made).opts(**sides, **_SIZE, show_legend=False, axiswise=True)
 
 
-def _column(renderer: Any, name: str, default: Any = None) -> Any:
-    """A property of a renderer's marks: an array, one a mark, or what all of them have."""
-    given = getattr(renderer.glyph, name, default)
-    if isinstance(given, Value):
-        return given.value
-    field = given.field if isinstance(given, Field) else given
-    data = renderer.data_source.data
-    return np.asarray(data[field]) if isinstance(field, str) and field in data else given
+def _table(marks: Marks, *places: str, part: str = "fill") -> tuple[tuple[Any, ...], list[str]]:
+    """Return columns of marks, their places, colours and opacities, and the names of the last two."""
+    k = next(_COUNT)  # elements of an overlay would share what is called alike
+    columns = (*map(marks.each, (*places, f"{part}_color")), np.array(marks.each(f"{part}_alpha", 1.0), float))
+    return columns, [f"colour {k}", f"opacity {k}"]
 
 
-def _ticks(axis: Any) -> list[tuple[float, str]]:
-    """Levels on an axis: where they are, and what they are called."""
-    args = getattr(axis.formatter, "args", None) or {}
-    words, at = list(args.get("words", ())), list(args.get("at", ()))
-    places = getattr(axis.ticker, "ticks", None) or []
-    if not words:
-        return []
-    return [(tick, str(words[at.index(tick) if at else math.floor(tick)])) for tick in places]
-
-
-Get = Callable[..., Any]
-
-
-def _table(get: Get, *places: str, fill: str = "fill") -> tuple[list[Any], list[str]]:
-    """Columns of marks: their places, colour and opacity."""
-    parts = [get(name) for name in places] + [get(f"{fill}_color"), get(f"{fill}_alpha", 1.0)]
-    rows = max((len(part) for part in parts if isinstance(part, np.ndarray)), default=1)
-    parts = [part if isinstance(part, np.ndarray) else np.full(rows, part, object) for part in parts]
-    parts[-1] = parts[-1].astype(float)
-    return parts, _dimensions()
-
-
-def _dimensions() -> list[str]:
-    """Names of the dimensions of colours and opacities: elements of an overlay would share what is called alike."""
-    k = next(_COUNT)
-    return [f"colour {k}", f"opacity {k}"]
-
-
-def _one(value: Any, default: Any = None) -> Any:
-    """A look that an element has once, of marks that may each have their own."""
-    first = value[0] if isinstance(value, np.ndarray) and len(value) else value
-    return default if first is None or isinstance(first, np.ndarray) else first
-
-
-def _rectangles(hv: Any, left: Any, bottom: Any, right: Any, top: Any, get: Get) -> Any:
-    (colour, alpha), names = _table(get)
-    rows = len(np.broadcast_arrays(left, bottom, right, top)[0])
-    sides = [np.broadcast_to(np.asarray(one, float), rows) for one in (left, bottom, right, top)]
-    looks = [np.broadcast_to(one, rows) for one in (colour, alpha)]
+def _rectangles(hv: Any, marks: Marks, left: Any, bottom: Any, right: Any, top: Any) -> Any:
+    looks, names = _table(marks)
+    sides = (np.asarray(side, float) for side in (left, bottom, right, top))
     return hv.Rectangles((*sides, *looks), vdims=names).opts(color=names[0], alpha=names[1], line_color=None)
 
 
-def _quad(hv: Any, get: Get) -> Any:
-    return _rectangles(hv, get("left"), get("bottom"), get("right"), get("top"), get)
+def _quad(hv: Any, marks: Marks) -> Any:
+    return _rectangles(hv, marks, *map(marks.each, ("left", "bottom", "right", "top")))
 
 
-def _hbar(hv: Any, get: Get) -> Any:
-    y, half = np.asarray(get("y"), float), np.asarray(get("height"), float) / 2
-    return _rectangles(hv, get("left"), y - half, get("right"), y + half, get)
+def _hbar(hv: Any, marks: Marks) -> Any:
+    y, half = np.array(marks.each("y"), float), np.array(marks.each("height"), float) / 2
+    return _rectangles(hv, marks, marks.each("left"), y - half, marks.each("right"), y + half)
 
 
-def _vbar(hv: Any, get: Get) -> Any:
-    x, half = np.asarray(get("x"), float), np.asarray(get("width"), float) / 2
-    return _rectangles(hv, x - half, get("bottom"), x + half, get("top"), get)
+def _vbar(hv: Any, marks: Marks) -> Any:
+    x, half = np.array(marks.each("x"), float), np.array(marks.each("width"), float) / 2
+    return _rectangles(hv, marks, x - half, marks.each("bottom"), x + half, marks.each("top"))
 
 
-def _segment(hv: Any, get: Get) -> Any:
-    parts, names = _table(get, "x0", "y0", "x1", "y1", fill="line")
-    return hv.Segments(tuple(parts), vdims=names).opts(
-        color=names[0], alpha=names[1], line_width=_one(get("line_width"), 1)
-    )
+def _segment(hv: Any, marks: Marks) -> Any:
+    columns, names = _table(marks, "x0", "y0", "x1", "y1", part="line")
+    width = marks.first("line_width") or 1
+    return hv.Segments(columns, vdims=names).opts(color=names[0], alpha=names[1], line_width=width)
 
 
-def _scatter(hv: Any, get: Get) -> Any:
-    parts, names = _table(get, "x", "y")
-    if parts[2][:1].tolist() == [None]:  # a ring
-        return hv.Points(tuple(parts[:2])).opts(
-            size=_one(get("size"), 6), fill_color=None, color=_one(get("line_color"))
-        )
-    return hv.Points(tuple(parts), vdims=names).opts(color=names[0], alpha=names[1], size=_one(get("size"), 6))
+def _scatter(hv: Any, marks: Marks) -> Any:
+    columns, names = _table(marks, "x", "y")
+    size = marks.first("size") or 6
+    if marks.count and columns[2][0] is None:  # a ring
+        return hv.Points(columns[:2]).opts(size=size, fill_color=None, color=marks.first("line_color"))
+    return hv.Points(columns, vdims=names).opts(color=names[0], alpha=names[1], size=size)
 
 
-def _line(hv: Any, get: Get) -> Any:
-    return hv.Curve((get("x"), get("y"))).opts(
-        color=_one(get("line_color")), line_width=_one(get("line_width"), 1), alpha=_one(get("line_alpha"), 1.0),
-        line_dash=_one(get("line_dash")) or "solid",
+def _line(hv: Any, marks: Marks) -> Any:
+    return hv.Curve((marks.each("x"), marks.each("y"))).opts(
+        color=marks.first("line_color"), line_width=marks.first("line_width"), alpha=marks.first("line_alpha"),
+        line_dash=marks.first("line_dash") or "solid",
     )  # fmt: skip
 
 
-def _multi_line(hv: Any, get: Get) -> Any:
-    colours = get("line_color")
-    name = _dimensions()[0]
-    lines = [{"x": x, "y": y, name: colour} for x, y, colour in
-             zip(get("xs"), get("ys"), np.broadcast_to(colours, len(get("xs"))), strict=True)]  # fmt: skip
+def _multi_line(hv: Any, marks: Marks) -> Any:
+    name = f"colour {next(_COUNT)}"
+    places = zip(*map(marks.each, ("xs", "ys", "line_color")), strict=True)
+    lines = [{"x": x, "y": y, name: colour} for x, y, colour in places]
     return hv.Contours(lines, vdims=name).opts(color=name)
 
 
-def _area(hv: Any, get: Get) -> Any:
-    return hv.Area((get("x"), get("y1"), get("y2")), vdims=["y", "y2"]).opts(
-        color=_one(get("fill_color")), alpha=_one(get("fill_alpha"), 1.0), line_color=None
-    )
+def _area(hv: Any, marks: Marks) -> Any:
+    area = hv.Area(tuple(map(marks.each, ("x", "y1", "y2"))), vdims=["y", "y2"])
+    return area.opts(color=marks.first("fill_color"), alpha=marks.first("fill_alpha"), line_color=None)
 
 
-def _text(hv: Any, get: Get) -> Any:
-    shown, colour = [str(words) for words in get("text")], get("text_color")
-    colours = colour if isinstance(colour, np.ndarray) else [colour] * len(shown)
-    name = _dimensions()[0]
-    return hv.Labels((get("x"), get("y"), shown, colours), vdims=["words", name]).opts(
-        text_color=name, text_font_size=_one(get("text_font_size"), "13px")
-    )
+def _text(hv: Any, marks: Marks) -> Any:
+    name = f"colour {next(_COUNT)}"
+    columns = marks.each("x"), marks.each("y"), list(map(str, marks.each("text"))), marks.each("text_color")
+    labels = hv.Labels(columns, vdims=["words", name])
+    return labels.opts(text_color=name, text_font_size=marks.first("text_font_size") or "13px")
 
 
-_MADE: dict[str, Callable[[Any, Get], Any]] = {
+_MADE: dict[str, Callable[[Any, Marks], Any]] = {
     "Quad": _quad, "HBar": _hbar, "VBar": _vbar, "Segment": _segment, "Scatter": _scatter, "Line": _line,
     "MultiLine": _multi_line, "VArea": _area, "Text": _text,
 }  # fmt: skip

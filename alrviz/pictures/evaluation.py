@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bokeh.models import AllLabels, CustomJS, HoverTool, NumeralTickFormatter
-from bokeh.models.annotations import Legend, LegendItem
 from bokeh.models.axes import Axis
 
 from alrviz.pictures.columns import class_colours
@@ -21,7 +20,7 @@ from alrviz.pictures.formatting import short_count
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.orders import line_of
 from alrviz.pictures.palette import GREY, INKS, ink_on, on_ground, readable
-from alrviz.pictures.picture import FONT, Picture, Plot
+from alrviz.pictures.picture import Picture, Plot, add_legend, write
 from alrviz.studies.statistics.evaluation import Evaluation, percent
 
 CLASSES = 12  # that a matrix has lines of; of more those most often confused
@@ -51,20 +50,20 @@ CURVES: dict[str, CurveKind] = {
 }
 
 
-def confusion(found: Evaluation, shares: str | None = None, most: int = CLASSES, *, dark: bool = False) -> Picture:
+def confusion(evaluation: Evaluation, shares: str | None = None, most: int = CLASSES, *, dark: bool = False) -> Picture:
     """Return the picture of the confusion matrix.
 
     shares: None for rows; "true" for shares of the lines, "pred" of the columns. most: classes, of more the rest is
     one.
     """
-    counts, parts = found.confusion(most=most), found.confusion("true", most=most)
-    said = counts if shares is None else found.confusion(shares, most=most)
+    counts, parts = evaluation.confusion(most=most), evaluation.confusion("true", most=most)
+    values = counts if shares is None else evaluation.confusion(shares, most=most)
     names, n = list(map(str, counts.index)), len(counts)
     y, x = (at.ravel() for at in np.indices((n, n)))
-    strength = (parts if shares is None else said).to_numpy().ravel()
+    strength = (parts if shares is None else values).to_numpy().ravel()
     colours = [on_ground(BLUE, 0.06 + 0.94 * float(share), dark) for share in strength]
     numbers = counts.to_numpy().ravel()
-    texts = [short_count(v) if shares is None else percent(v) for v in said.to_numpy().ravel()]
+    texts = [short_count(v) if shares is None else percent(v) for v in values.to_numpy().ravel()]
     words = [text if count or y[k] == x[k] else "" for k, (text, count) in enumerate(zip(texts, numbers, strict=True))]
     data: dict[str, Any] = {
         "left": x + 0.02, "right": x + 0.98, "bottom": n - 1 - y + 0.02, "top": n - y - 0.02, "colour": colours,
@@ -90,62 +89,56 @@ def _draw_confusion(plot: Plot, names: Sequence[str]) -> None:
     fig, cells = plot.figure, plot["cells"]
     fig.xgrid.visible = fig.ygrid.visible = False
     boxes = fig.quad("left", "right", "bottom", "top", source=cells, fill_color="colour", line_color=None)
-    numbers = fig.text(
-        "x", "y", text="words", source=cells, text_color="ink", text_font=FONT, text_font_size="12px",
-        text_align="center", text_baseline="middle",
-    )  # fmt: skip
+    numbers = write(fig, cells, "ink", size=12, align="center", baseline="middle")
     fit = CustomJS(args={"figure": fig, "cells": cells, "numbers": numbers, "classes": len(names)}, code=_FIT)
     fig.js_on_change("inner_width", fit)
     cells.js_on_change("data", fit)
     level_axis(fig.xaxis[0], names)
     level_axis(fig.yaxis[0], names[::-1], tilts=False)
     fig.yaxis[0].major_label_policy = AllLabels()  # a line of each class has room for it
-    tips = [
-        ("class", "@class"),
-        ("predicted", "@predicted"),
-        ("rows", "@rows{0,0.[0]}"),
-        ("of the class", "@part{0.0 %}"),
-    ]
-    fig.add_tools(HoverTool(renderers=[boxes], tooltips=tips))
+    tips = [("class", "@class"), ("predicted", "@predicted"), ("rows", "@rows{0,0.[0]}")]
+    fig.add_tools(HoverTool(renderers=[boxes], tooltips=[*tips, ("of the class", "@part{0.0 %}")]))
 
 
-def curves(kind: str, found: Evaluation, label: str, threshold: float | None = None, *, dark: bool = False) -> Picture:
+def curves(
+    kind: str, evaluation: Evaluation, label: str, threshold: float | None = None, *, dark: bool = False
+) -> Picture:
     """Return the picture of a curve of CURVES: of the class `label`, and thin of the most frequent others.
 
     threshold: where the ring is; None for no ring.
     """
-    of, shares = CURVES[kind], found.shares
-    others = [] if len(found.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
-    chosen = found.classes.index(label)
-    shown = [chosen, *(k for k in others if k != chosen)][: LINES + 1]
-    lines = tuple(_line(of, found, found.classes[k]) for k in shown)
+    curve, shares = CURVES[kind], evaluation.shares
+    others = [] if len(evaluation.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
+    chosen = evaluation.classes.index(label)
+    numbers = [chosen, *(k for k in others if k != chosen)][: LINES + 1]
+    lines = tuple(_line(curve, evaluation, evaluation.classes[k]) for k in numbers)
     share = float(shares[chosen])
     ring: dict[str, list[float]] = {"x": [], "y": []}
     if threshold is not None:
-        at = found.at(threshold, label=label)
-        x, y = 1 - at.specificity if of.x == "fallout" else at[of.x], at[of.y]
+        at = evaluation.at(threshold, label=label)
+        x, y = 1 - at.specificity if curve.x == "fallout" else at[curve.x], at[curve.y]
         ring = {"x": [x], "y": [y]} if np.isfinite([x, y]).all() else ring
     high = max((float(np.nanmax(line["y"], initial=1.0)) for line in lines), default=1.0) if kind == "lift" else 1.0
     chance = {"roc": (0.0, 1.0), "precision": (share, share), "lift": (1.0, 1.0)}[kind]
-    colours = tuple(class_colours(len(found.classes))[k] for k in shown)
-    ranks = [found.ranking(found.classes[k])[kind != "roc"] if of.figure else np.nan for k in shown]
+    colours = tuple(class_colours(len(evaluation.classes))[k] for k in numbers)
+    ranks = [evaluation.ranking(evaluation.classes[k])[kind != "roc"] if curve.figure else np.nan for k in numbers]
     names = tuple(
-        short(found.classes[k], _CUT) + ("" if np.isnan(rank) else f" ({of.figure} {rank:.3f})")
-        for k, rank in zip(shown, ranks, strict=True)
+        short(evaluation.classes[k], _CUT) + ("" if np.isnan(rank) else f" ({curve.figure} {rank:.3f})")
+        for k, rank in zip(numbers, ranks, strict=True)
     )
     return Picture(
         draw=partial(_draw_curves, colours=colours, names=names, lift=kind == "lift", dark=dark),
         x=(-0.01, 1.01), y=(0.0, high * 1.03),
-        labels=of.labels, data={"lines": lines, "ring": ring, "chance": {"x": [0.0, 1.0], "y": list(chance)}},
+        labels=curve.labels, data={"lines": lines, "ring": ring, "chance": {"x": [0.0, 1.0], "y": list(chance)}},
         key=(kind, colours, names, dark),
     )  # fmt: skip
 
 
-def _line(of: CurveKind, found: Evaluation, label: str) -> dict[str, Any]:
-    table = found.curve(label)
-    table = table.assign(fallout=1 - table.specificity).dropna(subset=[of.x, of.y])
+def _line(curve: CurveKind, evaluation: Evaluation, label: str) -> dict[str, Any]:
+    table = evaluation.curve(label)
+    table = table.assign(fallout=1 - table.specificity).dropna(subset=[curve.x, curve.y])
     part = table.iloc[np.unique(np.linspace(0, len(table) - 1, POINTS).round().astype(int))] if len(table) else table
-    return {"x": part[of.x].to_numpy(), "y": part[of.y].to_numpy(), "t": part.threshold.to_numpy().clip(max=1.0)}
+    return {"x": part[curve.x].to_numpy(), "y": part[curve.y].to_numpy(), "t": part.threshold.to_numpy().clip(max=1.0)}
 
 
 def _in_percent(*axes: Axis) -> None:
@@ -154,26 +147,24 @@ def _in_percent(*axes: Axis) -> None:
 
 
 def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift: bool, dark: bool) -> None:
-    fig, items, first = plot.figure, [], []
+    fig, items = plot.figure, []
     fig.line("x", "y", source=plot["chance"], line_color=GREY, line_dash=[5, 4], line_width=1.4)
     for k, (colour, name, source) in reversed(list(enumerate(zip(colours, names, plot["lines"], strict=True)))):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=1.6 if k else 3.2)
-        items.append(LegendItem(label=name, renderers=[line]))
-        first = [line]
+        items.append((name, [line]))
     _in_percent(fig.xaxis[0], *() if lift else (fig.yaxis[0],))
     fig.scatter("x", "y", source=plot["ring"], size=16, fill_color=None, line_color=INKS[dark], line_width=3)
     tips = [("threshold", "@t{0.000}"), ("x", "@x{0.000}"), ("y", "@y{0.000}")]
-    fig.add_tools(HoverTool(renderers=first, tooltips=tips, line_policy="nearest"))
-    legend = Legend(items=items[::-1], ncols=2, margin=0, padding=2, border_line_color=None, spacing=4)
-    legend.update(background_fill_alpha=0.0, click_policy="hide", label_text_font_size="14px", glyph_width=16)
-    fig.add_layout(legend, "above")
+    fig.add_tools(HoverTool(renderers=items[-1][1], tooltips=tips, line_policy="nearest"))
+    look = {"orientation": "vertical", "ncols": 2, "spacing": 4, "label_text_font_size": "14px"}
+    add_legend(fig, items[::-1], click_policy="hide", **look)
 
 
-def calibration(found: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
+def calibration(evaluation: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
     """Return the reliability curve of a class's probability, or of that of the class predicted (None)."""
-    line = line_of(found.reliability(label))
-    what = "the class predicted" if label is None else short(label, _CUT)
-    labels = (f"probability of {what}", "share of rows where it is so")
+    line = line_of(evaluation.reliability(label))
+    name = "the class predicted" if label is None else short(label, _CUT)
+    labels = (f"probability of {name}", "share of rows where it is so")
     return Picture(
         draw=partial(_draw_calibration, dark=dark), x=(-0.01, 1.01), y=(0.0, 1.02), labels=labels,
         data={"line": line}, key=("calibration", dark),
@@ -218,6 +209,5 @@ def _draw_groups(plot: Plot, names: Sequence[str], of: str, dark: bool) -> None:
     fig.line("x", "y", source=plot["all"], line_color=GREY, line_dash=[5, 4], line_width=1.6)
     fig.segment("low", "y", "high", "y", source=source, line_color=BLUE, line_width=2.6)
     dots = fig.scatter("x", "y", source=source, color=readable(BLUE, dark), size=9)
-    level_axis(fig.yaxis[0], names[::-1], tilts=False)
-    fig.yaxis[0].formatter.args = {"words": list(names[::-1])}  # with their rows
+    level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=40)  # with their rows
     fig.add_tools(HoverTool(renderers=[dots], tooltips=[("group", "@name"), (of, "@x{0.0 %}")]))

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 from bokeh.models import CustomJSHover, CustomJSTickFormatter, FixedTicker, HoverTool, PlainText
-from bokeh.models.annotations import Legend, LegendItem
-from bokeh.plotting import figure
 
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.palette import INKS
-from alrviz.pictures.picture import Picture, Plot
+from alrviz.pictures.picture import Picture, Plot, add_legend
 from alrviz.studies.density.gram import Gram
 
 ALIKE, UNLIKE = "#D55E00", "#0072B2"  # Okabe and Ito's
@@ -65,7 +63,13 @@ def _draw(plot: Plot, gram: Gram, dark: bool, size: int) -> None:
             formatters={"$x": row, "$y": row},
         )
     )
-    _legend(fig)
+    add_legend(
+        fig,
+        (
+            (words, [fig.scatter([np.nan], [np.nan], size=13, marker="square", color=colour)])
+            for words, colour in (("k > 0: alike", ALIKE), ("k ≤ 0: unlike", UNLIKE))
+        ),
+    )
 
 
 def _name_classes(axis: Any, gram: Gram) -> None:
@@ -74,13 +78,3 @@ def _name_classes(axis: Any, gram: Gram) -> None:
     axis.ticker = FixedTicker(ticks=list(places))
     words = {"at": list(places), "words": list(places.values())}
     axis.formatter = CustomJSTickFormatter(args=words, code="return words[at.indexOf(tick)] ?? ''")
-
-
-def _legend(fig: figure) -> None:
-    items = []
-    for words, colour in (("k > 0: alike", ALIKE), ("k ≤ 0: unlike", UNLIKE)):
-        sample: Any = fig.scatter([np.nan], [np.nan], size=13, marker="square", color=colour)
-        items.append(LegendItem(label=words, renderers=[sample]))
-    legend = Legend(items=items, orientation="horizontal", margin=0, padding=4, border_line_color=None)
-    legend.background_fill_alpha = 0.0
-    fig.add_layout(legend, "above")

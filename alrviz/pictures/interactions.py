@@ -23,8 +23,8 @@ from bokeh.models import (
 from numpy.typing import NDArray
 
 from alrviz.pictures.level_axis import CUT, TILT, level_axis, short
-from alrviz.pictures.palette import GREY, IN_FRONT, INKS, ink_on, on_ground, readable
-from alrviz.pictures.picture import FONT, Data, Picture, Plot
+from alrviz.pictures.palette import GREY, INKS, ink_on, on_ground, readable
+from alrviz.pictures.picture import Data, Picture, Plot, write
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.effects.row_explanation import RowExplanation
 
@@ -37,6 +37,7 @@ DOTS = 150  # levels on a line that have a dot each
 PANELS = 6  # levels of a third column that have a heat map each
 STEPS = 9  # effects of a row's sum that have a bar each
 BAR_CUT = 26  # letters of a bar's name
+_ON_LINE = 10  # levels on a line that are named
 _FAINT = 0.25  # opacity of what hardly any row says
 SURE = 50  # rows from which on a point is drawn in full colour
 _TIPS = [("", "@name"), ("", "@value{0.0000} (@low{0.0000} to @high{0.0000})"), ("", "@tip")]
@@ -50,8 +51,8 @@ def order_colour(order: int) -> str:
 
 def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how opaque what so many rows say is drawn."""
-    found: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / SURE)
-    return found
+    opaque: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / SURE)
+    return opaque
 
 
 def ranked(
@@ -62,23 +63,23 @@ def ranked(
 
     members: the columns of each tuple by its name, for dots in place of names. of: whose loss it is.
     """
-    own = table.head(MOST)
-    value = own[by].clip(lower=0.0)
+    shown = table.head(MOST)
+    value = shown[by].clip(lower=0.0)
     bars = pd.DataFrame(
         {
-            "name": [f"» {name}" if name == chosen else str(name) for name in own.index],
+            "name": [f"» {name}" if name == chosen else str(name) for name in shown.index],
             "value": value.to_numpy(),
-            "low": own.get(f"{by}_low", value).fillna(value).to_numpy(),
-            "high": own.get(f"{by}_high", value).fillna(value).to_numpy(),
-            "colour": [GREY if name in muted else order_colour(size) for name, size in own["order"].items()],
+            "low": shown.get(f"{by}_low", value).fillna(value).to_numpy(),
+            "high": shown.get(f"{by}_high", value).fillna(value).to_numpy(),
+            "colour": [GREY if name in muted else order_colour(size) for name, size in shown["order"].items()],
             "tip": [f"{size} column{'s' if size > 1 else ''}; share {share:.1%}; {of} loss {rise:+.4f} without it"
-                    for size, share, rise in own[["order", "share", "loss"]].itertuples(index=False)],
+                    for size, share, rise in shown[["order", "share", "loss"]].itertuples(index=False)],
             "alpha": 1.0,
         }
     )  # fmt: skip
     if members is None:
         return bar_picture(bars, along, dark=dark)
-    return _dotted(bars, [members[str(name)] for name in own.index], along, dark)
+    return _dotted(bars, [members[str(name)] for name in shown.index], along, dark)
 
 
 def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, dark: bool) -> Picture:
@@ -168,14 +169,10 @@ def _draw_bars(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
         line_color="colour",
     )  # fmt: skip
     fig.segment("from", "y", "to", "y", source=bars, line_color=INKS[dark], line_width=2)
-    level_axis(fig.yaxis[0], [short(name, BAR_CUT) for name in reversed(names)], tilts=False)
-    words = [short(name, BAR_CUT) for name in reversed(names)]
-    fig.yaxis[0].update(ticker=FixedTicker(ticks=[k + 0.5 for k in range(len(words))]), major_label_policy=AllLabels())
-    fig.yaxis[0].formatter.args = {"words": words}
-    if percent:
-        fig.xaxis[0].formatter = NumeralTickFormatter(format="0%")
-    else:
-        fig.xaxis[0].formatter = BasicTickFormatter(power_limit_low=-5)
+    level_axis(fig.yaxis[0], names[::-1], tilts=False, cut=BAR_CUT)
+    fig.yaxis[0].major_label_policy = AllLabels()
+    numbers = NumeralTickFormatter(format="0%") if percent else BasicTickFormatter(power_limit_low=-5)
+    fig.xaxis[0].formatter = numbers
     fig.xaxis[0].ticker.desired_num_ticks = 4
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=_TIPS))
 
@@ -209,13 +206,8 @@ def _draw_line(plot: Plot, names: Sequence[str], percent: bool, dark: bool) -> N
     fig.line("x", "value", source=plot["curve"], line_color=FOR, line_alpha=0.5, line_width=1.6)
     fig.scatter("x", "value", source=bars, size="size", fill_color=FOR, fill_alpha="alpha", line_color=None)
     fig.scatter("x", "y", source=marks, size=13, fill_color=None, line_color=INKS[dark], line_width=2)
-    fig.text(
-        "at", "above", text="words", source=marks, text_font=FONT, text_font_size="14px", text_color=INKS[dark],
-        text_align="side", text_baseline="middle", **IN_FRONT[dark],
-    )  # fmt: skip
-    level_axis(fig.xaxis[0], names)
-    ticks = fig.xaxis[0].ticker.ticks
-    fig.xaxis[0].ticker.ticks = ticks[:: max(1, len(ticks) // 8)]
+    write(fig, marks, INKS[dark], x="at", y="above", size=14, front=dark, align="side", baseline="middle")
+    level_axis(fig.xaxis[0], names, most=_ON_LINE)
     if percent:
         fig.yaxis[0].formatter = NumeralTickFormatter(format="0%")
     every = fig.line("x", "value", source=bars, line_alpha=0.0)  # levels without a dot say what they are, too
@@ -232,8 +224,8 @@ def seriated(strength: NDArray[np.float64]) -> NDArray[np.intp]:
     near = strength / (strength.max() or 1.0)
     apart = 1.0 - near
     np.fill_diagonal(apart, 0.0)
-    found: NDArray[np.intp] = leaves_list(linkage(squareform(apart, checks=False), "average", optimal_ordering=True))
-    return found
+    order: NDArray[np.intp] = leaves_list(linkage(squareform(apart, checks=False), "average", optimal_ordering=True))
+    return order
 
 
 def matrix(
@@ -339,9 +331,8 @@ def _draw_heat(plot: Plot, names: tuple[Sequence[str], Sequence[str]], what: str
         "left", "right", "bottom", "top", source=cells, fill_color="colour", fill_alpha="alpha", line_color=GREY,
         line_alpha=0.5, hatch_pattern="hatch", hatch_color=GREY, hatch_alpha=0.5,
     )  # fmt: skip
-    look: dict[str, Any] = {"text_font": FONT, "text_align": "center", "text_baseline": "middle"}
-    fig.text("x", "y", text="words", source=cells, text_font_size="13px", text_color="ink", **look)
-    fig.text("x", "y", text="words", source=plot["heads"], text_font_size="14px", text_color=INKS[dark], **look)
+    write(fig, cells, "ink", size=13, align="center", baseline="middle")
+    write(fig, plot["heads"], INKS[dark], size=14, align="center", baseline="middle")
     level_axis(fig.xaxis[0], names[1])
     level_axis(fig.yaxis[0], names[0][::-1], tilts=False)
     panel = [("", "@panel")] if gap else []
@@ -364,8 +355,11 @@ def cell_map(
     shape = (len(panels), len(levels[0]), len(levels[1]))
     grid, weight = np.full(shape, np.nan), np.zeros(shape)
     for k, level in enumerate(panels):
-        own = third == level
-        grid[k, codes[own, 0], codes[own, 1]], weight[k, codes[own, 0], codes[own, 1]] = values[own], rows[own]
+        in_panel = third == level
+        grid[k, codes[in_panel, 0], codes[in_panel, 1]], weight[k, codes[in_panel, 0], codes[in_panel, 1]] = (
+            values[in_panel],
+            rows[in_panel],
+        )
     heads = [f"{columns[2]} = {levels[2][level]}" for level in panels] if len(columns) > 2 else [""]
     titles = (columns[0], f"{columns[1]}   ({about})" if about else columns[1])
     return heat_map(grid, weight, (levels[0], levels[1]), titles, what, signed=signed, panels=heads, dark=dark)
@@ -421,10 +415,7 @@ def _draw_curve(plot: Plot, dark: bool) -> None:
     fig.line("x", "y", source=line, line_color=FOR, line_width=2.6)
     dots = fig.scatter("x", "y", source=line, color=FOR, size=5)
     fig.scatter("x", "y", source=plot["best"], size=16, fill_color=None, line_color=FOR, line_width=2.6)
-    fig.text(
-        "x", "y", text="words", source=plot["best"], text_font=FONT, text_font_size="14px", y_offset=26,
-        text_align="center", text_color=readable(FOR, dark), **IN_FRONT[dark],
-    )  # fmt: skip
+    write(fig, plot["best"], readable(FOR, dark), size=14, front=dark, align="center", y_offset=26)
     fig.line("x", "y", source=plot["now"], line_color=AGAINST, line_width=2, line_dash="dashed")
     tips = [("kept", "@kept"), ("last", "@added"), ("log loss", "@y{0.0000}"), ("0-1 loss", "@error{0.0000}")]
     fig.add_tools(HoverTool(renderers=[dots], tooltips=tips))

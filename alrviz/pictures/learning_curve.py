@@ -13,8 +13,8 @@ import pandas as pd
 from bokeh.models import BoxAnnotation, HoverTool, Label
 
 from alrviz.pictures.labels import Box, spread
-from alrviz.pictures.palette import GREY, IN_FRONT, racer_colours, readable
-from alrviz.pictures.picture import FONT, FONT_NAME, Data, Picture, Plot, Range
+from alrviz.pictures.palette import GREY, racer_colours, readable
+from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, Range, padded, write
 from alrviz.studies.statistics.crossing import FIRST, Crossing
 
 MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats per row)", "rmse": "RMSE"}
@@ -59,7 +59,9 @@ def learning_curve(
     shown = curves[curves["seen"] <= end] if there else curves
     parts = [shown[shown["racer"] == k] if there else shown for k in range(len(racers))]
     lines = tuple(_line(part, measure) for part in parts)
-    x, y = _across(end, span), _range(lines)
+    # Of points that average enough rows: the very first leap from 0 to 1.
+    spans = (line[side][line["x"] >= FIRST] for line in lines for side in ("low", "high"))
+    x, y = _across(end, span), padded(spans, 0.08, 0.08, least=0.0)
     rings: Data = {"x": [], "y": [], "words": []}
     for crossing in crossed:
         line = lines[crossing.racer]
@@ -94,16 +96,6 @@ def _across(end: int, span: str) -> Range:
         left = float(min(10, max(end / 10, 1)))
         return left, float(end * (end / left) ** (_LABELS / (1 - _LABELS)))
     return 0.0, end / (1 - _LABELS)
-
-
-def _range(lines: Sequence[Data]) -> Range:
-    """Of points that average enough rows: the very first leap from 0 to 1."""
-    every = np.concatenate([np.empty(0), *(line[key][line["x"] >= FIRST] for line in lines for key in ("low", "high"))])
-    if not len(every):
-        return 0.0, 1.0
-    low, high = float(every.min()), float(every.max())
-    air = 0.08 * (high - low) or 0.05 * abs(high) or 0.5
-    return low - air, high + air
 
 
 def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, dark: bool) -> Data:
@@ -143,9 +135,6 @@ def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int
     fig.add_layout(note)
     plot.parts["note"] = note
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)
-    fig.text(
-        "x", "y", text="words", source=plot["words"], text_font=FONT, text_color="colour", text_baseline="middle",
-        x_offset=8, y_offset="dy", text_font_size="16px", text_font_style="bold", **IN_FRONT[dark],
-    )  # fmt: skip
+    write(fig, plot["words"], size=16, bold=True, front=dark, baseline="middle", x_offset=8, y_offset="dy")
     tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (MEASURES[measure], "@y{0.0000}"), ("orders", "@orders")]
     fig.add_tools(HoverTool(renderers=hovers, tooltips=tips), HoverTool(renderers=[ring], tooltips="@words"))

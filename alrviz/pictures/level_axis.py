@@ -16,11 +16,16 @@ _MOST = 40  # ticks; of more levels every so many is named, and the hover tells 
 _ROOM = 44  # characters beside each other below the narrowest picture
 
 
-def level_axis(axis: Axis, labels: Sequence[str], *, tilts: bool = True, room: int = _ROOM) -> None:
-    """Show these levels on an axis, of many some; names that would touch (beyond `room` characters) are tilted."""
-    words = [short(label) for label in labels]
+def level_axis(
+    axis: Axis, labels: Sequence[str], *, tilts: bool = True, room: int = _ROOM, cut: int = CUT, most: int = _MOST
+) -> None:
+    """Show these levels on an axis: of more than `most` every so many, names cut to `cut` letters.
+
+    Names that would touch (beyond `room` characters) are tilted, if the axis `tilts`.
+    """
+    words = [short(label, cut) for label in labels]
     axis.update(
-        ticker=FixedTicker(ticks=[k + 0.5 for k in range(0, len(words), -(-len(words) // _MOST) or 1)]),
+        ticker=FixedTicker(ticks=[k + 0.5 for k in range(0, len(words), -(-len(words) // most) or 1)]),
         formatter=CustomJSTickFormatter(args={"words": words}, code=_WORDS),
     )
     if tilts:

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bokeh.models import ColumnDataSource, FixedTicker, HoverTool
-from bokeh.models.annotations import Legend, LegendItem
+from bokeh.models import FixedTicker, HoverTool
 from bokeh.plotting import figure
 
 from alrviz.pictures.formatting import short_count, short_seconds
-from alrviz.pictures.palette import GREY, IN_FRONT, MARKERS, family_colour, readable
-from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
+from alrviz.pictures.palette import GREY, MARKERS, family_colour, readable
+from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend, padded, write
 from alrviz.studies.statistics.measures import loss_text
 
 MUTED = 0.7  # opacity of reliability curves that are not marked
@@ -53,64 +52,58 @@ def orders(
     """
     rows = rows[rows.order.notna()] if len(rows) else rows
     folds = _folds(rows)
-    found = {int(line.order): line for line in lines.itertuples()} if len(lines) else {}
-    x = np.array(list(found), dtype=float)
-    mean = np.array([line.log_loss for line in found.values()], dtype=float)
-    error = np.array([line.se for line in found.values()], dtype=float)
+    by_order = {int(line.order): line for line in lines.itertuples()} if len(lines) else {}
+    x = np.array(list(by_order), dtype=float)
+    mean = np.array([line.log_loss for line in by_order.values()], dtype=float)
+    error = np.array([line.se for line in by_order.values()], dtype=float)
     spread = np.nan_to_num(error)
     level = [] if reference is None else [reference[1]]
-    own, auto = automatic or {}, max(compared) + 1
-    reach = own["log_loss"] + np.nan_to_num(own["se"]) * np.array([-1, 1]) if own else np.empty(0)
-    low, high = _range([*folds["ys"], mean - spread, mean + spread, level, reach])
-    here = [k for k, order in enumerate(found) if order == chosen]
+    auto_line, auto = automatic or {}, max(compared) + 1
+    reach = auto_line["log_loss"] + np.nan_to_num(auto_line["se"]) * np.array([-1, 1]) if auto_line else np.empty(0)
+    low, high = padded([*folds["ys"], mean - spread, mean + spread, level, reach], 0.3, 0.18)
+    here = [k for k, order in enumerate(by_order) if order == chosen]
     means = {
         "x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error,
         "words": [loss_text(value) for value in mean], **_beside(mean),
     }  # fmt: skip
     missing = absent or {}
-    said: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
+    absent_words: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
     across: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
     if reference is not None and len(x):
         words = f"{reference[0]} {loss_text(reference[1])}"
-        ends, far = (
-            (x.min() - _ROOM, (x.max() if automatic is None else auto) + _ROOM),
-            int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1])),
-        )
+        ends = x.min() - _ROOM, (x.max() if automatic is None else auto) + _ROOM
+        far = int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1]))  # the end farther from a point's number
         across = {
             "x": ends[:1], "right": ends[1:], "y": level, "words": [words],
-            "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],  # farther from a point's number
+            "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],
         }  # fmt: skip
     places = [*compared, *([] if automatic is None else [auto])]
-    of: dict[str, Any] = {
-        "x": (min(places) - _ROOM, max(places) + _ROOM),
-        "key": (tuple(compared), label, dark, automatic is None),
-    }
-    beside: dict[str, Any] = {
-        "orders": compared,
-        "auto": None if automatic is None else auto,
-        "label": label,
-        "dark": dark,
-    }
+    key = tuple(compared), label, dark, automatic is None
+    look: dict[str, Any] = {"orders": compared, "auto": None if automatic is None else auto}
+    look |= {"label": label, "dark": dark}
     columns = ("x", "y", "low", "high", "error", "words")
-    values = (auto, own["log_loss"], *reach, own["se"], loss_text(own["log_loss"])) if own else ()
-    alone = {name: [values[k]] if own else [] for k, name in enumerate(columns)}
+    values = (
+        (auto, auto_line["log_loss"], *reach, auto_line["se"], loss_text(auto_line["log_loss"])) if auto_line else ()
+    )
+    alone = {name: [values[k]] if auto_line else [] for k, name in enumerate(columns)}
     pictures = {
         "losses": Picture(
-            draw=partial(_losses, **beside),
-            y=(low, high), labels=("", "test log loss (nats per row)"),
-            data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": said,
-                  "reference": across, "automatic": alone}, **of,
+            draw=partial(_losses, **look), key=key, x=(min(places) - _ROOM, max(places) + _ROOM), y=(low, high),
+            labels=("", "test log loss (nats per row)"),
+            data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": absent_words,
+                  "reference": across, "automatic": alone},
         )
     }  # fmt: skip
     for name, title in COSTS.items():
-        part = _cost(name, x, list(found.values()))
-        single = _cost(name, np.array([auto] if own else [], float), [SimpleNamespace(**own)] if own else [])
+        part = _cost(name, x, list(by_order.values()))
+        single = _cost(
+            name, np.array([auto] if auto_line else [], float), [SimpleNamespace(**auto_line)] if auto_line else []
+        )
         y = log_range(np.concatenate([part["y"], single["y"]]))
         pictures[name] = Picture(
-            draw=partial(_costs, **beside),
-            y=y, labels=("", title), data={"points": part, "automatic": single},
+            draw=partial(_costs, **look), key=key, x=(min(places) - _NARROW, max(places) + _NARROW), y=y,
+            labels=("", title), data={"points": part, "automatic": single},
             parts={"ticks": {"ticks": power_ticks(*y)}}, axes={"y_axis_type": "log"},
-            **of | {"x": (min(places) - _NARROW, max(places) + _NARROW)},
         )  # fmt: skip
     return pictures
 
@@ -148,16 +141,6 @@ def _beside(y: Any) -> Data:
     return {name: [place[k] for place in places] for k, name in enumerate(("align", "dx", "dy"))}
 
 
-def _range(parts: Sequence[Any]) -> Range:
-    every = np.concatenate([np.asarray(part, float) for part in [*parts, []]])
-    every = every[np.isfinite(every)]
-    if not len(every):
-        return 0.0, 1.0
-    low, high = float(every.min()), float(every.max())
-    air = max(high - low, 0.1 * abs(high)) or 0.5  # what differs by less is not to fill the picture
-    return low - 0.3 * air, high + 0.18 * air
-
-
 def log_range(values: Any) -> Range:
     """Return whole powers of ten, two of them at least; above the highest point there is room for its number."""
     if not len(values):
@@ -184,16 +167,16 @@ def _losses(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dar
     alone = plot["automatic"]
     fig.segment("x", "low", "x", "high", source=alone, line_color=_AUTO, line_width=3)
     single = fig.scatter("x", "y", source=alone, color=_AUTO, size=11, marker="diamond")
-    _words(fig, alone, readable(_AUTO, dark), bold=True, y_offset=-8, text_align="center", **IN_FRONT[dark])
+    write(fig, alone, readable(_AUTO, dark), bold=True, front=dark, align="center", y_offset=-8)
     thin = fig.multi_line("xs", "ys", source=plot["folds"], line_color=GREY, line_alpha=0.6, line_width=1.2)
     fig.line("x", "y", source=means, line_color=colour, line_width=3)
     fig.segment("x", "low", "x", "high", source=means, line_color=colour, line_width=3)
     dots = fig.scatter("x", "y", source=means, color=colour, size=9)
     fig.scatter("x", "y", source=plot["chosen"], size=20, fill_color=None, line_color=colour, line_width=3)
-    _words(fig, means, ink, bold=True, x_offset="dx", y_offset="dy", text_align="align", **IN_FRONT[dark])
+    write(fig, means, ink, bold=True, front=dark, align="align", x_offset="dx", y_offset="dy")
     fig.segment("x", "y", "right", "y", source=reference, line_color=GREY, line_width=2, line_dash="dashed")
-    _words(fig, reference, quiet, x="at", x_offset="dx", y_offset=-2, text_align="align", **IN_FRONT[dark])
-    _words(fig, plot["absent"], quiet, y_offset=-4, text_align="center", **IN_FRONT[dark])
+    write(fig, reference, quiet, x="at", front=dark, align="align", x_offset="dx", y_offset=-2)
+    write(fig, plot["absent"], quiet, front=dark, align="center", y_offset=-4)
     tips = [("order", "@x"), ("mean", "@y{0.0000}"), ("standard error", "@error{0.0000}")]
     fig.add_tools(
         HoverTool(renderers=[dots, single], tooltips=tips), HoverTool(renderers=[thin], tooltips=[("fold", "@fold")])
@@ -204,14 +187,12 @@ def _costs(plot: Plot, orders: Sequence[int], auto: int | None, label: str, dark
     fig, points, colour = plot.figure, plot["points"], family_colour(label)
     _dress(fig, {order: f"n = {order}" for order in orders} | ({} if auto is None else {auto: "Auto"}))
     fig.scatter("x", "y", source=plot["automatic"], color=_AUTO, size=9, marker="diamond")
-    _words(
-        fig, plot["automatic"], readable(_AUTO, dark), small=True, y_offset=-8, text_align="center", **IN_FRONT[dark]
-    )
+    write(fig, plot["automatic"], readable(_AUTO, dark), size=13, front=dark, align="center", y_offset=-8)
     plot.parts["ticks"] = fig.yaxis[0].ticker = FixedTicker()
     fig.min_height = 120
     fig.line("x", "y", source=points, line_color=colour, line_width=2.4)
     fig.scatter("x", "y", source=points, color=colour, size=7)
-    _words(fig, points, readable(colour, dark), small=True, y_offset=-8, text_align="center", **IN_FRONT[dark])
+    write(fig, points, readable(colour, dark), size=13, front=dark, align="center", y_offset=-8)
 
 
 def _dress(fig: figure, names: Mapping[int, str]) -> None:
@@ -220,31 +201,14 @@ def _dress(fig: figure, names: Mapping[int, str]) -> None:
     fig.min_border_top = 14  # half a tick's number
 
 
-def _words(
-    fig: figure,
-    source: ColumnDataSource,
-    colour: str,
-    *,
-    x: str = "x",
-    bold: bool = False,
-    small: bool = False,
-    **place: Any,
-) -> None:
-    """Write the words of a source where `place` says, beside its points."""
-    fig.text(
-        x, "y", text="words", source=source, text_font=FONT, text_baseline="bottom", text_color=colour,
-        text_font_size="13px" if small else "15px", text_font_style="bold" if bold else "normal", **place,
-    )  # fmt: skip
-
-
 def line_of(table: pd.DataFrame) -> Data:
     """Return what a line draws of a table of `studies.measures.reliability`."""
     if not len(table):
         return {"x": [], "y": [], "rows": [], "low": [], "high": []}
     spread = table.standard_error
     low, high = (table.accuracy - spread).clip(0, 1), (table.accuracy + spread).clip(0, 1)
-    of = {"x": table.confidence, "y": table.accuracy, "rows": table.rows, "low": low, "high": high}
-    return {name: column.to_numpy() for name, column in of.items()}
+    columns = {"x": table.confidence, "y": table.accuracy, "rows": table.rows, "low": low, "high": high}
+    return {name: column.to_numpy() for name, column in columns.items()}
 
 
 def reliability(tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str], chosen: str = "") -> Picture:
@@ -274,11 +238,9 @@ def _draw_reliability(plot: Plot, colours: Mapping[str, str]) -> None:
     for (text, colour), marker, source in zip(colours.items(), cycle(MARKERS), plot["lines"], strict=False):
         lines.append(fig.line("x", "y", source=source, line_color=colour, line_width=2.6, muted_alpha=MUTED))
         dots.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker, muted_alpha=MUTED))
-        items.append(LegendItem(label=text, renderers=[lines[-1], dots[-1]]))
+        items.append((text, [lines[-1], dots[-1]]))
     tips = [("said", "@x{0.000}"), ("right", "@y{0.000}"), ("rows", "@rows{0,0}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     # Of a line without points it has words alone: it is shown with the first points.
-    legend = Legend(items=items, orientation="horizontal", margin=0, padding=2, border_line_color=None, spacing=8)
-    legend.update(background_fill_alpha=0.0, click_policy="hide", label_text_font_size="15px", glyph_width=16)
-    fig.add_layout(legend, "above")
+    legend = add_legend(fig, items, click_policy="hide")
     plot.parts |= {"lines": tuple(lines), "dots": tuple(dots), "legend": legend}

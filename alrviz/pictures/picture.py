@@ -9,16 +9,23 @@ That theme also sets the sizes of axis text, in em of a fixed 13 px: too small f
 guard in the browser puts them back; the colours, which must follow light and dark, stay the theme's.
 
 A canvas says nothing to who hears a page: `describe` gives it a sentence.
+
+What many pictures have in common is here too: words beside points (`write`), a legend above the frame (`add_legend`),
+a range with room around the values (`padded`).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from bokeh.core.properties import value
 from bokeh.models import ColumnDataSource, CustomJS, NoOverlap, Range1d
+from bokeh.models.annotations import Legend, LegendItem
 from bokeh.models.axes import Axis
 from bokeh.plotting import figure
+
+from alrviz.pictures.palette import IN_FRONT
 
 Data = dict[str, Any]  # columns of a source by name
 Range = tuple[float, float]  # of an axis, from left to right or from below
@@ -185,6 +192,46 @@ def describe(fig: figure, sentence: str) -> None:
     """Say what a figure shows, for readers who hear the page instead of seeing it."""
     if fig.tags != [sentence]:  # even what is set to what it is goes to the browser
         fig.tags = [sentence]
+
+
+def write(
+    fig: figure, source: ColumnDataSource, colour: str = "colour", *, x: Any = "x", y: str = "y", size: int = 15,
+    bold: bool = False, front: bool | None = None, **place: Any,
+) -> Any:  # fmt: skip
+    """Write the words of a source at its points; return their renderer.
+
+    colour: a colour, or the column that has it. size: of the letters, px. front: given for words in front of lines and
+    dots: whether the ground is dark. place: align, baseline, x_offset, y_offset, as Bokeh has them.
+    """
+    text = {name if "offset" in name else f"text_{name}": given for name, given in place.items()}
+    text |= {} if front is None else IN_FRONT[front]
+    look = {"text_font": FONT, "text_font_size": f"{size}px", "text_font_style": "bold" if bold else "normal"}
+    return fig.text(x, y, text="words", source=source, text_color=colour, **{**look, **text})
+
+
+def add_legend(fig: figure, items: Iterable[tuple[str, Sequence[Any]]], **look: Any) -> Legend:
+    """Name what is drawn above the frame: the words and the renderers of each item; `look` is Bokeh's."""
+    look = {
+        "orientation": "horizontal", "margin": 0, "padding": 2, "spacing": 8, "border_line_color": None,
+        "background_fill_alpha": 0.0, "label_text_font_size": "15px", "glyph_width": 16, **look,
+    }  # fmt: skip
+    legend = Legend(items=[LegendItem(label=words, renderers=list(parts)) for words, parts in items], **look)
+    fig.add_layout(legend, "above")
+    return legend
+
+
+def padded(parts: Iterable[Any], below: float, above: float, least: float = 0.1) -> Range:
+    """Return a range that holds all values, with room below and above in shares of their span.
+
+    least: what of the highest value the span is taken for at least: a smaller difference is not to fill the picture.
+    """
+    values = np.concatenate([np.asarray(part, float) for part in [*parts, []]])
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return 0.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    span = max(high - low, least * abs(high)) or 0.5
+    return low - below * span, high + above * span
 
 
 def keep_sizes(axis: Axis) -> None:

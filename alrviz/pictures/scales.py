@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from alrviz.pictures.palette import IN_FRONT, family_colour, readable
-from alrviz.pictures.picture import FONT, Data, Picture, Plot
+from alrviz.pictures.palette import family_colour, readable
+from alrviz.pictures.picture import Data, Picture, Plot, write
 
 SHOWN = 1_500  # points a family; the lines through the bins are made from all of them
 BINS = 12  # of the Hessian's diagonal
@@ -85,7 +85,4 @@ def _draw(plot: Plot, labels: tuple[str, ...], dark: bool) -> None:
         colour = family_colour(label)
         fig.scatter("x", "y", source=dots, size=3.5, color=colour, alpha=0.25, line_color=None, name=f"{label} dots")
         fig.line("x", "y", source=line, color=colour, line_width=3, name=label)
-    fig.text(
-        "x", "y", text="words", source=plot["names"], text_color="colour", text_font=FONT, text_font_size="16px",
-        text_font_style="bold", text_baseline="bottom", y_offset=-4, **IN_FRONT[dark],
-    )  # fmt: skip
+    write(fig, plot["names"], size=16, bold=True, front=dark, y_offset=-4)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from bokeh.models import BasicTickFormatter, FixedTicker, HoverTool, NumeralTickFormatter, Span
-from bokeh.models.annotations import Legend, LegendItem
 from numpy.typing import NDArray
 
 from alrviz.models.tuple_selection import Level
@@ -26,8 +25,8 @@ from alrviz.pictures.formatting import short_count, short_seconds
 from alrviz.pictures.labels import LETTER, Box, place, round_up
 from alrviz.pictures.level_axis import short
 from alrviz.pictures.orders import log_range, power_ticks
-from alrviz.pictures.palette import GREY, GROUNDS, IN_FRONT, INKS, MARKERS, family_colour, family_shades, readable
-from alrviz.pictures.picture import FONT, Data, Picture, Plot, Range
+from alrviz.pictures.palette import GREY, INKS, MARKERS, family_colour, family_shades, readable
+from alrviz.pictures.picture import Data, Picture, Plot, add_legend, padded, write
 from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.live_selection import Search
 from alrviz.studies.statistics.measures import loss_text
@@ -211,15 +210,8 @@ def _draw_tuples(plot: Plot, label: str, dark: bool) -> None:
     fig.scatter("x", "y", size="size", source=plot["waiting"], line_color=None, fill_color=GREY, fill_alpha=0.3)
     grey = fig.scatter("x", "y", size="size", source=plot["discarded"], line_color=GREY, fill_color=None, line_width=1)
     full = fig.scatter("x", "y", size="size", source=plot["kept"], line_color=None, fill_color=colour)
-    text: dict[str, Any] = {"text": "words", "text_font": FONT}
-    fig.text(
-        "x", "y", source=plot["names"], x_offset="dx", text_align="align", text_font_size="14px",
-        text_baseline="middle", text_color="colour", background_fill_color=GROUNDS[dark], **text,
-    )  # fmt: skip
-    fig.text(
-        "x", "y", source=plot["heads"], text_font_size="15px", text_font_style="bold", text_baseline="middle",
-        text_color=INKS[dark], **text,
-    )  # fmt: skip
+    write(fig, plot["names"], size=14, align="align", baseline="middle", x_offset="dx", front=dark)
+    write(fig, plot["heads"], INKS[dark], bold=True, baseline="middle")
     tips = [("", "@name"), ("rank", "@rank"), ("score", "@score{0.00000}")]
     fig.add_tools(HoverTool(renderers=[full, grey], tooltips=tips))
 
@@ -259,23 +251,13 @@ def _draw_ranks(plot: Plot, colours: Sequence[str], called: Sequence[str], dark:
     # The first level is drawn over the others.
     for words, colour, marker, source in zip(called, colours, MARKERS, plot["lines"], strict=False):
         line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6)
-        dots = fig.scatter("x", "y", source=source, color=colour, size="size", marker=marker)
-        items.append(LegendItem(label=words, renderers=[line, dots]))
-        drawn.append(dots)
+        drawn.append(fig.scatter("x", "y", source=source, color=colour, size="size", marker=marker))
+        items.append((words, [line, drawn[-1]]))
     fig.add_tools(HoverTool(renderers=drawn, tooltips=[("rank", "@rank"), ("score", "@y{0.00000}")]))
     plot.parts["t"] = Span(location=0.5, dimension="height", line_color=INKS[dark], line_width=3)
     fig.add_layout(plot.parts["t"])
-    fig.text(
-        "x", "y", text="words", source=plot["line"], x_offset=7, y_offset=4, text_baseline="top", text_font=FONT,
-        text_font_size="16px", text_font_style="bold", text_color=INKS[dark], **IN_FRONT[dark],
-    )  # fmt: skip
-    _legend(plot, items)
-
-
-def _legend(plot: Plot, items: Sequence[LegendItem]) -> None:
-    legend = Legend(items=list(items), orientation="horizontal", margin=0, padding=2, border_line_color=None, spacing=8)
-    legend.update(background_fill_alpha=0.0, label_text_font_size="15px", glyph_width=16)
-    plot.figure.add_layout(legend, "above")
+    write(fig, plot["line"], INKS[dark], size=16, bold=True, front=dark, baseline="top", x_offset=7, y_offset=4)
+    add_legend(fig, items)
 
 
 def gains(search: Search, label: str, *, dark: bool = False) -> Picture:
@@ -334,14 +316,12 @@ def _draw_gains(plot: Plot, label: str, dark: bool) -> None:
     }
     for (words, look), source in zip(looks.items(), ("waiting", "discarded", "kept"), strict=True):
         drawn.append(fig.scatter("x", "y", size="size", source=plot[source], **look))
-        items.append(LegendItem(label=words, renderers=[drawn[-1]]))
-    fig.text(
-        "x", "y", text="words", source=plot["names"], text_align="align", x_offset="dx", y_offset="dy", text_font=FONT,
-        text_baseline="middle", text_font_size="14px", text_color=INKS[dark], **IN_FRONT[dark],
-    )  # fmt: skip
+        items.append((words, drawn[-1:]))
+    place: dict[str, Any] = {"align": "align", "baseline": "middle", "x_offset": "dx", "y_offset": "dy"}
+    write(fig, plot["names"], INKS[dark], size=14, front=dark, **place)
     tips = [("", "@name"), ("MI", "@x{0.00000}"), ("gain", "@y{0.00000}")]
     fig.add_tools(HoverTool(renderers=drawn, tooltips=tips))
-    _legend(plot, items)
+    add_legend(fig, items)
 
 
 def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple[int, float] | None, *,
@@ -357,10 +337,9 @@ def shares(lines: pd.DataFrame, orders: Sequence[int], label: str, chosen: tuple
         data = tuple(_line(part, name) for part in parts)
         log = name != "log_loss"
         values = np.concatenate([line[side] for line in data for side in ("low", "high")])
-        values = values[np.isfinite(values) & (values > 0 if log else True)]
         ring = [(line["x"][k], line["y"][k]) for order, line in zip(orders, data, strict=True)
                 for k in range(len(line["x"])) if chosen == (order, float(line["x"][k]))]  # fmt: skip
-        y = log_range(values) if log else _range(values)
+        y = log_range(values[values > 0]) if log else padded([values], 0.08, 0.12)
         pictures[name] = Picture(
             draw=partial(_draw_shares, colours=colours, orders=tuple(orders), log=log),
             x=(0.0, 1.07), y=y, labels=("share of tuples kept", words),
@@ -382,14 +361,6 @@ def _line(part: pd.DataFrame, name: str) -> Data:
     }  # fmt: skip
 
 
-def _range(values: NDArray[np.float64]) -> Range:
-    if not len(values):
-        return 0.0, 1.0
-    low, high = float(values.min()), float(values.max())
-    air = max(high - low, 0.1 * abs(high)) or 0.5
-    return low - 0.08 * air, high + 0.12 * air
-
-
 def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], log: bool) -> None:
     fig, items, drawn = plot.figure, [], []
     fig.min_height = 120
@@ -400,7 +371,7 @@ def _draw_shares(plot: Plot, colours: Sequence[str], orders: Sequence[int], log:
         line = fig.line("x", "y", source=source, line_color=colour, line_width=2.4)
         fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
         drawn.append(fig.scatter("x", "y", source=source, color=colour, size=7, marker=marker))
-        items.append(LegendItem(label=f"n = {order}", renderers=[line, drawn[-1]]))
+        items.append((f"n = {order}", [line, drawn[-1]]))
     fig.scatter("x", "y", source=plot["chosen"], size=19, fill_color=None, line_color=colours[-1], line_width=3)
     fig.add_tools(HoverTool(renderers=drawn, tooltips=[("kept", "@x{0%}"), (fig.yaxis[0].axis_label, "@words")]))
-    _legend(plot, items)
+    add_legend(fig, items)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from alrviz import load_model
-from alrviz.explorer.pages.boundaries.words import ABOUT
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.widgets.export_model import READY
 from tests.explorer.maps import SMALL, open_page, said, settled, until
 
@@ -160,5 +159,5 @@ def test_a_stranger_does_not_find_the_run(page):
 
 
 def test_what_one_looks_at_can_be_read():
-    assert "<math" in rich(ABOUT)
-    assert "$" not in rich(ABOUT)
+    assert "<math" in about_html("boundaries")
+    assert "$" not in about_html("boundaries")

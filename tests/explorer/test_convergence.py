@@ -10,8 +10,8 @@ import pytest
 import alrviz
 from alrviz.data.demos import load_demo
 from alrviz.data.encode import Encoder
-from alrviz.explorer.pages.convergence.page import ABOUT, ConvergencePage, recorded_text
-from alrviz.explorer.pages.convergence.preconditioner import WHY, WHY_HEADS, WHY_ROWS
+from alrviz.explorer.pages.convergence.page import ConvergencePage, recorded_text
+from alrviz.explorer.pages.convergence.preconditioner import WHY_HEADS, WHY_ROWS
 from alrviz.explorer.pages.convergence.settings import RaceSettings
 from alrviz.explorer.recipes.questions import EXAMPLES, FIRST, OWN, PULL, QUESTIONS, recipes_of
 from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
@@ -21,7 +21,7 @@ from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State, read_link
 from alrviz.explorer.shell.formulas import math
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.widgets import race_cost
 from alrviz.explorer.widgets.race_cost import cost_html, is_cheap
 from alrviz.explorer.widgets.recipe_settings import RecipeSettings
@@ -435,7 +435,7 @@ def test_the_table_beside_the_picture_of_scales_says_what_a_race_says():
 
 
 def test_texts_are_html_without_leftovers():
-    for text in (rich(ABOUT), rich(WHY)):
+    for text in (about_html("convergence"), about_html("scales")):
         assert "$" not in text
         assert "[[" not in text
         assert "<abbr" in text

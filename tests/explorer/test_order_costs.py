@@ -50,7 +50,7 @@ def test_an_order_costs_what_its_race_costs():
 @pytest.mark.parametrize(("family", "covers"), [("lr", 1), ("dlr", 0)])
 def test_an_estimate_waits_for_no_kernels_that_the_fit_never_calls(family, covers, monkeypatch):
     asked = []
-    monkeypatch.setattr("alrviz.fitting.warm.warm_covers", lambda wide: asked.append(wide) or 0.0)
+    monkeypatch.setattr("alrviz.explorer.widgets.race_cost.warm_covers", lambda wide: asked.append(wide) or 0.0)
     (racer,) = prepare_racers(load_demo("two-moons"), (Recipe(family),), StopToken())
     assert not racer.refused
     assert len(asked) == covers

@@ -20,7 +20,7 @@ from alrviz.explorer.server.run_registry import Registry
 from alrviz.explorer.session.link import view_text
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import PROPERTIES
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.widgets import run_history
 from alrviz.fitting.recipe import Recipe
 from alrviz.studies.core import workers
@@ -476,7 +476,7 @@ def test_a_visitor_who_never_saw_the_page_can_leave(case):
 
 
 def test_what_one_looks_at_is_explained(case, visit):
-    about = rich(visit(case, priced=False).about)
+    about = about_html(visit(case, priced=False).slug)
     assert "[[" not in about
     assert "<abbr" in about
 

@@ -9,7 +9,7 @@ from bokeh.plotting import figure
 
 import alrviz
 from alrviz.pictures import evaluation as drawn
-from alrviz.pictures.still_svg import still_svg
+from alrviz.pictures.still import still_svg
 
 NS = "{http://www.w3.org/2000/svg}"
 

@@ -17,7 +17,7 @@ from alrviz.studies.core.study_task import Result
 from alrviz.studies.protocols.choose_order import automatic_line, automatic_recipe, choose_order
 from alrviz.studies.statistics.measures import loss_text
 from alrviz.studies.statistics.significance import corrected_error
-from alrviz.views.studies.compare_words import sentence_html
+from alrviz.views.studies.compare import sentence_html
 
 ROOT = Path(__file__).parents[2]
 

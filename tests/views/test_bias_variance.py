@@ -14,7 +14,7 @@ from alrviz.studies.core import workers
 from alrviz.studies.core.study_task import failure
 from alrviz.views.core.style import FADED
 from alrviz.views.studies import study_view
-from alrviz.views.studies.bias_variance_words import Filled, filled, grid_html, sentence_html
+from alrviz.views.studies.bias_variance import Filled, filled, grid_html, sentence_html
 from tests.views.studied import slowed, until
 
 RECIPES = [Recipe("anje", order=1), Recipe("anje", order=2)]

@@ -13,7 +13,7 @@ from alrviz.studies.core import workers
 from alrviz.studies.core.study_task import failure
 from alrviz.studies.protocols.compare import compare, pairs, ranks, table
 from alrviz.studies.statistics.measures import loss_text
-from alrviz.views.studies import compare_words
+from alrviz.views.studies import compare as compare_view
 from tests.views.studied import slowed, until
 
 RECIPES = (Recipe("anje", order=1), Recipe("anje", order=2), Recipe("tan"))
@@ -58,8 +58,8 @@ def test_spreads_stand_below_the_means_where_a_line_has_no_room_for_both(done, m
         ("<td>0.5 <small>± 0.1</small></td>", False),
         ("<td>0.00054321 <small>± 0.000049</small></td>", True),
     ):
-        monkeypatch.setattr(compare_words, "_mean", lambda *given, cell=cell: cell)
-        assert ("means long" in compare_words.means_html(done, lines, "log_loss")) is long
+        monkeypatch.setattr(compare_view, "_mean", lambda *given, cell=cell: cell)
+        assert ("means long" in compare_view.means_html(done, lines, "log_loss")) is long
 
 
 def test_what_is_shown_is_what_the_functions_say(done):

@@ -9,30 +9,13 @@ import numpy as np
 
 from alrviz.explorer.lesson import Question, Said
 from alrviz.explorer.server.classes import Round
+from alrviz.explorer.shell import asset
 from alrviz.views.core.style import safe
 
 BINS = 7  # of numbers
 LISTED = 30  # texts that are listed
 LINES = 60  # students whose sketches are drawn
-CSS = """
-table.answers { border-collapse: collapse; width: 100%; margin: 8px 0; }
-.answers tr { display: grid; grid-template-columns: 1fr max-content; align-items: center; padding: 4px 0; }
-.answers th { grid-column: 1 / -1; text-align: left; font-weight: 400; padding: 0; overflow-wrap: anywhere;
-  white-space: normal; color: inherit; border: 0; }
-.answers td { padding: 0; border: 0; }
-.answers td:last-child { padding-left: 8px; white-space: nowrap; line-height: 18px; }
-.answers i { display: block; height: 14px; border-radius: 3px; margin: 2px 0; min-width: 2px;
-  background: var(--alrviz-accent, #4a4896); }
-.answers .before { opacity: .4; }
-.answers .was th, .answers .was td:last-child { font-weight: 700; }
-ul.said { margin: 4px 0; padding-left: 1.2em; } ul.said li { overflow-wrap: anywhere; margin: 2px 0; }
-svg.sketches { width: 100%; height: auto; max-height: 8rem; overflow: visible; }
-.sketches text { font-size: 13px; fill: var(--alrviz-quiet, #777); }
-.sketches path { fill: none; stroke: var(--alrviz-accent, #4a4896); vector-effect: non-scaling-stroke; }
-.sketches .one { stroke-width: 1; opacity: .25; } .sketches .median { stroke-width: 3; }
-.sketches .before { stroke-dasharray: 2 4; } .sketches .was { stroke: var(--alrviz-text, #1d1d24); stroke-width: 3;
-  stroke-dasharray: 8 5; }
-"""
+CSS = asset("class_answers.css")
 
 
 def answers_html(rounds: Sequence[Round], words: Callable[[str], str] = safe, was: Said | None = None) -> str:

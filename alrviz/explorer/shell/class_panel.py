@@ -21,7 +21,7 @@ from alrviz.explorer.server.run_queue import Entry
 from alrviz.explorer.server.run_store import open_run_store
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import class_answers
-from alrviz.explorer.shell.dialogs import LazyDialog
+from alrviz.explorer.shell.dialogs import LazyDialog, dialog
 from alrviz.explorer.shell.lesson_panel import LessonPanel
 from alrviz.explorer.shell.markdown import markdown_html
 from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
@@ -58,11 +58,7 @@ class ClassPanel:
     def __init__(self, session: Session, lesson: LessonPanel | None):
         self.session, self._lesson = session, lesson
         self.panel = pn.Column(visible=False, width=300, margin=(12, 16, 12, 0), css_classes=["alrviz-class"])
-        self._wall = LazyDialog(
-            lambda: pmui.Dialog(
-                self._text, self._begin, title="Class", close_on_click=True, show_close_button=True, width_option="md"
-            )
-        )
+        self._wall = LazyDialog(lambda: dialog("Class", "md", self._text, self._begin))
         self.place = self._wall.place
         self._room: Classroom | None = None
         self._shown: object = None

@@ -17,6 +17,11 @@ from alrviz.views.core.clipboard import copy_code
 _COPY = copy_code("source.data.value")
 
 
+def dialog(title: str, width: str, *parts: Viewable) -> pmui.Dialog:
+    """Return a dialog that a press beside it closes; width: "sm", "md" ..."""
+    return pmui.Dialog(*parts, title=title, close_on_click=True, show_close_button=True, width_option=width)
+
+
 class LazyDialog:
     """A dialog that is built when it is first opened; `place` stands for it in a layout.
 
@@ -65,10 +70,7 @@ class TextDialog:
 
     def _build(self) -> pmui.Dialog:
         about = [html(text=self._about)] if self._about else []
-        return pmui.Dialog(
-            *about, self._text, self._save(self._text), title=self._title, close_on_click=True, show_close_button=True,
-            width_option="md",
-        )  # fmt: skip
+        return dialog(self._title, "md", *about, self._text, self._save(self._text))
 
     def show(self, text: str) -> None:
         """Show a text, if there is one."""

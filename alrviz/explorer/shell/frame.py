@@ -19,7 +19,7 @@ from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell import theme
 from alrviz.explorer.shell.button_list import Button, ButtonList
 from alrviz.explorer.shell.class_panel import ClassPanel
-from alrviz.explorer.shell.dialogs import LazyDialog, TextDialog
+from alrviz.explorer.shell.dialogs import LazyDialog, TextDialog, dialog
 from alrviz.explorer.shell.drop_strip import DropStrip
 from alrviz.explorer.shell.glossary import glossary_html
 from alrviz.explorer.shell.notices import Notice
@@ -283,6 +283,6 @@ def _help_dialog() -> pmui.Dialog:
 
 def _dialog(content: Viewable, title: str, width: str) -> pmui.Dialog:
     close = pmui.Button(label="Close", variant="outlined", margin=(12, 0, 0, 0))
-    dialog = pmui.Dialog(content, close, title=title, close_on_click=True, show_close_button=True, width_option=width)
-    close.on_click(lambda _: dialog.param.update(open=False))
-    return dialog
+    made = dialog(title, width, content, close)
+    close.on_click(lambda _: made.param.update(open=False))
+    return made

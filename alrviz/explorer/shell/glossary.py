@@ -1,6 +1,7 @@
 """The terms of the trade, one line each: shown on hover, in the Help dialog, and as the documentation's glossary."""
 
 import re
+from importlib.resources import files
 from pathlib import Path
 
 from alrviz.explorer.shell.formulas import math
@@ -28,6 +29,11 @@ def glossary_html() -> str:
         for term, text in sorted(TERMS.items(), key=lambda item: item[0].lower())
     )
     return f"<dl>{rows}</dl>"
+
+
+def about_html(name: str) -> str:
+    """Return `about/NAME.md`, which says what a page or a part of it shows, as HTML."""
+    return rich((files("alrviz.explorer") / "about" / f"{name}.md").read_text(encoding="utf-8"))
 
 
 def rich(text: str) -> str:

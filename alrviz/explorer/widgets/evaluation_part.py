@@ -17,7 +17,7 @@ from alrviz.data.dataset import Dataset
 from alrviz.estimators.make import make_estimator
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import button, html
 from alrviz.fitting.recipe import Recipe
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from alrviz.studies.protocols.report_facts import ReportFacts
 
 TASK, REPORT = "evaluation", "report"
-ABOUT = r"""
-How good is the model on rows that it has not learned from? Choose the class you care about and how it
-is predicted: the most probable class, a [[threshold]] on its probability, the one that reaches a [[specificity]] or
-[[sensitivity]], what a missed row costs beside a false alarm, or costs of each class said to be each other one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +110,7 @@ class EvaluationPart:
             description="Report (HTML): save one page that says which model, what matters, how good it is, for "
             "others to read; it needs no network. It shows the rows that were predicted worst",
         )  # fmt: skip
-        about = html(text=rich(ABOUT))
+        about = html(text=about_html("evaluation"))
         first = pn.FlexBox(self.choice, self.start, self.report, align_items="center", gap="8px", margin=(8, 0, 8, 0))
         self._inside[:] = [about, first, self.view]
         self._show_choice()

@@ -20,7 +20,7 @@ from alrviz.explorer.recipes.recipe_fields import Choosable
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.explorer.shell.dialogs import script_dialog, text_button
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, button, html
 from alrviz.explorer.widgets.evaluation_part import EvaluationPart, judged_folds
 from alrviz.explorer.widgets.menus import data_menu, rows_menu, select, show_data, show_rows
@@ -143,7 +143,7 @@ class StudyLayout:
         self.evaluation = EvaluationPart(page.session, page.tasks)
         self.below = pn.Column(
             *above, self.note, self.card, self.evaluation.part, *folded,
-            Collapsible("What am I looking at?", html(text=rich(page.about))),
+            Collapsible("What am I looking at?", html(text=about_html(page.slug))),
             self.dialog.place, sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
 
@@ -186,7 +186,6 @@ class StudyPage(Page):
     spec_of: ClassVar[type[StudySpec]]
     view_of: ClassVar[Callable[..., StudyView]]
     looks: ClassVar[Mapping[str, Any]] = {}  # parameters of the view
-    about: ClassVar[str]  # what one looks at
     high: ClassVar[str] = "0px"  # at least, of the card: what stands below must not jump when the cost is known
     keys: ClassVar[tuple[str, ...]] = ()  # the view's parameters that have a property of a link each
     viewed: ClassVar[tuple[str, ...]] = ()  # and those that share one

@@ -8,7 +8,7 @@ reader's zoom is left alone until the reset button is pressed or something else 
 
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -154,10 +154,6 @@ class LiveFigure:
             along, axis = self.picture.labels
             describe(self.plot.figure, f"Lines of {axis} along {along}. {sentence}")
 
-    def buttons(self, what: str, origin: Callable[[], Origin] | None = None, named: bool = False) -> list[Any]:
-        """Return the buttons PNG and SVG; `what`, `origin`, `named` as `figure_buttons` takes them."""
-        return figure_buttons(self.name, self.kind, what, origin, named)
-
     def _sized(self, fig: figure, attr: str, old: Any, new: Any) -> None:
         try:
             size = fig.inner_width, fig.inner_height
@@ -196,6 +192,21 @@ class LiveFigure:
         if sides in self._given:
             self._given.remove(sides)  # it is the newest again
         self._given.append(sides)
+
+
+def picture_buttons(pictures: Mapping[str, LiveFigure], origin: Callable[[str], Origin]) -> list[Any]:
+    """Return the buttons PNG and SVG of pictures, by what they show; of several each button says which one it saves.
+
+    origin: returns what stands above and below one of them when it is saved.
+    """
+    several = len(pictures) > 1
+    return [
+        button
+        for what, figure in pictures.items()
+        for button in figure_buttons(
+            figure.name, figure.kind, what if several else f"the picture of {what}", partial(origin, what), several
+        )
+    ]
 
 
 def _sides(picture: Picture) -> _Sides:

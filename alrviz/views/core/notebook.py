@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import panel as pn
+import param
 from bokeh.core.json_encoder import serialize_json
 from bokeh.document import Document
 from bokeh.embed.util import standalone_docs_json_and_render_items
@@ -56,6 +57,8 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
 
 class NotebookViewer(Viewer):
     """A view that lives in a notebook, and leaves its picture there."""
+
+    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -246,6 +249,9 @@ class ViewLayout(pn.Column):
     """What a view is laid out in. Of it Panel knows no more: by its layout a view is found in others."""
 
     _view: Callable[[], NotebookViewer | None] | None = None
+
+    def __init__(self, *parts: Any, **look: Any):
+        super().__init__(*parts, **{"sizing_mode": "stretch_width", "margin": 0, **look})
 
     @property
     def view(self) -> NotebookViewer | None:

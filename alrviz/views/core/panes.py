@@ -5,12 +5,25 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from alrviz.views.core.style import CSS, HEARD, WORDS_ON_BUTTONS
+from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS
 
 
 def html(**params: Any) -> Any:
     """Return an empty pane in the house look, as wide as there is room."""
     return pn.pane.HTML("", **{"stylesheets": [CSS], "sizing_mode": "stretch_width", "margin": 0, **params})
+
+
+def stack(*parts: Any, **look: Any) -> pn.Column:
+    """Return parts below each other, as wide as there is room; `look` as Panel has it."""
+    return pn.Column(*parts, **{"sizing_mode": "stretch_width", "margin": 0, **look})
+
+
+def fade(outdated: bool, *parts: Any) -> None:
+    """Fade parts that belong to settings which are no longer there; only what differs reaches the browser."""
+    for part in parts:
+        styles = part.styles | {"opacity": FADED if outdated else "1"}
+        if part.styles != styles:
+            part.styles = styles
 
 
 def as_high(pane: Any, height: str, number: int) -> Any:

@@ -96,19 +96,12 @@ class Transport:
         self.stop.param.watch(lambda event: seen(*event.new), "seen")
         self.rest = pmui.Button(label="", variant="text", size="small", visible=False, margin=0, align="center")
         self.rest.on_click(lambda _: rest())
+        # Its own words of the value come a moment after it, and the first ones without it: the label says it.
         self.slider = pmui.IntSlider(
-            label="Iteration: 0",  # its own words of the value come a moment after it, and the first ones without it
-            show_value=False,
-            start=0,
-            end=1,
-            value=0,
-            step=1,
-            sizing_mode="stretch_width",
-            margin=(0, 16),
-            size="small",
-            sx={**SLIDER_FOCUS, "& .MuiFormLabel-root": {"whiteSpace": "nowrap"}},
+            label="Iteration: 0", show_value=False, start=0, end=1, value=0, step=1, sizing_mode="stretch_width",
+            margin=(0, 16), size="small", sx={**SLIDER_FOCUS, "& .MuiFormLabel-root": {"whiteSpace": "nowrap"}},
             css_classes=["alrviz-wide"],
-        )
+        )  # fmt: skip
         self.slider.param.watch(self._moved, ["value", "value_throttled"])
         menu = [] if playback is None else [playback.menu]
         self.panel = pn.Row(
@@ -186,14 +179,10 @@ class Playback:
         choices += [("Hold at the end", {"loop": False}), ("Loop: play again from the start", {"loop": True})]
         chosen = {"speed": speed, "loop": loop}.items()
         items: list[dict[str, Any]] = [
-            {
-                "label": words,
-                "icon": f"radio_button_{'checked' if sets.items() <= chosen else 'unchecked'}",
-                "sets": sets,
-                "selectable": False,
-            }
+            {"label": words, "icon": f"radio_button_{'checked' if sets.items() <= chosen else 'unchecked'}",
+             "sets": sets, "selectable": False}
             for words, sets in choices
-        ]
+        ]  # fmt: skip
         items.insert(len(SPEEDS), {"label": "---"})
         # What is heard begins with what is seen.
         hint = f"{speed:g}x: playback speed, loop or hold at the end"
@@ -207,19 +196,25 @@ def change(widget: Any, **params: Any) -> None:
         widget.param.update(**changed)
 
 
+def live_slider(kind: Any, moved: Callable[[Any], None], **params: Any) -> Any:
+    """Return a slider, of class `kind`, that pictures follow while it is dragged; its label says its value.
+
+    moved: called with the event of its value.
+    """
+    look = {"show_value": False, "tooltips": False, "size": "small", "sizing_mode": "stretch_width", "margin": 0}
+    slider = kind(**{**look, "sx": SLIDER_FOCUS, **params})
+    slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
+    slider.param.watch(moved, "value")
+    return slider
+
+
 def key_button(
     label: str, icon: str, key: str, hint: str, pressed: Callable[[], None], kind: Any = pmui.Button, **params: Any
 ) -> Any:
     """Return a button, of class `kind`, that the page's keyboard finds by `key`: "space", "left", "right", a letter."""
     button = kind(
-        label=label,
-        icon=icon,
-        icon_size="20px",
-        description=hint,
-        css_classes=[f"alrviz-key-{key}"],
-        stylesheets=[ICONS],
-        margin=(0, 8, 0, 0),
-        **{"variant": "outlined", **params},
-    )
+        label=label, icon=icon, icon_size="20px", description=hint, css_classes=[f"alrviz-key-{key}"],
+        stylesheets=[ICONS], margin=(0, 8, 0, 0), **{"variant": "outlined", **params},
+    )  # fmt: skip
     button.on_click(lambda _: pressed())
     return button

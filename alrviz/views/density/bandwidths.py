@@ -4,7 +4,6 @@ It is given a `BandwidthPath`, which may grow while the fit goes on.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,13 @@ from alrviz.pictures.picture import Plot
 from alrviz.studies.core.export import to_csv
 from alrviz.studies.density.density_frames import BandwidthPath, path_frame
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import as_high, html, say
+from alrviz.views.core.panes import as_high, fade, html, say, stack
 from alrviz.views.core.saving import Origin, by_version, csv_button, file_button
-from alrviz.views.core.style import FADED, html_table, safe
+from alrviz.views.core.style import html_table, safe
 from alrviz.views.maps.live_map import PRESSES
-from alrviz.views.race.words import ROWS_SHOWN, number
+from alrviz.views.race.words import more_in_csv, number, places_shown
 
 HEIGHTS = ("250px", "200px")
 _PX = 200  # what Panel's layout goes by
@@ -49,7 +48,6 @@ class BandwidthView(NotebookViewer):
     """
 
     head = param.Integer(default=0, bounds=(0, None), doc="The step that is marked.")
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit shown.")
 
     def __init__(
@@ -78,21 +76,19 @@ class BandwidthView(NotebookViewer):
         self.places = [as_high(pane, height, _PX) for pane, height in zip(panes, heights, strict=True)]
         self.sentence = html()
         saved = [
-            *self.ratios.buttons("the bandwidths", partial(self.origin, "the bandwidths"), named=True),
-            *self.losses.buttons("the losses", partial(self.origin, "the losses"), named=True),
+            *picture_buttons({"bandwidths": self.ratios, "losses": self.losses}, self.origin),
             csv_button("alrviz-bandwidths.csv", self._csv, "bandwidths and losses at every step"),
         ]
         if film is not None:
             saved.append(file_button("alrviz-film.html", film, "one page that plays the fit", "Replay (HTML)"))
         self._numbers = Numbers(saved, self._numbers_html, title=numbers)
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
-        self.top = pn.Column(*self.places, sizing_mode="stretch_width", margin=0)
-        self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
-        self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
+        self.top, self.rest = stack(*self.places), stack(self.sentence, self._numbers)
+        self.layout = ViewLayout(self.top, self.rest)
 
     def origin(self, what: str) -> Origin:
         """Return what stands above and below one of the pictures when it is saved."""
-        return Origin(f"{what.removeprefix('the ').capitalize()} of a fit, step by step", self._made_from())
+        return Origin(f"{what.capitalize()} of a fit, step by step", self._made_from())
 
     def watch(self, path: BandwidthPath | None) -> None:
         """Show a path, or one that has grown; None empties the view."""
@@ -123,9 +119,7 @@ class BandwidthView(NotebookViewer):
     def _mark(self) -> None:
         """Move the line to the step shown, and say what is there."""
         path = self.path
-        faded = {"opacity": FADED if self.outdated else "1"}
-        for place in self.places:  # not the figures: of one that another replaces at once the browser never hears
-            place.styles = place.styles | faded
+        fade(self.outdated, *self.places)  # not figures: of one that is replaced at once the browser never hears
         if path is None or not len(path.iterations):
             return
         for picture in (self.ratios, self.losses):
@@ -136,10 +130,8 @@ class BandwidthView(NotebookViewer):
         losses = [f"{safe(part)} {number(float(values[at]))}" for part, values in path.losses.items()]
         moved = int(path.outer[: at + 1].sum())
         times = f"{moved:,} time{'s' if moved != 1 else ''}"
-        text = (
-            f"Step {int(path.iterations[at]):,}: NLL per row {', '.join(losses)} nats; bandwidths moved {times} so far."
-        )
-        say(self.sentence, f"<p class='quiet'>{text}</p>")
+        step = f"Step {int(path.iterations[at]):,}: NLL per row {', '.join(losses)} nats"
+        say(self.sentence, f"<p class='quiet'>{step}; bandwidths moved {times} so far.</p>")
 
     def _numbers_html(self) -> str:
         return "" if self.path is None else numbers_html(self.path)
@@ -153,10 +145,9 @@ def numbers_html(path: BandwidthPath) -> str:
     heads = ["step", *(f"NLL, {part}" for part in path.losses), *(f"h of {safe(name, 60)}" for name in path.columns)]
     count = len(path.iterations)
     lines = []
-    for k in sorted({round(k) for k in np.linspace(0, count - 1, ROWS_SHOWN).tolist()}) if count else []:
+    for k in places_shown(count):
         cells = [f"{int(path.iterations[k]):,}", *(number(float(values[k]), 6) for values in path.losses.values())]
         cells += [number(float(value)) for value in path.ratios[k]]
         lines.append(cells)
-    more = f"<p class='quiet'>{ROWS_SHOWN} of {count:,} steps; the CSV has all.</p>" if count > ROWS_SHOWN else ""
     told = "<p class='quiet'>h relative to Silverman's bandwidth.</p>"
-    return f"{html_table(heads, lines)}{told}{more}"
+    return f"{html_table(heads, lines)}{told}{more_in_csv(count, 'steps')}"

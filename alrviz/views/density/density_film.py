@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import panel as pn
-import param
 
 from alrviz.errors import RecipeError
 from alrviz.job import LatestJob
@@ -16,7 +15,7 @@ from alrviz.stop import StopToken
 from alrviz.studies.density.density_frames import DensityFrame
 from alrviz.studies.race.race import Race
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import HALVES, html, say, side_by_side
+from alrviz.views.core.panes import HALVES, html, say, side_by_side, stack
 from alrviz.views.core.style import safe
 from alrviz.views.density.bandwidths import BandwidthView
 from alrviz.views.density.density_ratio import DensityRatioView
@@ -42,8 +41,6 @@ class DensityFilmView(NotebookViewer):
     >>> film = alrviz.DensityFilmView(race)
     """
 
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
-
     def __init__(self, race: Race, **params: Any):
         super().__init__(**params)
         if [recipe.family for recipe in race.recipes] != ["dlr"]:
@@ -62,11 +59,8 @@ class DensityFilmView(NotebookViewer):
         self.sentence = self.path.sentence
         self.error = html()
         bar = pn.Row(self.player.transport.panel, self.player.status, sizing_mode="stretch_width", margin=(0, 0, 8, 0))
-        halves = [pn.Column(part, sizing_mode="stretch_width", margin=0) for part in (self.map, self.path)]
-        self.layout = ViewLayout(
-            bar, self.error, side_by_side(*halves, HALF, PATH_WIDTH, grow=HALVES, margin=(0, 0, 12, 0)), self.ratios,
-            sizing_mode="stretch_width",
-        )  # fmt: skip
+        halves = side_by_side(stack(self.map), stack(self.path), HALF, PATH_WIDTH, grow=HALVES, margin=(0, 0, 12, 0))
+        self.layout = ViewLayout(bar, self.error, halves, self.ratios)
         self.param.watch(lambda _: self._ground(), "dark")
         self.player.show(race)
 

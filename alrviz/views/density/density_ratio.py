@@ -19,9 +19,9 @@ from alrviz.studies.density.density_frames import DensityFrame, scene_frame
 from alrviz.views.core.browser_ready import server_session
 from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import html, say
+from alrviz.views.core.panes import fade, html, say, stack
 from alrviz.views.core.saving import by_version, csv_button
-from alrviz.views.core.style import FADED, html_table, safe
+from alrviz.views.core.style import html_table, safe
 from alrviz.views.density.ratio_cell import HEIGHT, MIN_WIDTH, RatioCell
 
 MOST = 6  # columns shown at first
@@ -49,7 +49,6 @@ class DensityRatioView(NotebookViewer):
 
     chosen = param.List(default=[], doc="The columns shown; empty: those that can move scores most.")
     weighted = param.Boolean(default=True, doc="Whether w phi is drawn, or phi alone.")
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit shown.")
 
     def __init__(
@@ -74,7 +73,7 @@ class DensityRatioView(NotebookViewer):
         self._build(numbers)
         self.param.watch(lambda _: self._choose(), "chosen")
         self.param.watch(lambda *_: self._draw(), ["weighted", "dark"])
-        self.param.watch(lambda _: self._mark(), "outdated")
+        self.param.watch(lambda _: fade(self.outdated, self._area), "outdated")
         self.watch(scene)
 
     def _build(self, numbers: str) -> None:
@@ -85,15 +84,12 @@ class DensityRatioView(NotebookViewer):
         )
         self._columns.param.watch(self._picked, "value")
         self.sentence = html()
-        self._area = pn.Column(sizing_mode="stretch_width", margin=0)
-        told = "phi, weight and w phi of every column"
-        save = csv_button("alrviz-density-ratios.csv", self._csv, told)
-        self._saving = pn.Column(sizing_mode="stretch_width", margin=(0, 0, 8, 0))
+        self._area, self._saving = stack(), stack(margin=(0, 0, 8, 0))
+        save = csv_button("alrviz-density-ratios.csv", self._csv, "phi, weight and w phi of every column")
         self._numbers = Numbers([self._weighted, save], self._numbers_html, self._saving, title=numbers)
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
-        self.top = pn.Column(self._columns, self._area, sizing_mode="stretch_width", margin=0)
-        self.rest = pn.Column(self.sentence, self._numbers, sizing_mode="stretch_width", margin=0)
-        self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
+        self.top, self.rest = stack(self._columns, self._area), stack(self.sentence, self._numbers)
+        self.layout = ViewLayout(self.top, self.rest)
 
     def watch(self, scene: DensityFrame | None) -> None:
         """Show a scene; None empties the view."""
@@ -185,9 +181,6 @@ class DensityRatioView(NotebookViewer):
 
     def _numbers_html(self) -> str:
         return "" if self.scene is None else numbers_html(self.scene)
-
-    def _mark(self) -> None:
-        self._area.styles = {"opacity": FADED if self.outdated else "1"}
 
     def _csv(self) -> str:
         if self.scene is None:

@@ -13,11 +13,11 @@ from alrviz.pictures.gram import gram_picture
 from alrviz.studies.core.export import to_csv
 from alrviz.studies.density.gram import Gram
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import html, say
+from alrviz.views.core.panes import fade, html, say
 from alrviz.views.core.saving import Origin, by_version, csv_button
-from alrviz.views.core.style import FADED, html_table, safe
+from alrviz.views.core.style import html_table, safe
 
 SIZE = 480  # px, with axes
 
@@ -36,7 +36,6 @@ class GramMatrixView(NotebookViewer):
     >>> view = alrviz.GramMatrixView(gram(np.array([[[-1.0, -2.0, 1.5]]]), [0, 0, 1], ["no", "yes"]))
     """
 
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the fit shown.")
 
     def __init__(
@@ -55,15 +54,15 @@ class GramMatrixView(NotebookViewer):
         self._size = size
         self.sentence = html()
         buttons = [
-            *self.picture.buttons("the Gram matrix", self.origin),
+            *picture_buttons({"the Gram matrix": self.picture}, lambda _: self.origin()),
             csv_button("alrviz-gram.csv", self._csv, "the kernel of every pair of rows shown"),
         ]
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
         self._place = pn.Column(self.picture.pane, margin=0)
-        self.layout = ViewLayout(self.sentence, self._place, self._numbers, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(self.sentence, self._place, self._numbers)
         self.param.watch(lambda _: self.watch(self.gram), "dark")
-        self.param.watch(lambda _: self._mark(), "outdated")
+        self.param.watch(lambda _: fade(self.outdated, self._place), "outdated")
         self.watch(gram)
 
     def origin(self) -> Origin:
@@ -86,25 +85,16 @@ class GramMatrixView(NotebookViewer):
     def _numbers_html(self) -> str:
         return "" if self.gram is None else numbers_html(self.gram)
 
-    def _mark(self) -> None:
-        self._place.styles = {"opacity": FADED if self.outdated else "1"}
-
     def _csv(self) -> str:
         gram = self.gram
         if gram is None:
             return ""
-        n = len(gram.y)
         names = np.array(gram.classes, dtype=object)[gram.y]
-        one, other = np.triu_indices(n)
+        one, other = np.triu_indices(len(gram.y))
         frame = pd.DataFrame(
-            {
-                "row": gram.rows[one],
-                "class": names[one],
-                "other row": gram.rows[other],
-                "other class": names[other],
-                "k": gram.values[one, other],
-            }
-        )
+            {"row": gram.rows[one], "class": names[one], "other row": gram.rows[other], "other class": names[other],
+             "k": gram.values[one, other]}
+        )  # fmt: skip
         return to_csv(frame, {"alrviz": __version__, "share of pairs": gram.share})
 
 

@@ -13,17 +13,15 @@ import panel_material_ui as pmui
 
 from alrviz.pictures.density import density_picture
 from alrviz.studies.density.density_frames import ColumnRatio
-from alrviz.views.core.live_figure import LiveFigure
-from alrviz.views.core.panes import Updating, as_high, html, say
+from alrviz.views.core.live_figure import LiveFigure, picture_buttons
+from alrviz.views.core.panes import Updating, as_high, html, say, stack
 from alrviz.views.core.saving import Origin, by_version
 from alrviz.views.core.style import safe
-from alrviz.views.core.transport import SLIDER_FOCUS
+from alrviz.views.core.transport import change, live_slider
 
 HEIGHT, MIN_WIDTH = 200, 240  # px of one picture
 HELD = 1.0  # seconds after which a slider that was moved is taken to rest
-RATIOS = np.round(
-    10 ** np.linspace(-3, 3, 121), 4
-)  # of Silverman's bandwidth: as far as a fit may go, in steps of 12 %
+RATIOS = np.round(10 ** np.linspace(-3, 3, 121), 4)  # of Silverman's bandwidth: as far as a fit may go, by 12 %
 
 
 class RatioCell:
@@ -45,18 +43,14 @@ class RatioCell:
         self.picture = LiveFigure("alrviz-density-ratio")
         self.words = html(margin=(4, 0, 0, 8))
         options = {plain(ratio): float(ratio) for ratio in RATIOS}  # as the words have it
-        self.slider = pmui.DiscreteSlider(
-            label=f"{column}: h / Silverman's", show_value=False, tooltips=False, options=options, value=1.0,
-            size="small", sizing_mode="stretch_width", visible=False, margin=(0, 20, 8, 20), sx=SLIDER_FOCUS,
+        self.slider = live_slider(
+            pmui.DiscreteSlider, self._moved, label=f"{column}: h / Silverman's", options=options, value=1.0,
+            visible=False, margin=(0, 20, 8, 20),
         )  # fmt: skip
-        self.slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
-        self.slider.param.watch(self._moved, "value")
         self._placing, self._touched = Updating(), float("-inf")
-        self.panel = pn.Column(
-            self.words, as_high(self.picture.pane, height, HEIGHT), self.slider, sizing_mode="stretch_width",
-            min_width=MIN_WIDTH, margin=0,
-        )  # fmt: skip
-        buttons = self.picture.buttons(f"the picture of {column}", self.origin)
+        picture = as_high(self.picture.pane, height, HEIGHT)
+        self.panel = stack(self.words, picture, self.slider, min_width=MIN_WIDTH)
+        buttons = picture_buttons({column: self.picture}, lambda _: self.origin())
         title = html(sizing_mode=None, align="center", margin=(0, 8, 0, 0))
         say(title, f"<p>{safe(column, 60)}</p>")
         self.saving = pn.Row(title, *buttons, margin=0)
@@ -86,29 +80,21 @@ class RatioCell:
     def _same(self, ratio: ColumnRatio) -> bool:
         """Whether it is what is drawn: of two columns a hand moves one."""
         old = self.ratio
-        return (
-            old is not None
-            and old.phi is ratio.phi
-            and old.rug is ratio.rug
-            and np.array_equal(old.weight, ratio.weight)
-        )
+        if old is None or old.phi is not ratio.phi or old.rug is not ratio.rug:
+            return False
+        return np.array_equal(old.weight, ratio.weight)
 
     def _place(self, ratio: ColumnRatio) -> None:
         """Put the slider where the bandwidth is, unless the reader holds it."""
         relative = ratio.bandwidth / ratio.silverman
         there = self._slid is not None and ratio.x is not None and bool(np.isfinite(relative))
-        if self.slider.visible != there:
-            self.slider.visible = there
+        change(self.slider, visible=there)
         if there:  # the words say what the model has; the slider's own value is the step next to it
-            label = f"{self.column}: h / Silverman's = {plain(relative)}"
-            if self.slider.label != label:
-                self.slider.param.update(label=label, value_label=plain(relative))
-        if not there or time.monotonic() - self._touched < HELD:
-            return
-        value = float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())])
-        if self.slider.value != value:
+            times = plain(relative)
+            change(self.slider, label=f"{self.column}: h / Silverman's = {times}", value_label=times)
+        if there and time.monotonic() - self._touched >= HELD:
             with self._placing:
-                self.slider.value = value
+                change(self.slider, value=float(RATIOS[int(np.abs(np.log(RATIOS) - np.log(relative)).argmin())]))
 
     def _moved(self, event: Any) -> None:
         value = event.new

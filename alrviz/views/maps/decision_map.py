@@ -23,10 +23,11 @@ from alrviz.studies.maps.axes import axes_of, first_axes
 from alrviz.studies.maps.decision_map import Surface, decision_map, frame_of
 from alrviz.studies.maps.partial_dependence import OTHERS
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import Updating, html, say
+from alrviz.views.core.panes import Updating, fade, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button
-from alrviz.views.core.style import CSS, FADED, safe
+from alrviz.views.core.style import CSS, safe
 from alrviz.views.maps import words
 from alrviz.views.maps.live_map import LiveMap
 
@@ -75,7 +76,6 @@ class DecisionMapView(NotebookViewer):
     title = param.String(default="", doc="Words above the map.")
     classes = param.Parameter(default=None, doc="The order of classes, which gives their colours; None: the model's.")
     drawing = param.Selector(default="", objects=list(DRAWING.values()), doc="What a press on the map means.")
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the model shown was fitted.")
 
     def __init__(
@@ -97,7 +97,7 @@ class DecisionMapView(NotebookViewer):
         super().__init__(**params)
         self._width = width
         self._wake = wake or self._pumped(self.pump, TICK, self.stop)
-        self.hand = MapHand(self, on_add, on_move, on_remove)
+        self.picture = LiveMap(width, on_add, on_move, on_remove)
         self._map = LatestJob("a decision map")
         self._model: Any = None
         self._X: Any = None
@@ -105,7 +105,7 @@ class DecisionMapView(NotebookViewer):
         self._frame: pd.DataFrame | None = None
         self._asked: tuple[str, int, int] = ("typical", 0, 0)  # others, row, other columns of the newest question
         self.surface: Surface | None = None
-        self._build(height, width, controls, numbers)
+        self._build(height, controls, numbers)
         self.param.watch(self._turn, ["across", "up"])
         self.param.watch(lambda *_: self._ask(), ["others", "row", "classes"])
         self.param.watch(lambda _: self._redraw(), "dark")
@@ -115,31 +115,25 @@ class DecisionMapView(NotebookViewer):
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _build(self, height: str, width: int, controls: bool, numbers: str) -> None:
-        self.picture = LiveMap(self.hand.press, self.hand.drag if self.hand.moves else None, width)
+    def _build(self, height: str, controls: bool, numbers: str) -> None:
         self.menus = MapMenus(self, controls)
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
         self.heading = html()
         self.caption = self.sentence = html(min_height=24, margin=(6, 0, 0, 0))
-        self.head = pn.Row(
-            self.menus.panel, pn.HSpacer(), self.status, sizing_mode="stretch_width", margin=(0, 0, 4, 0)
-        )
-        told = "the value of every class at every place of the map"
-        buttons = [
-            *self.picture.buttons("the decision map", self.origin), csv_button("alrviz-map.csv", self._csv, told)
-        ]  # fmt: skip
+        look: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (0, 0, 4, 0)}
+        self.head = pn.Row(self.menus.panel, pn.HSpacer(), self.status, **look)
+        save = csv_button("alrviz-map.csv", self._csv, "the value of every class at every place of the map")
+        buttons = [*picture_buttons({"the decision map": self.picture}, lambda _: self.origin()), save]
         self._numbers = Numbers(buttons, self._numbers_html, title=numbers)
         # What fades is around the figure: of one that another replaces at once the browser never hears.
         self._ground = pn.Column(self.picture.pane, sizing_mode="stretch_both", min_height=260, margin=0)
-        parts = [self.head, self._ground] if controls else [self._ground]
-        body = pn.Column(*parts, sizing_mode="stretch_width", margin=0)
+        body = stack(*([self.head] if controls else []), self._ground)
         # The number is what Panel's layout goes by; the style is what is seen.
         body.param.update(height=HEIGHT, styles={"height": height, "flex": f"0 0 {height}"})
         above = self.heading if controls else pn.Row(self.heading, self.status, sizing_mode="stretch_width", margin=0)
         # A page of many pictures may show what is seen first, and what is read later, in places of its own.
-        self.top = pn.Column(above, body, sizing_mode="stretch_width", margin=0)
-        self.rest = pn.Column(self.caption, self._numbers, sizing_mode="stretch_width", margin=0)
-        self.layout = ViewLayout(self.top, self.rest, sizing_mode="stretch_width", margin=0)
+        self.top, self.rest = stack(above, body), stack(self.caption, self._numbers)
+        self.layout = ViewLayout(self.top, self.rest)
 
     # -- what is mapped -----------------------------------------------------------------------------------------------
 
@@ -288,15 +282,10 @@ class DecisionMapView(NotebookViewer):
         said = [safe(self.title, 80)] if self.title else []
         said += ["<span class='bad'>outdated</span>"] if stale else []
         say(self.heading, f"<h2>{' '.join(said)}</h2>" if said else "")
-        faded = {"opacity": FADED if stale else "1"}
-        for part in (self._ground, self.caption):
-            if part.styles != faded:
-                part.styles = faded
+        fade(stale, self._ground, self.caption)
 
     def _csv(self) -> str:
-        if self.surface is None:
-            return ""
-        return to_csv(self.surface.frame(), self._about())
+        return "" if self.surface is None else to_csv(self.surface.frame(), self._about())
 
     def _about(self) -> dict[str, Any]:
         others, row, n_others = self._asked
@@ -306,48 +295,6 @@ class DecisionMapView(NotebookViewer):
     def origin(self) -> Origin:
         """Return what stands above and below the map when it is saved."""
         return Origin(self.title or "Decision map", "" if self.surface is None else made_from(self._about()))
-
-
-class MapHand:
-    """A hand on the map of a view, whose `drawing` says what a press means.
-
-    Args:
-        view: whose surface is pressed.
-        on_add, on_move, on_remove: as `DecisionMapView` takes them; None where nothing is to happen.
-    """
-
-    def __init__(
-        self,
-        view: DecisionMapView,
-        on_add: Callable[[Any, Any], None] | None,
-        on_move: Callable[[int, Any, Any], None] | None,
-        on_remove: Callable[[int], None] | None,
-    ):
-        self._view = view
-        self._on_add, self._on_move, self._on_remove = on_add, on_move, on_remove
-
-    @property
-    def moves(self) -> bool:
-        """Whether points may be dragged."""
-        return self._on_move is not None
-
-    def press(self, x: float, y: float) -> None:
-        """Take a press at a place of the map."""
-        view, surface = self._view, self._view.surface
-        if surface is None:
-            return
-        if view.drawing == "add" and self._on_add is not None:
-            self._on_add(surface.across.value(x), surface.up.value(y))
-        elif view.drawing == "remove" and self._on_remove is not None:
-            row = view.picture.nearest(x, y)
-            if row is not None:
-                self._on_remove(surface.across.column.index[row])
-
-    def drag(self, row: int, x: float, y: float) -> None:
-        """Take a point that was dragged to a place."""
-        surface = self._view.surface
-        if surface is not None and self._on_move is not None:
-            self._on_move(surface.across.column.index[row], surface.across.value(x), surface.up.value(y))
 
 
 class MapMenus:

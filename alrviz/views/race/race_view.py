@@ -24,11 +24,11 @@ from alrviz.studies.race.race import Race
 from alrviz.studies.race.recorded import as_race
 from alrviz.studies.race.verdict import verdict
 from alrviz.views.core.collapsible import Numbers
-from alrviz.views.core.live_figure import LiveFigure, NumberAxes
+from alrviz.views.core.live_figure import LiveFigure, NumberAxes, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer, ViewLayout
-from alrviz.views.core.panes import Updating, html, say, side_by_side
+from alrviz.views.core.panes import Updating, choice, fade, html, say, side_by_side, stack
 from alrviz.views.core.saving import Origin, csv_button, file_button
-from alrviz.views.core.style import CSS, FADED, HEARD, WORDS_ON_BUTTONS, safe
+from alrviz.views.core.style import CSS, safe
 from alrviz.views.core.trace_reader import RaceReader, score_heldout
 from alrviz.views.core.transport import SPEEDS, Playback
 from alrviz.views.race import words
@@ -75,7 +75,6 @@ class RaceView(PlayerButtons, NotebookViewer):
     span = param.Selector(default="all", objects=list(SPANS), doc="How much of that is shown: a key of `SPANS`.")
     speed = param.Selector(default=1.0, objects=list(SPEEDS), doc="How many times faster than usual it is shown.")
     loop = param.Boolean(default=False, doc="Whether it plays again from the start after its end.")
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the race shown was made.")
     tells = param.Boolean(default=False, doc="Whether the browser says what of a race is on its screen (`seen`).")
 
@@ -121,40 +120,30 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.side = html(width=SIDE, sizing_mode=None, css_classes=["alrviz-side"])
         told = "all numbers, with recipes, seed, data hash and version"
         buttons = [
-            *self.picture.buttons("the picture of the race", self.origin),
+            *picture_buttons({"the race": self.picture}, lambda _: self.origin()),
             csv_button("alrviz-race.csv", self._csv, told),
             file_button("alrviz-race.html", self.film, "one page that plays the race", "Replay (HTML)"),
         ]
         self._numbers = Numbers(buttons, self._numbers_html)
         self._measures = MeasureMenu(self)
-        # The label is for those who hear the page; the words on the buttons say it to the eye.
-        self._axes = pmui.RadioButtonGroup(
-            options=list(AXES), value=self.axis, size="small", label="x-axis", stylesheets=[HEARD],
-            sx=WORDS_ON_BUTTONS, margin=(0, 12, 0, 0),
-        )  # fmt: skip
-        self._axes.link(self, value="axis", bidirectional=True)
+        self._axes = choice(self, "axis", list(AXES), "x-axis", margin=(0, 12, 0, 0))
         self._spans = pmui.Select(
             label="Shown", options={words: span for span, (words, _) in SPANS.items()}, value=self.span, size="small",
             width=112, margin=(0, 12, 0, 0),
         )  # fmt: skip
         self._spans.link(self, value="span", bidirectional=True)
         self.head = pn.Row(
-            self._measures.select,
-            self._axes,
-            self._spans,
-            sizing_mode="stretch_width",
-            styles={"flex-wrap": "wrap"},
-            margin=(0, 0, 4, 0),
-            css_classes=["alrviz-later"],
-        )
+            self._measures.select, self._axes, self._spans, sizing_mode="stretch_width", styles={"flex-wrap": "wrap"},
+            margin=(0, 0, 4, 0), css_classes=["alrviz-later"],
+        )  # fmt: skip
         self.line = pn.Row(
             self.sentence, self.status, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-told"]
         )
-        left = pn.Column(self.head, self.picture.pane, self.transport.panel, sizing_mode="stretch_width", margin=0)
+        left = stack(self.head, self.picture.pane, self.transport.panel)
         # Whatever is said beside it, the buttons stay where they are. The number is what Panel's layout goes by.
         left.param.update(height=HEIGHT, styles={"height": height}, css_classes=["alrviz-pictures", "alrviz-room"])
         self.body = side_by_side(left, self.side, MAIN, SIDE)
-        self.layout = ViewLayout(self.line, self.body, self._numbers, sizing_mode="stretch_width", margin=0)
+        self.layout = ViewLayout(self.line, self.body, self._numbers)
 
     # -- which race ---------------------------------------------------------------------------------------------------
 
@@ -177,11 +166,6 @@ class RaceView(PlayerButtons, NotebookViewer):
             coming = RaceReader(Race(None, runs))
             self._measures.offer(coming)
             self._draw(coming)
-
-    def _take(self, watched: RaceReader) -> None:
-        self.cancel_scoring()
-        self._drawn, self._scoring = watched, None
-        self._measures.offer(watched)
 
     # -- buttons ------------------------------------------------------------------------------------------------------
 
@@ -210,7 +194,9 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.outdated = self.player.outdated
         shown = self.player.shown
         if shown is not None and shown is not self._drawn:
-            self._take(shown)
+            self.cancel_scoring()
+            self._drawn, self._scoring = shown, None
+            self._measures.offer(shown)
         self._redraw()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
@@ -247,15 +233,11 @@ class RaceView(PlayerButtons, NotebookViewer):
             self._measures.offer(watched)
         came_to_rest = playing and not player.playing
         scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
-        due = changed and (watched.head < LONG or not player.playing or self._turn(3))
-        if due or turned or came_to_rest or scored or (playing and self._turn(SLOW)):
+        due = changed and (watched.head < LONG or not player.playing or self._ticks % 3 == 0)
+        if due or turned or came_to_rest or scored or (playing and self._ticks % SLOW == 0):
             self._redraw()
         else:
             self.say_status()
-
-    def _turn(self, every: int) -> bool:
-        """Whether what is done every so many ticks is due."""
-        return self._ticks % every == 0
 
     def _draw(self, watched: RaceReader) -> None:
         measure, span, to_zero = self.measure, self.span, watched.to_zero
@@ -322,9 +304,7 @@ class RaceView(PlayerButtons, NotebookViewer):
     def _mark(self) -> None:
         """Fade what belongs to settings that are no longer there."""
         self.player.outdated = self.outdated
-        faded = {"opacity": FADED if self.outdated else "1"}
-        for part in (self.picture.pane, self.side, self.sentence):
-            part.styles = faded
+        fade(self.outdated, self.picture.pane, self.side, self.sentence)
         self.say_status()
 
     def origin(self) -> Origin:
@@ -348,14 +328,8 @@ class MeasureMenu:
 
     def __init__(self, view: RaceView):
         self._view, self._wished, self._falling_back = view, view.measure, Updating()
-        self.select = pmui.Select(
-            label="Measure",
-            options=_options(MEASURES),
-            value=view.measure,
-            size="small",
-            width=220,
-            margin=(0, 12, 0, 0),
-        )
+        look: dict[str, Any] = {"size": "small", "width": 220, "margin": (0, 12, 0, 0)}
+        self.select = pmui.Select(label="Measure", options=_options(MEASURES), value=view.measure, **look)
         self.select.link(view, value="measure", bidirectional=True)
         view.param.watch(self._chosen, "measure")
 

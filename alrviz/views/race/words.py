@@ -4,6 +4,7 @@ Pure functions of a `RaceReader`; every name is escaped.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,8 +13,7 @@ from alrviz.studies.race.milestones import Milestones, by_objective, milestones
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.trace_reader import Racer, RaceReader
 
-# Rows of the table under the picture: evenly spread over the iterations, so that its end can be seen.
-ROWS_SHOWN = 40
+ROWS_SHOWN = 40  # of the table under the picture
 _ENDS = ("objective", "heldout_log_loss")
 _HINTS = {
     "NLL": "Negative log-likelihood per training row, in nats, at the iteration shown",
@@ -28,18 +28,19 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.1e}" if 0 < abs(value) < 10**-digits else f"{value:.{digits}f}"
 
 
-def colours(watched: RaceReader, dark: bool = False) -> list[str]:
-    """One colour a racer, as in the picture."""
-    return racer_colours([racer.label for racer in watched.racers], dark)
-
-
-def _names_html(watched: RaceReader, dark: bool) -> list[str]:
-    """Return the name of each racer behind the marker of its line, in its colour."""
-    looks = zip(colours(watched, dark), racer_marks(len(watched.racers)), watched.racers, strict=True)
+def names_html(names: Sequence[str], labels: Sequence[str], dark: bool = False) -> list[str]:
+    """Return the name of each racer behind the mark and in the colour that it has in pictures."""
+    looks = zip(racer_colours(labels, dark), racer_marks(len(names)), names, strict=True)
     return [
-        f"<span style='color:{colour}' aria-hidden='true'>{sign}</span> {safe(racer.name, 60)}"
-        for colour, (_, sign), racer in looks
+        f"<span style='color:{colour}' aria-hidden='true'>{sign}</span> {safe(name, 60)}"
+        for colour, (_, sign), name in looks
     ]
+
+
+def _racers(watched: RaceReader, dark: bool) -> list[tuple[Racer, str]]:
+    """Each racer, and its name as HTML."""
+    names, labels = zip(*((racer.name, racer.label) for racer in watched.racers), strict=True)
+    return list(zip(watched.racers, names_html(names, labels, dark), strict=True))
 
 
 def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = False) -> str:
@@ -50,7 +51,7 @@ def values_html(watched: RaceReader, unit: str = "iterations", dark: bool = Fals
     if marks:
         heads += _mark_heads(marks, unit)
     rows = []
-    for racer, name in zip(watched.racers, _names_html(watched, dark), strict=True):
+    for racer, name in _racers(watched, dark):
         cells = [name + _search(racer, watched.head)]
         cells.append(number(watched.at(racer, "nll") / (racer.run.trace.rows or 1.0)))
         if held:
@@ -117,8 +118,8 @@ def _count(cell: float | None, unit: str) -> str:
 
 def separation_html(watched: RaceReader, dark: bool = False) -> str:
     """The separation meter: what is known before the run, rows classified correctly, how large phi has grown."""
-    bars = []
-    for racer, colour in zip(watched.racers, colours(watched, dark), strict=True):
+    bars, colours = [], racer_colours([racer.label for racer in watched.racers], dark)
+    for racer, colour in zip(watched.racers, colours, strict=True):
         lead, norm = watched.at(racer, "lead"), watched.at(racer, "phi_norm")
         if not math.isfinite(lead):
             continue
@@ -163,7 +164,7 @@ def ends_html(watched: RaceReader, dark: bool = False) -> str:
     heads = ["racer", "iterations", "F per row", *(["test"] if held else [])]
     heads += [safe(title) for title, _ in _mark_heads(marks, "iterations")] if marks else []
     rows = []
-    for racer, name in zip(watched.racers, _names_html(watched, dark), strict=True):
+    for racer, name in _racers(watched, dark):
         mine, outcome = marks.get(racer.name), racer.outcome if watched.shown else None
         seen = {name: racer.columns.get(name, ())[: watched.seen + 1] for name in _ENDS}
         last = {name: float(values[-1]) for name, values in seen.items() if len(values)}
@@ -182,19 +183,23 @@ def ends_html(watched: RaceReader, dark: bool = False) -> str:
 def numbers_html(watched: RaceReader, dark: bool = False) -> str:
     """The table of all iterations, or steps: one row each, two columns per racer; the CSV has all columns."""
     heads, columns = [watched.counted], []
-    for racer, name in zip(watched.racers, _names_html(watched, dark), strict=True):
+    for racer, name in _racers(watched, dark):
         rows = racer.run.trace.rows or 1.0
         heads.append(f"{name}: NLL")
         columns.append([number(value / rows, 6) for value in racer.columns["nll"]])
         if "heldout_log_loss" in racer.columns:
             heads.append("test")
             columns.append([number(value, 6) for value in racer.columns["heldout_log_loss"]])
-    length = max((len(column) for column in columns), default=0)
-    places = sorted({round(k) for k in np.linspace(0, length - 1, ROWS_SHOWN).tolist()}) if length else []
-    lines = [[str(k), *(column[k] if k < len(column) else "" for column in columns)] for k in places]
-    more = (
-        f"<p class='quiet'>{ROWS_SHOWN} of {length:,} {watched.counted}s; the CSV has all.</p>"
-        if length > ROWS_SHOWN
-        else ""
-    )
-    return html_table(heads, lines) + more
+    length = max(map(len, columns), default=0)
+    lines = ([str(k), *(column[k] if k < len(column) else "" for column in columns)] for k in places_shown(length))
+    return html_table(heads, lines) + more_in_csv(length, f"{watched.counted}s")
+
+
+def places_shown(length: int) -> list[int]:
+    """Return which of so many lines a table shows: evenly spread, so that its end can be seen."""
+    return sorted({round(k) for k in np.linspace(0, length - 1, ROWS_SHOWN).tolist()}) if length else []
+
+
+def more_in_csv(length: int, what: str) -> str:
+    """Return a note below a table that shows only some of its lines."""
+    return f"<p class='quiet'>{ROWS_SHOWN} of {length:,} {what}; the CSV has all.</p>" if length > ROWS_SHOWN else ""

@@ -4,21 +4,24 @@ It shows a study of `alrviz.bias_variance`, and fills while that computes. Above
 grid, below them the grid itself, each cell's error taken apart.
 """
 
-from functools import partial
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import panel as pn
 import param
 
 from alrviz.pictures import bias_variance as pictures
-from alrviz.pictures.bias_variance import AXES, KINDS, legend_rows, names, varying
-from alrviz.views.core.collapsible import Numbers
+from alrviz.pictures.bias_variance import AXES, KINDS, legend_rows, share_text, varying
+from alrviz.pictures.palette import family_colour
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import as_high, choice, html, say
+from alrviz.views.core.panes import as_high, choice, fade, html, say, stack
 from alrviz.views.core.saving import csv_button
-from alrviz.views.core.style import CSS
-from alrviz.views.studies.bias_variance_words import GRID, filled, grid_html, numbers_html, sentence_html
+from alrviz.views.core.style import CSS, html_table, safe
+from alrviz.views.race.words import number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -49,54 +52,44 @@ class BiasVarianceView(StudyView):
 
     HEIGHT = "330px"
 
-    def build(self) -> None:
-        """Make the panes and the layout."""
+    def _build(self) -> None:
         self.pictures = {part: LiveFigure(f"alrviz-bias-variance-{part}") for part in PARTS}
-        self.sentence = html(min_height=28, margin=(0, 0, 8, 0))
         self._grid = html(margin=(8, 0, 8, 0))
         self._grid.stylesheets = [CSS, GRID]
-        kinds = {of.name: kind for kind, of in KINDS.items()}
-        told = "Definition of bias and variance"
-        self._kinds = choice(self, "definition", kinds, told, width=640, margin=(0, 16, 4, 0))
+        kinds = {definition.name: kind for kind, definition in KINDS.items()}
+        label = "Definition of bias and variance"
+        self._kinds = choice(self, "definition", kinds, label, width=640, margin=(0, 16, 4, 0))
         self._axes = choice(self, "axis", _along(list(AXES)), "Along", width=360, margin=(0, 0, 4, 0))
         self.param.watch(lambda _: self.redraw(), ["definition", "axis"])
         controls = pn.FlexBox(self._kinds, self._axes, margin=0)
         panes = [picture.pane for picture in self.pictures.values()]
         self._place = as_high(pn.Row(*panes, sizing_mode="stretch_both", margin=0), self._height, 330)
-        self.body = pn.Column(controls, self._place, sizing_mode="stretch_width", margin=0)
-        self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
+        self.body, self.aside = stack(controls, self._place), stack()
         made = "with recipes, seed, data hash and version"
-        saves = [
+        files = [
             csv_button("alrviz-bias-variance.csv", self.csv_of_summary, f"the grid, {made}"),
             csv_button("alrviz-bias-variance-fits.csv", self.csv_of_fits, f"all fits, {made}", "CSV of fits"),
         ]
-        for part, picture in self.pictures.items():
-            saves += picture.buttons(part, partial(self.origin, part), named=True)
-        self._numbers = Numbers(saves, self.of_study(lambda _: numbers_html(self.lines, self.definition)))
+        self._numbers = self._fold_numbers(files, self.pictures, lambda _: numbers_html(self.lines, self.definition))
         # The bar stands above the grid: six recipes would push it out of a low window.
-        self.layout = ViewLayout(
-            self.sentence, self.body, self.bar.panel, self._grid, self.aside, self._numbers,
-            sizing_mode="stretch_width", margin=0,
-        )  # fmt: skip
+        self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._grid, self.aside, self._numbers)
 
-    def fade(self) -> None:
-        """Fade what belongs to settings that are no longer there, the grid too."""
-        super().fade()
-        self._grid.styles = self.body.styles
+    def refresh(self) -> None:
+        """Bring everything up to date, the grid too."""
+        super().refresh()
+        fade(self.outdated, self._grid)
 
-    def empty(self) -> None:
-        """Show that there is no study."""
-        super().empty()
+    def _empty(self) -> None:
+        super()._empty()
         self._grid.visible = False
 
-    def draw(self, study: "Study") -> None:
-        """Show what there is of a study."""
+    def _draw(self, study: "Study") -> None:
         table = self.lines
         self._grid.visible = True
         self._offer(varying(table))
         drawn = pictures.bias_variance(table, self.axis, self.definition, dark=self.dark)
         # A long legend stands above the picture, not in its place.
-        more = ROW * max(0, legend_rows(names(drawn["error"])) - 3)
+        more = ROW * max(0, legend_rows(drawn["error"].key[0]) - 3)
         high = f"calc({self._height} + {more}px)"
         self._place.param.update(height=330 + more, styles={"height": high, "flex": f"0 0 {high}"})
         for part, picture in drawn.items():
@@ -117,3 +110,129 @@ class BiasVarianceView(StudyView):
 def _along(axes: list[str]) -> dict[str, str]:
     words = {"order": "order", "alpha": "alpha", "train_share": "training size"}
     return {words[axis]: axis for axis in axes}
+
+
+# ---- what it says, as HTML; every name is escaped --------------------------------------------------------------------
+
+GRID = """
+.grid td { width: 1%; padding-right: .8em; text-align: left; white-space: nowrap; }
+.grid th { text-align: left; }
+.sum { position: relative; height: 10px; min-width: 130px; margin: 3px 0; border-radius: 3px;
+  background: var(--alrviz-line, rgba(128,128,128,.3)); overflow: hidden; }
+.sum b { position: absolute; top: 0; height: 10px; background: var(--alrviz-quiet, #777); }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """How far a cell of the grid is: fits done and in all, those that failed, and why the last of them did."""
+
+    done: int
+    total: int
+    failed: int = 0
+    why: str = ""
+
+
+def filled(study: "Study") -> dict[tuple[int, float], Filled]:
+    """How far each cell of the grid is, by racer and share of the training rows."""
+    total = Counter((task.racer, task.split.share) for task in study.tasks)
+    cells = {key: Filled(0, count) for key, count in total.items()}
+    for task, result in study.results():
+        key = (task.racer, task.split.share)
+        was = cells[key]
+        why = str(result.rows[0]["sentence"]) if result.failed else was.why
+        cells[key] = Filled(was.done + 1, was.total, was.failed + result.failed, why)
+    return cells
+
+
+def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], kind: str) -> str:
+    """The grid: a line a recipe, a column a training size; in each cell bias and variance as parts of the error."""
+    definition = KINDS[kind]
+    shares = sorted(table["train_share"].unique())
+    most = float(table[["error", definition.bias]].max().max())
+    body = []
+    by_racer: dict[int, dict[float, Mapping[Any, Any]]] = {}
+    for line in table.to_dict("records"):  # once: a grid is drawn while somebody waits for Stop
+        by_racer.setdefault(int(line["racer"]), {})[line["train_share"]] = line
+    for racer, by_share in sorted(by_racer.items()):
+        mine = [_cell(by_share[share], cells[racer, share], kind, most) for share in shares]
+        first = by_share[shares[0]]
+        dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
+        body.append([f"{dot} {safe(first['name'], 60)}", *mine])
+    note = f"<p class='quiet'>{definition.bias_words} (solid) + {definition.variance_words} (light) = error</p>"
+    return note + html_table(["racer", *map(share_text, shares)], body, "scroll grid")
+
+
+def _cell(line: Mapping[Any, Any], there: Filled, kind: str, most: float) -> str:
+    definition = KINDS[kind]
+    bias, variance, error = line[definition.bias], line[definition.variance], line["error"]
+    if pd.isna(error):
+        words, bar = "", f"<div class='sum'><b style='width:{100 * there.done / there.total:.0f}%'></b></div>"
+    else:
+        spread = line["error_se"]
+        more = "" if pd.isna(spread) else f" ± {spread:.3f}"
+        sign = "+" if variance >= 0 else "&minus;"
+        words = f"{bias:.3f} {sign} {abs(variance):.3f} = <b>{error:.3f}</b>{more}"
+        bar = _bar(bias, error, most, family_colour(str(line["label"])))
+    left = there.total - there.done
+    notes = [f"{there.done} of {there.total} fits"] if left or pd.isna(error) else []
+    if there.failed:
+        notes.append(f"<abbr class='bad' title='{safe(there.why)}'>{there.failed} failed</abbr>")
+    return f"<td>{bar}{' · '.join([words, *notes] if words else notes)}</td>"
+
+
+def _bar(bias: float, error: float, most: float, colour: str) -> str:
+    """Bias in full, and to the error what variance adds, pale; what it takes away is pale too, in front of the bias."""
+    scale = 100 / (most or 1.0)
+    low, high = max(min(bias, error), 0.0) * scale, max(bias, error, 0.0) * scale
+    full = f"<b style='left:0; width:{low:.1f}%; background:{colour}'></b>"
+    pale = f"<b style='left:{low:.1f}%; width:{high - low:.1f}%; background:{colour}; opacity:.45'></b>"
+    return f"<div class='sum' aria-hidden='true'>{full}{pale}</div>"
+
+
+def numbers_html(table: pd.DataFrame, kind: str) -> str:
+    """The table below: a line a cell of the grid, with the identity and by how much it misses."""
+    definition = KINDS[kind]
+    also = [("variance", "variance_domingos")] if kind == "Domingos" else []
+    parts = [
+        (definition.on_axis(definition.bias_words), definition.bias),
+        (definition.on_axis(definition.variance_words), definition.variance),
+    ]
+    columns = [*parts, ("error", "error"), *also]
+    heads = ["racer", "training size", "rounds"]
+    heads += [title for words, _ in columns for title in (words, "± <abbr title='standard error'>se</abbr>")]
+    body = []
+    for line in table.to_dict("records"):
+        cells = [safe(line["name"], 60), f"{100 * line['train_share']:g} %", f"{line['rounds']:,}"]
+        for _, column in columns:
+            cells += [number(line[column], 5), number(line[f"{column}_se"], 5)]
+        miss = line[definition.bias] + line[definition.variance] - line["error"]
+        cells.append("&ndash;" if pd.isna(miss) else f"{miss:.0e}" if abs(miss) > 1e-15 else "0")
+        body.append(cells)
+    note = (
+        f"<p class='quiet'>{definition.name}: {definition.bias_words} + {definition.variance_words} = error in every "
+        "line, up to rounding of "
+        "floating point; ± one standard error by the jackknife over the rounds, from three rounds on.</p>"
+    )
+    return html_table([*heads, "sum &minus; error"], body) + note
+
+
+def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
+    """What Run will do, how far it is, and where the error is lowest."""
+    sizes = table["train_share"].nunique()
+    if study.phase == "waiting":
+        at = f" at {sizes} training sizes" if sizes > 1 else ""
+        each = f"{len(study.tasks) // max(len(table), 1)} fits each, on parts of {study.dataset.n_rows:,} rows"
+        return f"<span class='quiet'>Press Run: {len(study.recipes)} recipes{at}, {each}.</span>"
+    there = table[table["error"].notna()]
+    if not len(there):
+        return "<span class='quiet'>No recipe has two complete rounds yet; variance needs two.</span>"
+    best = there.loc[there["error"].idxmin()]
+    definition = KINDS[kind]
+    at = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
+    done = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"
+    so_far = "" if study.phase == "done" else f"<span class='quiet'>{done}</span> "
+    variance = f"{best[definition.variance]:.3f}".replace("-", "&minus;")
+    parts = f"{definition.bias_words} {best[definition.bias]:.3f} + {definition.variance_words} {variance}"
+    form = f" ({definition.form})" if definition.form else ""
+    return f"{so_far}Lowest error: {safe(best['name'], 60)}{at}, {best['error']:.3f} = {parts}{form}."

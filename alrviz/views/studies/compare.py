@@ -3,25 +3,28 @@
 It shows a study of `alrviz.compare`, and fills while that computes.
 """
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
 
 from alrviz.pictures import compare as pictures
 from alrviz.pictures.compare import WORDS
+from alrviz.pictures.formatting import seconds_text
 from alrviz.pictures.palette import racer_colours
 from alrviz.studies.core.export import study_csv
-from alrviz.studies.protocols.compare import COMPARED, fits_each, pairs, to_latex
-from alrviz.views.core.collapsible import Numbers
+from alrviz.studies.protocols.compare import COMPARED, SECONDS, fits_each, pairs, ranks, to_latex
+from alrviz.studies.statistics.measures import loss_text
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side
-from alrviz.views.core.saving import SaveButton, csv_button
-from alrviz.views.core.style import CSS
-from alrviz.views.studies.compare_words import GRID, latex_frame, means_html, numbers_html, pairs_html, sentence_html
+from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side, stack
+from alrviz.views.core.saving import csv_button
+from alrviz.views.core.style import CSS, html_table, safe
+from alrviz.views.race.words import names_html, number
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -54,21 +57,14 @@ class CompareView(StudyView):
 
     HEIGHT = "372px"
 
-    def build(self) -> None:
-        """Make the panes and the layout."""
+    def _build(self) -> None:
         self.picture = LiveFigure("alrviz-compare")
-        self.sentence = html(min_height=28, margin=(0, 0, 8, 0))
         self._means, self._pairs = html(), html(margin=(16, 0, 0, 0))
         for pane in (self._means, self._pairs):
             pane.stylesheets = [CSS, GRID]
         small: dict[str, Any] = {"size": "small", "margin": (0, 8, 6, 0)}
-        self._measures = pmui.Select(
-            label="Measure",
-            options={words: name for name, words in WORDS.items()},
-            value=self.measure,
-            width=200,
-            **small,
-        )
+        options = {words: name for name, words in WORDS.items()}
+        self._measures = pmui.Select(label="Measure", options=options, value=self.measure, width=200, **small)
         self._across = pmui.Select(label="x", options={}, width=192, **small)
         self._up = pmui.Select(label="y", options={}, width=192, **small)
         self._offering = Updating()
@@ -76,46 +72,35 @@ class CompareView(StudyView):
         for menu in (self._across, self._up):
             menu.param.watch(lambda _: self._chosen(), "value")
         self.param.watch(lambda *_: self.redraw(), ["measure", "across", "up"])
-        left = pn.Column(self._measures, self._means, self._pairs, sizing_mode="stretch_width", margin=0)
+        left = stack(self._measures, self._means, self._pairs)
         wide = f"max({SIDE}px, {self._height} + {SIDE - 372}px)"  # it grows as a square
         self._beside = pn.Column(
             pn.Row(self._across, self._up, margin=0), as_high(self.picture.pane, self._height, 372),
             width=SIDE, margin=0, styles={"width": wide},
         )  # fmt: skip
         self.body = side_by_side(left, self._beside, MAIN, wide, margin=(14, 0, 6, 0))
-        self._numbers = Numbers(self._saves(), self.of_study(lambda study: numbers_html(self.lines, fits_each(study))))
-        self.layout = ViewLayout(
-            self.sentence, self.bar.panel, self.body, self._numbers, sizing_mode="stretch_width", margin=0
-        )
-
-    def _saves(self) -> list[SaveButton]:
         made = "with recipes, seed, data hashes and version"
-        return [
+        files = [
             csv_button("alrviz-compare.csv", self.csv_of_summary, f"means and spread, {made}"),
             csv_button("alrviz-compare-pairs.csv", self.csv_of_pairs, f"win-draw-loss, {made}", "CSV of pairs"),
             csv_button("alrviz-compare-fits.csv", self.csv_of_fits, f"all fits, {made}", "CSV of fits"),
-            csv_button(
-                "alrviz-compare.tex", self.latex, "means, ranks and win-draw-loss as two tabulars",
-                "LaTeX",
-            ),
-            *self.picture.buttons(
-                "the picture of one against another", lambda: self.origin("one against another")
-            ),
-        ]  # fmt: skip
+            csv_button("alrviz-compare.tex", self.latex, "means, ranks and win-draw-loss as two tabulars", "LaTeX"),
+        ]
+        self._numbers = self._fold_numbers(
+            files, {"one against another": self.picture}, lambda study: numbers_html(self.lines, fits_each(study))
+        )
+        self.layout = ViewLayout(self.sentence, self.bar.panel, self.body, self._numbers)
 
-    def draw(self, study: "Study") -> None:
-        """Show what there is of a study."""
+    def _draw(self, study: "Study") -> None:
         lines, measure, dark = self.lines, self.measure, self.dark
         self._offer(study.names)
         self.tell(sentence_html(study, lines, measure))
         say(self._means, means_html(study, lines, measure, dark))
         say(self._pairs, pairs_html(study, lines, measure, dark))
         if len(study.names) > 1:
-            colours = racer_colours([recipe.label for recipe in study.recipes], dark)
-            pair = self.across, self.up
-            self.picture.show(
-                pictures.compare(lines, study.frame(), pair, measure, colours, dark), of=(study, pair, measure)
-            )
+            colours, pair = racer_colours(_labels(study), dark), (self.across, self.up)
+            picture = pictures.compare(lines, study.frame(), pair, measure, colours, dark)
+            self.picture.show(picture, of=(study, pair, measure))
 
     def offer_measures(self, measures: Sequence[str]) -> None:
         """Offer these measures alone: of results from elsewhere not all are known."""
@@ -163,3 +148,215 @@ class CompareView(StudyView):
         if len(study.recipes) > 1:
             texts.append(to_latex(pairs(study, self.measure, lines=lines)[PAIRED]))
         return "\n".join(texts)
+
+
+# ---- what it says, as HTML; every name is escaped --------------------------------------------------------------------
+
+CHANCE = 0.05  # p below which a difference is called more than chance
+LEAST = 0.001  # p below which it is not written out
+GRID = """
+.means td, .means th, .pairs td, .pairs th { white-space: nowrap; text-align: right; }
+.means td:first-child, .pairs td:first-child { text-align: left; }
+.means th { white-space: normal; overflow-wrap: anywhere; vertical-align: bottom; }
+.means th:first-child, .pairs th:first-child { text-align: left; }
+.means td:first-child { white-space: normal; min-width: 6.5em; overflow-wrap: anywhere; }
+.means { container-type: inline-size; }
+.means.many small { display: block; }
+@container (max-width: 900px) { .means.long small { display: block; } }
+.means tr.foot td { color: var(--alrviz-quiet, #777); }
+.means small, .pairs small { color: var(--alrviz-quiet, #777); font-size: .875rem; }
+.pairs b { font-weight: 600; }
+"""
+
+
+def value_text(value: float, measure: str) -> str:
+    """A mean of this measure."""
+    if pd.isna(value):
+        return "&ndash;"
+    return seconds_text(value) if measure in SECONDS else loss_text(value)
+
+
+def _labels(study: "Study") -> list[str]:
+    return [recipe.label for recipe in study.recipes]
+
+
+def means_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
+    """A line a data set, a column a recipe: mean and standard deviation, the lowest bold; what is not whole says so."""
+    total, why = fits_each(study), _reasons(study)
+    body = []
+    for data, mine in lines.groupby("data", sort=False):
+        found = mine.sort_values("racer").to_dict("records")
+        whole = [line for line in found if line["fits"] == total and not pd.isna(line[measure])]
+        lowest = min((line[measure] for line in whole), default=None)
+        cells = [_mean(line, measure, total, lowest, why.get((str(data), int(line["racer"])))) for line in found]
+        body.append([safe(data, 60), *cells])
+    # Beside the picture there is room for so many characters; else the spreads stand below the means.
+    length = (
+        sum(max(len(re.sub("<[^>]*>", "", line[k])) for line in body) for k in range(1, len(body[0]))) if body else 0
+    )
+    tall = " many" if len(study.recipes) > 5 else " long" if length > 58 else ""
+    title, spread = WORDS[measure], "± <abbr title='standard deviation'>sd</abbr>"
+    if total > 1:
+        title += f" <small>{spread} over {total:,} fits</small>"
+    elif lines.get(f"{measure}_sd", pd.Series(dtype=float)).notna().any():  # a file's line tells its own
+        title += f" <small>{spread}</small>"
+    foot = _foot(study, lines, measure)
+    return html_table([title, *names_html(study.names, _labels(study), dark)], body, f"scroll means{tall}", foot)
+
+
+def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, failed: Any) -> str:
+    value, spread, fits = line[measure], line.get(f"{measure}_sd", float("nan")), int(line["fits"])
+    words = value_text(value, measure)
+    if fits == total and value == lowest:
+        words = f"<b>{words}</b>"
+    notes = [f"± {value_text(spread, measure)}"] if fits == total and not pd.isna(spread) else []
+    if failed is not None:
+        count, why = failed
+        notes.append(f"<abbr class='bad' title='{safe(why)}'>{count} failed</abbr>")
+    elif fits < total:
+        notes.append(f"{fits} of {total}")
+    return f"<td>{words if fits else ''} <small>{' · '.join(notes)}</small></td>"
+
+
+def _reasons(study: "Study") -> dict[tuple[str, int], tuple[int, str]]:
+    """How many fits failed, and why the last of them did, by data set and racer."""
+    reasons: dict[tuple[str, int], tuple[int, str]] = {}
+    for cell, result in study.results():
+        if result.failed:
+            key = (study.datasets[cell.data_hash].name, cell.racer)
+            reasons[key] = (reasons.get(key, (0, ""))[0] + 1, str(result.rows[0].get("sentence", "")))
+    return reasons
+
+
+def _foot(study: "Study", lines: pd.DataFrame, measure: str) -> str:
+    """Mean ranks and geometric means, where there is more than one recipe."""
+    if len(study.recipes) < 2:
+        return ""
+    table = ranks(study, measure, lines)
+    first = safe(study.names[0], 40)
+    rank = "".join(f"<td>{number(value, 2)}</td>" for value in table["rank"])
+    ratio = "".join(f"<td>{number(value, 3)}</td>" for value in table["ratio"])
+    rank_note = "1 is best; ties share ranks. Over the data sets on which every fit is there"
+    ratio_note = f"Geometric mean over the data sets of the value over that of {first}: below 1 is better"
+    return (
+        f"<tr class='foot'><td><abbr title='{rank_note}'>mean rank</abbr></td>{rank}</tr>"
+        f"<tr class='foot'><td><abbr title='{ratio_note}'>geometric mean</abbr> ratio to {first}</td>{ratio}</tr>"
+    )
+
+
+def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = False) -> str:
+    """Win-draw-loss of the line's recipe against the column's over the data sets, with p of the sign test."""
+    if len(study.recipes) < 2:
+        return ""
+    by_names = {(line.a, line.b): line for line in pairs(study, measure, lines=lines).itertuples()}
+    titles = names_html(study.names, _labels(study), dark)
+    body = []
+    for a, title in zip(study.names[:-1], titles[:-1], strict=True):
+        body.append([title, *(_pair(by_names.get((a, b))) for b in study.names[1:])])
+    explained = (
+        f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
+        "the exact two-tailed sign test, ties left out"
+    )
+    return html_table([f"<abbr title='{explained}'>win / tie / loss</abbr>", *titles[1:]], body, "scroll pairs")
+
+
+def _pair(line: Any) -> str:
+    if line is None:
+        return "<td></td>"
+    words = line.win_draw_loss
+    if not line.wins + line.draws + line.losses:
+        return "<td>&ndash;</td>"
+    if line.p < CHANCE:
+        words = f"<b>{words}</b>"
+    return f"<td>{words} <small>p&nbsp;{p_text(line.p)}</small></td>"
+
+
+def p_text(p: float) -> str:
+    """A probability as tables have it: "0.031", "1", "< 0.001"."""
+    return "&lt; 0.001" if p < LEAST else "1" if p == 1 else f"{p:.3f}"
+
+
+def sentence_html(study: "Study", lines: pd.DataFrame, measure: str) -> str:
+    """What Run will do, or which recipe is best and how sure that is."""
+    sets, total = len(study.datasets), fits_each(study)
+    if study.phase == "waiting":
+        on = "1 data set" if sets == 1 else f"{sets} data sets"
+        named = "1 recipe" if len(study.recipes) == 1 else f"{len(study.recipes)} recipes"
+        return f"<span class='quiet'>Press Run: {named} on {on}, {total} fits each, all on the same folds.</span>"
+    table = ranks(study, measure, lines)
+    whole = int((lines["fits"] == total).groupby(lines["data"]).all().sum())
+    if whole and table["rank"].isna().all():
+        return f"<span class='quiet'>One repeat tells no {WORDS[measure]}: choose two or more.</span>"
+    if not whole:
+        lost = any(result.failed for _, result in study.results())
+        said = "No data set has every fit of every recipe" + ("; some have failed." if lost else " yet.")
+        return f"<span class='quiet'>{said}</span>"
+    so_far = "" if whole == sets else f"<span class='quiet'>Over {whole} of {sets} data sets:</span> "
+    leaks = "".join(
+        f"<div class='quiet'>{safe(of.name, 60)}: {safe(of.leaks_note, 400)}</div>" for of in study.datasets.values()
+        if of.leaks
+    )  # fmt: skip
+    return so_far + _best(study, lines, measure, table, whole) + leaks
+
+
+def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame, whole: int) -> str:
+    order = table.sort_values("rank", kind="stable")
+    best, words = order.iloc[0], WORDS[measure]
+    name = safe(best["name"], 60)
+    if len(order) < 2:
+        return f"{name} alone: with a second recipe there is something to compare."
+    second = order.iloc[1]
+    if whole == 1:
+        only = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == best["name"])].iloc[0]
+        value = value_text(only[measure], measure)
+        on = f"Lowest {words} on {safe(only['data'], 60)}: {name}, {value}"
+        return f"{on}. Whether that is chance, only several data sets tell."
+    compared = pairs(study, measure, lines=lines)
+    pair = next(line for line in compared.itertuples() if {line.a, line.b} == {best["name"], second["name"]})
+    wins, losses = (pair.wins, pair.losses) if pair.a == best["name"] else (pair.losses, pair.wins)
+    draws = f", {pair.draws} equal" if pair.draws else ""
+    sure = "more than chance" if pair.p < CHANCE else "may be chance"
+    sign = "" if pair.p < LEAST else "= "  # "p < 0.001" has a sign of its own
+    return (
+        f"Best mean rank in {words}: {name}, {best['rank']:.2f}. Against {safe(second['name'], 60)} it is lower on "
+        f"{wins} data set{'' if wins == 1 else 's'} and higher on {losses}{draws}: {sure} (p {sign}{p_text(pair.p)})."
+    )
+
+
+def numbers_html(lines: pd.DataFrame, total: int) -> str:
+    """The table below: a line a data set and recipe, all measures; where they are of up to `total` fits also of how
+    many.
+    """
+    body = []
+    for line in lines.to_dict("records"):
+        cells = [value_text(line[measure], measure) for measure in WORDS]
+        fits = [f"{line['fits']:,}"] if total > 1 else []
+        body.append([safe(line["data"], 60), safe(line["name"], 60), *fits, *cells])
+    note = (
+        "<p class='quiet'>Means over the fits that did not fail; losses of test rows, log loss in nats. Bias and "
+        "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
+    )
+    return html_table(["data", "recipe", *(["fits"] if total > 1 else []), *WORDS.values()], body) + note
+
+
+def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Means with their standard deviations in brackets, a line a data set, then ranks and geometric means, as text."""
+    cells = [
+        {"data": line["data"], "name": line["name"], "text": _plain(line[measure], line.get(f"{measure}_sd"), measure)}
+        for line in lines.to_dict("records")
+    ]
+    sets = list(dict.fromkeys(lines["data"]))
+    frame = pd.DataFrame(cells).pivot(index="data", columns="name", values="text").reindex(sets)[list(study.names)]
+    frame.index.name = WORDS[measure]
+    if len(study.recipes) > 1:
+        table = ranks(study, measure, lines)
+        frame.loc["mean rank"] = [_plain(value, None, "rank") for value in table["rank"]]
+        frame.loc[f"geometric mean over {study.names[0]}"] = [_plain(value, None, "rank") for value in table["ratio"]]
+    return frame.reset_index()
+
+
+def _plain(value: float, spread: float | None, measure: str) -> str:
+    if pd.isna(value):
+        return "--"
+    digits = 2 if measure == "rank" else 4
+    return f"{value:.{digits}f}" + ("" if spread is None or pd.isna(spread) else f" ({spread:.{digits}f})")

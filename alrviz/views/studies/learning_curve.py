@@ -16,10 +16,9 @@ from alrviz.pictures.learning_curve import MEASURES, SPANS, START, crossing_text
 from alrviz.studies.core.export import study_csv
 from alrviz.studies.protocols.learning_curve import leaking_racers
 from alrviz.studies.statistics.crossing import crossings
-from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import as_high, choice, html, say
+from alrviz.views.core.panes import as_high, choice, html, say, stack
 from alrviz.views.core.saving import csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.race.words import number
@@ -52,10 +51,8 @@ class LearningCurveView(StudyView):
 
     HEIGHT = "400px"
 
-    def build(self) -> None:
-        """Make the panes and the layout."""
+    def _build(self) -> None:
         self.picture = LiveFigure("alrviz-learning-curve")
-        self.sentence = html(min_height=28, margin=(0, 0, 8, 0))
         self.told = html(margin=(4, 0, 8, 0))
         costs = {"0-1 error": "error", "log loss": "log_loss", "RMSE": "rmse"}
         spans = {"all rows": "all", f"first {START:,}": "first"}
@@ -63,40 +60,35 @@ class LearningCurveView(StudyView):
         self._spans = choice(self, "span", spans, "Rows shown", width=240, margin=(0, 0, 4, 0))
         controls = pn.FlexBox(self._measures, self._spans, margin=0)
         self.param.watch(lambda _: self.redraw(), ["measure", "span"])
-        self.body = pn.Column(
-            controls, as_high(self.picture.pane, self._height, 400), self.told, sizing_mode="stretch_width", margin=0
-        )
+        self.body = stack(controls, as_high(self.picture.pane, self._height, 400), self.told)
         made, file = "with recipes, seed, data hash and version", self.picture.kind
-        saves = [
-            *self.picture.buttons("the picture of the curves", lambda: self.origin("learning curves")),
+        files = [
             csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {made}"),
             csv_button(f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {made}", "CSV of points"),
         ]
-        self._numbers = Numbers(
-            saves, self.of_study(lambda study: numbers_html(measured(self.lines), study.names, self.measure))
-        )
-        self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
-        self.layout = ViewLayout(
-            self.sentence, self.body, self.bar.panel, self.aside, self._numbers, sizing_mode="stretch_width", margin=0
-        )
+        self._numbers = self._fold_numbers(
+            files, {"learning curves": self.picture},
+            lambda study: numbers_html(measured(self.lines), study.names, self.measure),
+        )  # fmt: skip
+        self.aside = stack()
+        self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self.aside, self._numbers)
 
     @property
     def axes(self) -> NumberAxes:
         """What stands along and up in the picture."""
         return NumberAxes(self.picture, "seen", (self.measure,))
 
-    def draw(self, study: "Study") -> None:
-        """Show what there is of a study."""
+    def _draw(self, study: "Study") -> None:
         curves = measured(self.lines)
         crossed = crossings(curves, self.measure) if self.measure in curves else []
-        asked, rows = json.loads(study.spec), study.dataset.n_rows
+        spec, rows = json.loads(study.spec), study.dataset.n_rows
         racers = [(name, recipe.label) for name, recipe in zip(study.names, study.recipes, strict=True)]
         picture = learning_curve(
-            curves, racers, measure=self.measure, span=self.span, rows=rows, window=asked["window"], crossed=crossed,
+            curves, racers, measure=self.measure, span=self.span, rows=rows, window=spec["window"], crossed=crossed,
             leaking=leaking_racers(study), dark=self.dark,
         )  # fmt: skip
         self.picture.show(picture, of=study)
-        say(self.told, told_html(study, asked))
+        say(self.told, told_html(study, spec))
         self.tell(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
 
     def csv_of_summary(self) -> str:
@@ -104,13 +96,13 @@ class LearningCurveView(StudyView):
         return "" if self.study is None else study_csv(self.study, measured(self.study.summary()))
 
 
-def told_html(study: "Study", asked: Mapping[str, Any]) -> str:
+def told_html(study: "Study", spec: Mapping[str, Any]) -> str:
     """What a point is: the window, the shuffles of the rows, where alr has theta from, and what failed."""
     words = [
         "Each row is judged before it is learned from; a point is the "
         f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
-        f"mean over the last {asked['window']:,} rows</abbr>, the band ± one standard error over "
-        f"{asked['repeats']} shuffles of the rows."
+        f"mean over the last {spec['window']:,} rows</abbr>, the band ± one standard error over "
+        f"{spec['repeats']} shuffles of the rows."
     ]
     if leaking_racers(study):
         words.append(
@@ -119,8 +111,10 @@ def told_html(study: "Study", asked: Mapping[str, Any]) -> str:
         )
     elif any(recipe.definition.learns_rows == "log theta" for recipe in study.recipes):
         words.append("alr takes log theta from the rows so far (single-pass).")
-    lost = [(study.names[task.racer], result.rows[0]["sentence"]) for task, result in study.results() if result.failed]
-    for name, why in dict(lost).items():
+    failures = [
+        (study.names[task.racer], result.rows[0]["sentence"]) for task, result in study.results() if result.failed
+    ]
+    for name, why in dict(failures).items():
         words.append(f"<span class='bad'>{safe(name, 60)} failed: {safe(why)}</span>")
     return f"<span class='quiet'>{' '.join(words)}</span>"
 
@@ -157,5 +151,5 @@ def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> st
             line = by.get((racer, rows))
             cells += ["&ndash;", ""] if line is None else [number(line[measure]), number(line[f"{measure}_se"])]
         body.append(cells)
-    told = f"<p class='quiet'>{MEASURES[measure]}; {len(shown)} of {len(seen)} points; the CSV has all.</p>"
-    return html_table(heads, body) + told
+    note = f"<p class='quiet'>{MEASURES[measure]}; {len(shown)} of {len(seen)} points; the CSV has all.</p>"
+    return html_table(heads, body) + note

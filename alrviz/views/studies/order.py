@@ -3,26 +3,22 @@
 It shows a study of `alrviz.choose_order`, and fills while that computes.
 """
 
-from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import pandas as pd
 import panel as pn
 
-from alrviz.errors import for_page
 from alrviz.pictures import orders as pictures
 from alrviz.pictures.orders import order_name, reliability
 from alrviz.pictures.palette import family_shades
 from alrviz.studies.protocols.choose_order import OrderStudy, OrderVerdict, automatic_line
-from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import as_high, html, side_by_side
+from alrviz.views.core.panes import as_high, side_by_side, stack
 from alrviz.views.core.saving import csv_button
-from alrviz.views.core.style import html_table, safe
+from alrviz.views.core.style import html_table
 from alrviz.views.race.words import number
-from alrviz.views.studies.study_view import StudyView
+from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
 MAIN, SIDE = 400, 344  # px that losses and costs need, and the curve with what a page says under it
@@ -44,46 +40,38 @@ class OrderStudyView(StudyView):
     True
     """
 
+    SENTENCE = (52, 8)
+
     def __init__(self, study: OrderStudy | None = None, *, heights: tuple[str, str, str] = HEIGHTS, **params: Any):
         self.verdict: OrderVerdict | None = None  # of what is drawn
         super().__init__(study, height=heights, **params)
 
-    def build(self) -> None:
-        """Make the panes and the layout."""
+    def _build(self) -> None:
         parts = {"losses": "", "parameters": "-parameters", "train_seconds": "-seconds", "reliability": "-reliability"}
         self.pictures = {part: LiveFigure(f"alrviz-orders{end}") for part, end in parts.items()}
         losses, *costs, curve = (picture.pane for picture in self.pictures.values())
         high, low, square = self._height
-        self.sentence = html(min_height=52, margin=(0, 0, 8, 0))
-        # What a page has to say under the curve; beside a notebook's it is empty.
-        self.aside = pn.Column(sizing_mode="stretch_width", margin=0)
+        self.aside = stack()  # what a page has to say under the curve; beside a notebook's it is empty
         cost = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), low, 168)
-        left = pn.Column(as_high(losses, high, 256), cost, sizing_mode="stretch_width", margin=0)
+        left = stack(as_high(losses, high, 256), cost)
         right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE, margin=0)
         self.body = side_by_side(left, right, MAIN, SIDE, margin=(0, 0, 6, 0))
-        told = "all fits, with recipes, seed, data hash and version"
-        saves = [csv_button("alrviz-orders.csv", self.csv_of_fits, told)]
-        for what, picture in zip(
-            ("losses", "parameters", "seconds", "reliability"), self.pictures.values(), strict=True
-        ):
-            saves += picture.buttons(what, partial(self.origin, what), named=True)
-        self._numbers = Numbers(saves, self.of_study(lambda _: numbers_html(self.lines)))
-        self.layout = ViewLayout(
-            self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
-        )
+        fits = "all fits, with recipes, seed, data hash and version"
+        pictures = {part.replace("train_", ""): picture for part, picture in self.pictures.items()}
+        files = [csv_button("alrviz-orders.csv", self.csv_of_fits, fits)]
+        self._numbers = self._fold_numbers(files, pictures, lambda _: numbers_html(self.lines))
+        self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._numbers)
 
     @property
     def axes(self) -> NumberAxes:
         """What stands along and up in the picture of losses."""
         return NumberAxes(self.pictures["losses"], "order", ("log_loss",))
 
-    def empty(self) -> None:
-        """Show that there is no study; what a page says under the curve stays."""
+    def _empty(self) -> None:  # what a page says under the curve stays
         self.verdict = None
         self.tell_none()
 
-    def draw(self, study: OrderStudy) -> None:
-        """Show what there is of a study."""
+    def _draw(self, study: OrderStudy) -> None:
         self.verdict = verdict = study.verdict()
         boosted = study.boosting()
         beside = ("boosting", float(boosted.log_loss.mean())) if len(boosted) else None
@@ -110,27 +98,12 @@ def orders_of(study: OrderStudy) -> list[int]:
     return sorted(int(order) for order in orders if order is not None)
 
 
-def notes_html(notes: Sequence[str]) -> str:
-    """What the verdict stands on, in one quiet line."""
-    if not notes:
-        return ""
-    told = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
-    return f"<div class='quiet' style='font-size:15px'>{told}</div>"
-
-
 def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
-    total = len({task.split for task in study.tasks})
-    if study.phase == "waiting":
-        of = f"{total} test folds of {study.dataset.n_rows:,} rows"
-        return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {of}.</span>"
-    there = int(lines.folds.iloc[0]) if len(lines) else 0
-    said = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
-    if study.phase == "done":
-        return said if said.startswith("n&nbsp;") else said[:1].upper() + said[1:]
-    if there < 2:
-        return f"<span class='quiet'>{there} of {total} folds: a sentence needs two.</span>"
-    return f"<span class='quiet'>After {there} of {total} folds:</span> {said}"
+    if study.phase != "waiting":
+        return folds_html(study, verdict, lines)
+    folds = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
+    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {folds}.</span>"
 
 
 _SE = "± <abbr title='standard error'>se</abbr>"
@@ -145,17 +118,17 @@ def numbers_html(lines: pd.DataFrame) -> str:
     """The table below: a line per order."""
     if not len(lines):
         return "<p class='quiet'>No fold is complete yet.</p>"
-    shown = [name for name in _COLUMNS if name in lines]
+    columns = [name for name in _COLUMNS if name in lines]
     whole = ("order", "folds", "wins", "parameters")
     body = []
-    for line in lines[shown].to_dict("records"):
+    for line in lines[columns].to_dict("records"):
         cells = [
             "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in whole else number(float(value))
             for name, value in line.items()
         ]
         body.append(cells)
-    told = (
+    note = (
         "<p class='quiet'>Test log loss in nats per row; ± one standard error by Nadeau and Bengio, since folds "
         "share training rows. The CSV has every fit.</p>"
     )
-    return html_table([_COLUMNS[name] for name in shown], body) + told
+    return html_table([_COLUMNS[name] for name in columns], body) + note

@@ -6,16 +6,18 @@ tables the model is fitted there as it moves, on large ones when a button is pre
 
 import json
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 import param
 
 from alrviz.fitting.recipe import Recipe
+from alrviz.fitting.solvers.step import FAILED, STEP_LIMIT
 from alrviz.pictures import path as drawn
+from alrviz.pictures.formatting import seconds_text
 from alrviz.pictures.palette import racer_colours
 from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
 from alrviz.studies.protocols.alpha_path_verdict import (
@@ -28,16 +30,15 @@ from alrviz.studies.protocols.alpha_path_verdict import (
     readings,
     sentence,
 )
-from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import Updating, as_high, choice, html, say, side_by_side
-from alrviz.views.core.saving import SaveButton, csv_button, file_button
-from alrviz.views.core.style import ICONS
-from alrviz.views.core.transport import SLIDER_FOCUS
+from alrviz.views.core.panes import Updating, as_high, choice, html, say, side_by_side, stack
+from alrviz.views.core.saving import csv_button, file_button
+from alrviz.views.core.style import ICONS, html_table, safe
+from alrviz.views.core.transport import change, live_slider
+from alrviz.views.race.words import number
 from alrviz.views.replay.export_html import replay
 from alrviz.views.studies.path_follower import PathFollower
-from alrviz.views.studies.path_words import fitted_html, numbers_html, sentence_html
 from alrviz.views.studies.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class PathView(StudyView):
     alpha = param.Number(default=None, allow_None=True, doc="The alpha that is looked at; None for the middle.")
     path = param.Integer(default=0, bounds=(0, None), doc="The path whose weights are shown and whose fit follows.")
 
+    SENTENCE = (52, 4)
+
     def __init__(self, study: "Study | None" = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
         self.readings: list[AlphaPathVerdict] = []  # of the measure that is drawn
         self._offering = Updating()
@@ -82,16 +85,19 @@ class PathView(StudyView):
 
     # -- building ------------------------------------------------------------------------------------------------------
 
-    def build(self) -> None:
-        """Make the panes and the layout."""
+    def _build(self) -> None:
         self.losses = LiveFigure("alrviz-path", resized=self.redraw)
         self.weights = LiveFigure("alrviz-path-weights")
-        self.sentence = html(min_height=52, margin=(0, 0, 4, 0))
         self.body = side_by_side(self._losses(), self._weights(), MAIN, SIDE, margin=(0, 0, 6, 0))
-        self._numbers = Numbers(self._saves(), self.of_study(lambda study: numbers_html(study, self.lines)))
-        self.layout = ViewLayout(
-            self.sentence, self.body, self.bar.panel, self._numbers, sizing_mode="stretch_width", margin=0
+        told = "every fit of every path, with recipes, seed, data hash and version"
+        files = [
+            csv_button("alrviz-path.csv", self.csv_of_fits, told),
+            file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)"),
+        ]
+        self._numbers = self._fold_numbers(
+            files, {"losses": self.losses, "weights": self.weights}, lambda study: numbers_html(study, self.lines)
         )
+        self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._numbers)
         self.param.watch(lambda _: self.redraw(), "measure")
         self.param.watch(lambda _: self._show_path(), "path")
         self.param.watch(lambda _: self._moved(), "alpha")
@@ -106,10 +112,11 @@ class PathView(StudyView):
         inside = f"(100% - {LEFT + RIGHT}px)"
         place = {"padding-left": f"calc({LEFT - _THUMB}px + {inside} * {AIR})",
                  "width": f"calc({LEFT + _THUMB}px + {inside} * {1 - LABELS})"}  # fmt: skip
-        return pn.Column(
-            pn.FlexBox(self._measures, legend, margin=(0, 0, 2, 0)), as_high(self.losses.pane, self._height[0], 304),
-            pn.Column(self.slider.panel, styles=place, margin=0), sizing_mode="stretch_width", margin=0,
-        )  # fmt: skip
+        return stack(
+            pn.FlexBox(self._measures, legend, margin=(0, 0, 2, 0)),
+            as_high(self.losses.pane, self._height[0], 304),
+            pn.Column(self.slider.panel, styles=place, margin=0),
+        )
 
     def _weights(self) -> pn.Column:
         """The picture of weights, whose they are, and what the fit at one alpha says."""
@@ -126,21 +133,10 @@ class PathView(StudyView):
             self._fitted, width=SIDE, margin=0,
         )  # fmt: skip
 
-    def _saves(self) -> list[SaveButton]:
-        made = "with recipes, seed, data hash and version"
-        saves = [
-            csv_button("alrviz-path.csv", self.csv_of_fits, f"every fit of every path, {made}"),
-            file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)"),
-        ]
-        for what, picture in (("losses", self.losses), ("weights", self.weights)):
-            saves += picture.buttons(what, partial(self.origin, what), named=True)
-        return saves
-
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def empty(self) -> None:
-        """Show that there is no study."""
-        super().empty()
+    def _empty(self) -> None:
+        super()._empty()
         self.readings = []
         self.follower.forget()
 
@@ -149,8 +145,7 @@ class PathView(StudyView):
         """What stands along and up in the picture of losses."""
         return NumberAxes(self.losses, "alpha", (self.measure,))
 
-    def draw(self, study: "Study") -> None:
-        """Show what there is of a study."""
+    def _draw(self, study: "Study") -> None:
         self.follower.about(study)
         self._recipes = paths_of(study)
         self._offer(study)
@@ -247,12 +242,12 @@ class PathView(StudyView):
 
     def row(self) -> dict[str, Any] | None:
         """What is known of the path chosen at the alpha that is looked at: the fit there, else the study's own."""
-        found = self.follower.row(self._shown, self.at)
+        fit = self.follower.row(self._shown, self.at)
         lines = self.lines
-        if found is None and lines is not None and "alpha" in lines and "away_50" in lines:
-            mine = lines[(lines.racer == self._shown) & (lines.alpha == self.at)]
-            found = None if not len(mine) else mine.iloc[0].to_dict()
-        return found
+        if fit is None and lines is not None and "alpha" in lines and "away_50" in lines:
+            rows = lines[(lines.racer == self._shown) & (lines.alpha == self.at)]
+            fit = None if not len(rows) else rows.iloc[0].to_dict()
+        return fit
 
     def _look(self) -> None:
         """Show the fit at the alpha that is looked at."""
@@ -269,9 +264,8 @@ class PathView(StudyView):
             say(self._fitted, fitted_html(row, follower, self._shown, self.at))
             quick = follower.quick(self._shown)
             words = "Give up" if follower.busy else "Fit here"
-            if (self.fit_here.visible, self.fit_here.label) != (not quick, words):
-                told = f"{words}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
-                self.fit_here.param.update(visible=not quick, label=words, description=told)
+            description = f"{words}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
+            change(self.fit_here, visible=not quick, label=words, description=description)
 
     def _film(self) -> bytes:
         return replay(self.study).encode() if self.readings else b""
@@ -310,12 +304,7 @@ class AlphaSlider:
 
     def __init__(self, moved: Callable[[float], None]):
         self._moved, self._placing = moved, Updating()
-        self.panel = pmui.DiscreteSlider(
-            label="alpha", show_value=False, tooltips=False, options={"1": 1.0}, value=1.0, size="small",
-            sizing_mode="stretch_width", margin=0, sx=SLIDER_FOCUS,
-        )  # fmt: skip
-        self.panel._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
-        self.panel.param.watch(self._slid, "value")
+        self.panel = live_slider(pmui.DiscreteSlider, self._slid, label="alpha", options={"1": 1.0}, value=1.0)
 
     def offer(self, alphas: Sequence[float], at: float) -> None:
         """Offer the alphas of a path, and some between each two."""
@@ -328,16 +317,12 @@ class AlphaSlider:
 
     def place(self, alpha: float) -> None:
         """Put it at an alpha, or at the step next to it."""
-        value = nearest(list(self.panel.options.values()), alpha)
-        if self.panel.value != value:
-            with self._placing:
-                self.panel.value = value
+        with self._placing:
+            change(self.panel, value=nearest(list(self.panel.options.values()), alpha))
 
     def say(self, alpha: float) -> None:
         """Name the alpha that is looked at."""
-        label = f"alpha = {alpha_text(alpha)}"
-        if self.panel.label != label:
-            self.panel.label = label
+        change(self.panel, label=f"alpha = {alpha_text(alpha)}")
 
     def _slid(self, event: Any) -> None:
         if not self._placing and event.new is not None:
@@ -359,3 +344,81 @@ def finer(alphas: Sequence[float]) -> list[float]:
 def nearest(steps: Sequence[float], alpha: float) -> float:
     """The step that is nearest to an alpha, by their ratio."""
     return min(steps, key=lambda step: max(step / alpha, alpha / step))
+
+
+# ---- what it says, as HTML; every name is escaped --------------------------------------------------------------------
+
+
+def sentence_html(study: "Study", said: str) -> str:
+    """The study's sentence, and how much of it is there while that is not all."""
+    paths, failed = paths_of(study), ""
+    frame = study.frame()
+    if "sentence" in frame and study.progress.failed:
+        failures = frame[frame.outcome == FAILED]
+        failed = f" <span class='bad'>Failed: {safe(failures.sentence.iloc[0], 200)}.</span>"
+    if study.phase == "waiting" and not study.progress.done:
+        many = f"{len(paths)} paths" if len(paths) > 1 else "one path"
+        return (
+            f"<span class='quiet'>Press Run: {many} along alpha, with the generative and the unregularised model for "
+            f"reference, on the same split of {study.dataset.n_rows:,} rows.</span>"
+        )
+    complete = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
+    if not said:
+        return f"<span class='quiet'>No path is complete yet: each comes whole.</span>{failed}"
+    so_far = f"<span class='quiet'>After {complete} of {len(paths)} paths:</span> " if complete < len(paths) else ""
+    return so_far + safe(said, 900) + failed
+
+
+def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, alpha: float) -> str:
+    """Losses of the fit at one alpha; what is under way, or why there is none."""
+    title = f"<p><b>At alpha {alpha_text(alpha)}</b> {_about(row, follower)}</p>"
+    if row is None:
+        if follower.error is not None:
+            return f"{title}<p class='bad'>{safe(follower.error, 300)}</p>"
+        if not follower.busy and not follower.quick(path):
+            return f"{title}<p class='quiet'>Fitting this table takes a while: press Fit here.</p>"
+    cells = []
+    for name, words in WORDS.items():
+        values = [number(float("nan") if row is None else float(row[key])) for key in (f"train_{name}", name)]
+        cells.append([words, *values])
+    return title + html_table(("per row", "training", "test"), cells)
+
+
+def _about(row: dict[str, Any] | None, follower: PathFollower) -> str:
+    if row is None:
+        return "<span class='quiet'>fitting …</span>" if follower.busy else ""
+    if "racer" in row:
+        return "<span class='quiet'>of the path</span>"
+    steps = f"{row['n_iter']} step{'' if row['n_iter'] == 1 else 's'}"
+    return f"<span class='quiet'>fitted in {steps}, {seconds_text(row['train_seconds'])}</span>"
+
+
+_COLUMNS = {
+    "log_loss": "log loss", "rmse": "RMSE", "error": "0-1 loss", "train_log_loss": "training log loss",
+    "train_rmse": "RMSE", "train_error": "0-1 loss", "away_5": "5 % of w", "away_50": "middle", "away_95": "95 %",
+}  # fmt: skip
+
+
+def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
+    """The table below: a line for each fit of each path, and for what is beside them."""
+    if not len(lines) or "log_loss" not in lines:
+        return "<p class='quiet'>Nothing is complete yet.</p>"
+    names, frame = path_names(study), study.frame()
+    outcome = {row["racer"]: row["outcome"] for row in frame.to_dict("records")}
+    body = []
+    for line in lines.sort_values(["racer", "alpha"], ascending=[True, False]).to_dict("records"):
+        racer, recipe = line["racer"], study.recipes[line["racer"]]
+        if racer < len(names):
+            name, alpha = names[racer], f"{line['alpha']:g}"
+        elif recipe.solver == "none":
+            name, alpha = generative_name(recipe), "&ndash;"
+        else:
+            stopped = " (at its step limit)" if outcome.get(racer) == STEP_LIMIT else ""
+            name, alpha = f"{recipe.family}, unregularised{stopped}", "0"
+        values = [number(float(line.get(key, float("nan")))) for key in _COLUMNS]
+        body.append([safe(name), alpha, *values])
+    note = (
+        "<p class='quiet'>Test first, then training rows, each per row; then quantiles of w - center. "
+        " The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"
+    )
+    return html_table(("model", "alpha", *_COLUMNS.values()), body) + note

@@ -7,7 +7,6 @@ a table read in batches it shows what a run has selected, level by level as they
 import json
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 from bokeh.events import Pan, Tap
+from bokeh.models import BoxZoomTool, PanTool
 
 from alrviz import __version__
 from alrviz.job import LatestJob
@@ -28,15 +28,14 @@ from alrviz.studies.core.names import tuples_text
 from alrviz.studies.protocols.choose_tuples import TupleStudy, TupleVerdict
 from alrviz.studies.protocols.live_selection import AT_ONCE, LiveSelection, Search
 from alrviz.studies.statistics.measures import loss_text
-from alrviz.views.core.collapsible import Numbers
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
-from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side
+from alrviz.views.core.panes import Updating, as_high, html, say, side_by_side, stack
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import html_table, safe
-from alrviz.views.core.transport import SLIDER_FOCUS
+from alrviz.views.core.transport import change, live_slider
 from alrviz.views.race.words import number
-from alrviz.views.studies.study_view import StudyView
+from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
@@ -69,6 +68,8 @@ class SelectionView(StudyView):
     keep = param.Integer(default=60, bounds=(1, 100), doc="Tuples of each level that are kept, in %.")
     over_rows = param.Boolean(default=False, doc="Whether it shows a run (`follow`) in place of a search and a study.")
 
+    SENTENCE = (30, 4)
+
     def __init__(self, study: TupleStudy | None = None, *, heights: tuple[str, str] = HEIGHTS, **params: Any):
         self.verdict: TupleVerdict | None = None  # of what is drawn
         self.search: Search | None = None
@@ -85,55 +86,36 @@ class SelectionView(StudyView):
 
     # -- building ------------------------------------------------------------------------------------------------------
 
-    def build(self) -> None:
-        """Make the panes and the layout."""
+    def _build(self) -> None:
         high, low = self._height
         self.tuples = LiveFigure("alrviz-tuples", resized=self._draw_search)
         self.ranks = LiveFigure("alrviz-tuple-scores", made=self._made)
         self.gains = LiveFigure("alrviz-tuple-gains")
         self.shares = {name: LiveFigure(f"alrviz-tuples-{name.replace('_', '-')}") for name in drawn.SHARES}
-        self.sentence = html(min_height=30, margin=(0, 0, 4, 0))
         self.found = html(min_height=48, margin=(0, 0, 6, 0))
-        self.slider = pmui.IntSlider(
-            label="t", show_value=False, tooltips=False, start=1, end=100, value=60, size="small",
-            sizing_mode="stretch_width", margin=0, sx=SLIDER_FOCUS,
-        )  # fmt: skip
-        self.slider._debounce = 10  # ms; Panel's own 50 are felt by a hand that drags
-        self.slider.param.watch(self._slid, "value")
+        self.slider = live_slider(pmui.IntSlider, self._slid, label="t", start=1, end=100, value=60)
         inside = {"padding-left": f"{LEFT - _THUMB}px", "padding-right": f"{RIGHT - _THUMB}px"}
         ranks = as_high(self.ranks.pane, f"calc({high} - 44px)", 256)
-        scores = pn.Column(
-            ranks, pn.Column(self.slider, styles=inside, margin=0),
-            width=SIDE, margin=0,
-        )  # fmt: skip
-        levels = pn.Column(as_high(self.tuples.pane, high, 300), sizing_mode="stretch_width", margin=0)
+        scores = pn.Column(ranks, pn.Column(self.slider, styles=inside, margin=0), width=SIDE, margin=0)
+        levels = stack(as_high(self.tuples.pane, high, 300))
         self._searched = levels, ranks
         above = side_by_side(levels, scores, MAIN, SIDE, margin=(0, 0, 6, 0))
         losses, *costs = (one.pane for one in self.shares.values())
-        losses = pn.Column(as_high(losses, low, 250), sizing_mode="stretch_width", margin=0)
+        losses = stack(as_high(losses, low, 250))
         gains = pn.Column(as_high(self.gains.pane, low, 250), width=SIDE, margin=0)
         costs = as_high(pn.Row(*costs, sizing_mode="stretch_both", margin=0), f"calc(.8 * {low})", 200)
         self._studied = losses, costs
-        below = pn.Column(
-            side_by_side(gains, losses, SIDE, MAIN, grow=(1, 9999)), costs, sizing_mode="stretch_width",
-            margin=(6, 0, 0, 0),
-        )  # fmt: skip
-        self.body = pn.Column(above, sizing_mode="stretch_width", margin=0)
-        self._below = below
+        self._below = stack(side_by_side(gains, losses, SIDE, MAIN, grow=(1, 9999)), costs, margin=(6, 0, 0, 0))
+        self.body = stack(above)
         fits = "all fits, with recipes, seed, data hash and version"
-        saves = [
+        files = [
             csv_button("alrviz-tuples.csv", self._csv_of_tuples, "all tuples looked at, with their scores"),
             csv_button("alrviz-selection.csv", self.csv_of_fits, fits, label="CSV of fits"),
         ]
         named = {"tuples": self.tuples, "scores": self.ranks, "gains": self.gains}
         named |= dict(zip(("losses", "parameters", "seconds"), self.shares.values(), strict=True))
-        for what, picture in named.items():
-            saves += picture.buttons(what, partial(self.origin, what), named=True)
-        self._numbers = Numbers(saves, self.of_study(lambda _: self._numbers_html()))
-        self.layout = ViewLayout(
-            self.found, self.body, self.sentence, self.bar.panel, below, self._numbers, sizing_mode="stretch_width",
-            margin=0,
-        )  # fmt: skip
+        self._numbers = self._fold_numbers(files, named, lambda _: self._numbers_html())
+        self.layout = ViewLayout(self.found, self.body, self.sentence, self.bar.panel, self._below, self._numbers)
         self.param.watch(lambda _: self._moved(), "keep")
         self.param.watch(lambda _: self._turned(), "over_rows")
 
@@ -141,26 +123,22 @@ class SelectionView(StudyView):
         """Let the line be dragged, or put where the picture is pressed."""
         fig = plot.figure
         fig.min_border_left, fig.min_border_right = LEFT, RIGHT
-        fig.toolbar.tools = [
-            tool for tool in fig.toolbar.tools if type(tool).__name__ not in ("PanTool", "BoxZoomTool")
-        ]
+        fig.toolbar.tools = [tool for tool in fig.toolbar.tools if not isinstance(tool, PanTool | BoxZoomTool)]
         for kind in (Pan, Tap):
             fig.on_event(kind, lambda event: self._put(event.x))
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def empty(self) -> None:
-        """Show that there is no study."""
+    def _empty(self) -> None:
         if self.over_rows:
             return
-        super().empty()
+        super()._empty()
         self._below.visible = False
         self.verdict = self._of = self._live = self.search = None
         self._task.cancel()
         say(self.found, "")
 
-    def draw(self, study: TupleStudy) -> None:
-        """Show what there is of a study, and search its table."""
+    def _draw(self, study: TupleStudy) -> None:
         if self.over_rows:
             return
         self._about(study)
@@ -293,8 +271,7 @@ class SelectionView(StudyView):
 
     def _place(self) -> None:
         with self._placing:
-            if self.slider.value != self.keep or self.slider.label != f"Keep t = {self.keep}%":
-                self.slider.param.update(value=self.keep, label=f"Keep t = {self.keep}%")
+            change(self.slider, value=self.keep, label=f"Keep t = {self.keep}%")
         if self.ranks.plot is not None:
             self.ranks.plot.parts["t"].location = self.keep / 100
 
@@ -334,8 +311,7 @@ class SelectionView(StudyView):
             self._owed = search.total(search.order) > drawn.TOLD and time.monotonic() - self._touched < REST
             if not self.over_rows and not self._owed:
                 self.gains.show(drawn.gains(search, recipe.label, dark=self.dark), of)
-            said = search_html(search)
-            say(self.found, f"<div class='sentence'>{said}</div>")
+            say(self.found, f"<div class='sentence'>{search_html(search)}</div>")
             self._numbers.refresh()
         self._took = time.monotonic() - begun
 
@@ -385,15 +361,10 @@ def tuples_frame(search: Search) -> pd.DataFrame:
         kept = np.isin(np.arange(len(level.tuples)), level.kept)
         names = [search.name(of) for of in level.tuples]
         part = pd.DataFrame({"columns": size, "tuple": names, "score": level.scores, "kept": kept})
-        part["gain"] = _gains_of(search, level.tuples) if size == search.order else np.nan
+        gains = search.gains if size == search.order else None
+        part["gain"] = np.nan if gains is None else gains[search.numbers(level.tuples)]
         parts.append(part.sort_values("score", ascending=False, kind="stable"))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-
-
-def _gains_of(search: Search, tuples: Any) -> Any:
-    if search.gains is None:
-        return np.nan
-    return search.gains[search.numbers(tuples)]
 
 
 def _levels_of(recipe: "Recipe") -> int:
@@ -403,7 +374,7 @@ def _levels_of(recipe: "Recipe") -> int:
 
 def _search_of(stream: "Stream", recipe: "Recipe", levels: tuple[Level, ...]) -> Search:
     """What a run has selected by now, as a search."""
-    columns = tuple(column.name for column in stream.reading.columns)
+    columns = tuple(column.name for column in stream.spec.features)
     order, score = int(recipe.params["order"]), str(recipe.params["selection"])
     return Search(columns, order, score, levels, done=len(levels) == _levels_of(recipe))
 
@@ -444,19 +415,13 @@ def search_html(search: Search) -> str:
 
 def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
-    total = len({task.split for task in study.tasks})
     if study.phase == "waiting":
+        total = len({task.split for task in study.tasks})
         asked = json.loads(study.spec)
         of = f"{len(study.recipes)} models, each on {total} test folds of {study.dataset.n_rows:,} rows"
         shares = f"{min(asked['keeps']):.0%} to {max(asked['keeps']):.0%} of the tuples kept"
         return f"<span class='quiet'>Press Run: {of}, with {shares}.</span>"
-    there = int(lines.folds.iloc[0]) if len(lines) else 0
-    if there < 2:
-        return f"<span class='quiet'>{there} of {total} folds: a sentence needs two.</span>"
-    said = safe(f"{verdict.sentence}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
-    said = said if study.phase == "done" else f"<span class='quiet'>After {there} of {total} folds:</span> {said}"
-    notes = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in verdict.notes)
-    return said + (f"<div class='quiet' style='font-size:15px'>{notes}</div>" if notes else "")
+    return folds_html(study, verdict.sentence, lines) + notes_html(verdict.notes)
 
 
 _HEADS = ("n", "kept", "folds", "log loss", "± <abbr title='standard error'>se</abbr>", "error rate", "parameters",

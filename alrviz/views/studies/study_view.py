@@ -5,25 +5,26 @@ study's own, and it is drawn anew only when there are more of them.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import panel as pn
 import panel_material_ui as pmui
 import param
 
+from alrviz.errors import for_page
 from alrviz.pictures.formatting import left_text
 from alrviz.studies.core.export import made_from, study_about, study_csv
 from alrviz.views.core.collapsible import Numbers
+from alrviz.views.core.live_figure import LiveFigure, NumberAxes, picture_buttons
 from alrviz.views.core.notebook import NotebookViewer
-from alrviz.views.core.panes import say
+from alrviz.views.core.panes import fade, html, say
 from alrviz.views.core.saving import Origin
-from alrviz.views.core.style import CSS, FADED, ICONS, safe
+from alrviz.views.core.style import CSS, ICONS, safe
 from alrviz.views.core.transport import change, key_button
 
 if TYPE_CHECKING:
     from alrviz.studies.core.study import Study
-    from alrviz.views.core.live_figure import NumberAxes
 
 TICK = 100  # ms
 SLOW = 5  # ticks between two pictures while cells come fast
@@ -49,10 +50,7 @@ class StudyBar:
     """
 
     def __init__(self, run: Callable[[], None], stop: Callable[[], None], redo: Callable[[], None]):
-        self.run = key_button(
-            "Run", "play_arrow", "space", _RUN, run,
-            variant="contained", width=128,
-        )  # fmt: skip
+        self.run = key_button("Run", "play_arrow", "space", _RUN, run, variant="contained", width=128)
         self.stop = key_button("Stop", "stop", "s", "Stop (s)", stop)
         self.redo = pmui.Button(
             label="Retry failed", icon="refresh", variant="outlined", margin=(0, 8, 0, 0), stylesheets=[ICONS]
@@ -70,16 +68,16 @@ class StudyBar:
         """Bring the row up to date; only what differs reaches the browser."""
         phase = "waiting" if study is None else study.phase
         under_way = phase in ("running", "queued")
-        goes_on = not outdated and phase in ("stopped", "failed")
+        resumes = not outdated and phase in ("stopped", "failed")
         done = not outdated and phase == "done"
-        label, hint = ("Resume", _RESUME) if goes_on else ("Run", _RUN)
+        label, hint = ("Resume", _RESUME) if resumes else ("Run", _RUN)
         disabled = not may_run or waits or (not outdated and under_way) or done
         change(self.run, label=label, description=hint, disabled=disabled)
         change(self.stop, disabled=not under_way and not waits)
         failed = 0 if study is None else study.progress.failed
         change(self.redo, visible=bool(failed) and not under_way and not outdated)
-        told = "" if study is None else progress_html(study, outdated)
-        say(self.told, _WAITS if waits else told)
+        progress = "" if study is None else progress_html(study, outdated)
+        say(self.told, _WAITS if waits else progress)
 
 
 def progress_html(study: "Study", outdated: bool = False) -> str:
@@ -113,8 +111,25 @@ def progress_words(study: "Study") -> str:
     return " · ".join([*words, server] if server else words)
 
 
+def folds_html(study: "Study", verdict: str, lines: Any) -> str:
+    """What a study of test folds has found, and how many of them that rests on while it is not all."""
+    words = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
+    if study.phase == "done":
+        return words if words.startswith("n&nbsp;") else words[:1].upper() + words[1:]
+    total, complete = len({task.split for task in study.tasks}), int(lines.folds.iloc[0]) if len(lines) else 0
+    if complete < 2:
+        return f"<span class='quiet'>{complete} of {total} folds: a sentence needs two.</span>"
+    return f"<span class='quiet'>After {complete} of {total} folds:</span> {words}"
+
+
+def notes_html(notes: Sequence[str]) -> str:
+    """What a verdict stands on, in one quiet line."""
+    told = " ".join(f"{safe(note[:1].upper() + note[1:], 400)}." for note in map(for_page, notes))
+    return f"<div class='quiet' style='font-size:15px'>{told}</div>" if told else ""
+
+
 class StudyView(NotebookViewer):
-    """The frame of a study's view; `build`, `draw` and `layout` are the deriving class's.
+    """The frame of a study's view; a deriving class says what is drawn (`_build`, `_draw`) and how it is laid out.
 
     Args:
         study: what a function of the studies returned.
@@ -125,7 +140,6 @@ class StudyView(NotebookViewer):
             has a periodic callback of its own.
     """
 
-    dark = param.Boolean(default=False, doc="Whether it is shown on a dark ground.")
     outdated = param.Boolean(default=False, doc="Whether settings have changed since the study shown.")
     ready = param.Boolean(default=True, doc="Whether Run may be pressed.")
     coming = param.Boolean(default=False, doc="Whether Run will be ready soon: a press is kept until then.")
@@ -150,7 +164,9 @@ class StudyView(NotebookViewer):
         self._ticks = 0
         self._rest_until = 0.0
         self.bar = StudyBar(self.press_run, self.press_stop, self.press_redo)
-        self.build()
+        room, below = self.SENTENCE
+        self.sentence = html(min_height=room, margin=(0, 0, below, 0))  # what the study says
+        self._build()
         self.param.watch(lambda *_: self.refresh(), ["outdated", "ready", "coming"])
         self.param.watch(lambda _: self.redraw(), "dark")
         self.refresh()
@@ -158,36 +174,39 @@ class StudyView(NotebookViewer):
     # -- what a deriving class says ------------------------------------------------------------------------------------
 
     HEIGHT: Any  # as `height` has it
-    sentence: Any  # the pane of what the study says
+    SENTENCE = (28, 8)  # px that the sentence has at least, and below it
     body: Any  # the pictures and what belongs to them
     _numbers: Numbers  # the buttons that save, and the table
-    layout: Any  # all of these and `bar.panel`
+    layout: Any  # sentence, body, numbers and `bar.panel`
     aside: Any = None  # the column in which a page puts its table of costs; None: it folds that below the view
 
     @property
-    def axes(self) -> "NumberAxes | None":
+    def axes(self) -> NumberAxes | None:
         """What stands along and up in the picture, if its axes are numbers: lessons draw answers on it."""
         return None
 
-    def build(self) -> None:
-        """Make the panes, `sentence`, `body`, `_numbers` and `layout`, once."""
+    def _build(self) -> None:
+        """Make the panes, `body`, `_numbers` and `layout`, once."""
         raise NotImplementedError
 
-    def draw(self, study: Any) -> None:
+    def _draw(self, study: Any) -> None:
         """Show what there is of a study, whose summary is `lines`; it may have no rows yet, and then no columns.
 
         While the study waits, `tell` says "Press Run: " and what will be computed.
         """
         raise NotImplementedError
 
-    def empty(self) -> None:
+    def _empty(self) -> None:
         """Show that there is no study."""
         self.body.visible = False
         self.tell_none()
 
-    def of_study(self, made: "Callable[[Study], str]") -> Callable[[], str]:
-        """Return what makes a text of the study shown; "" where there is none."""
-        return lambda: "" if self.study is None else made(self.study)
+    def _fold_numbers(
+        self, files: Sequence[Any], pictures: Mapping[str, LiveFigure], table: Callable[[Any], str]
+    ) -> Numbers:
+        """Return the folded numbers: buttons that save files and pictures, and the table that is made of a study."""
+        saves = [*files, *picture_buttons(pictures, self.origin)]
+        return Numbers(saves, lambda: "" if self.study is None else table(self.study))
 
     def csv_of_fits(self) -> str:
         """Return every fit of the study as a CSV."""
@@ -196,13 +215,6 @@ class StudyView(NotebookViewer):
     def csv_of_summary(self) -> str:
         """Return the study's summary as a CSV."""
         return "" if self.study is None else study_csv(self.study, self.study.summary())
-
-    def fade(self) -> None:
-        """Fade what belongs to settings that are no longer there."""
-        faded = {"opacity": FADED if self.outdated else "1"}
-        for part in (self.sentence, self.body):
-            if part.styles != faded:
-                part.styles = faded
 
     def tell(self, text: str) -> None:
         """Let the sentence say this, as HTML."""
@@ -297,7 +309,7 @@ class StudyView(NotebookViewer):
         with pn.io.hold():
             may_run = (self.ready or self.coming) and (study or self._again) is not None
             self.bar.show(study, outdated=self.outdated, may_run=may_run, waits=self.waits)
-            self.fade()  # at once, also while pictures rest
+            fade(self.outdated, self.sentence, self.body)  # at once, also while pictures rest
             seen = (None if study is None else (study.phase, study.progress.done), self.outdated)
             begun = time.monotonic()
             resting = begun < self._rest_until and study is not None and study.phase == "running"
@@ -305,9 +317,9 @@ class StudyView(NotebookViewer):
                 self.drawn = seen
                 self.lines = None if study is None else study.summary()
                 if study is None:
-                    self.empty()
+                    self._empty()
                 else:
                     self.body.visible = True
-                    self.draw(study)
+                    self._draw(study)
                     self._numbers.refresh()
                 self._rest_until = time.monotonic() + REST * (time.monotonic() - begun)

@@ -34,18 +34,6 @@ THETAS = {"rows so far (single-pass)": "single-pass", "all rows (two-pass): leak
 # Measured on led, led24, poker-hand and waveform: 6e-8 to 1e-7.
 _VISIT, _TRIED = 8e-8, 16 * 2000
 
-ABOUT = r"""
-[[prequential|Test, then train]]: a row is predicted with what was learned so far, and then learned from. A point is the
-mean over the last rows, the *window*; the first points average the few rows there are. The rows come in several
-shuffles, the same for every learner: the line is the mean, the band one standard error.
-
-*lr* and *alr* take one step per row, by sgd (one step length for all weights) or adagrad (one for each weight, which
-shrinks with use); the first step length is the one that does best on the first 2,000 rows. [[AnJE]] only counts. Low
-[[order|orders]] have few parameters and are ahead at first; a higher order needs more rows. A ring marks the row
-from which it stays ahead of the order below. [[ALR|alr]] needs log [[theta]], which only rows give: *single-pass*
-counts the rows so far. *two-pass* counts all rows beforehand, as [ALR] does. It leaks: rows that are judged later have
-been counted, so its lines are too low. They are dashed and marked *."""
-
 
 def learner(recipe: Recipe) -> Recipe:
     """Return the nearest recipe that can learn row by row."""
@@ -186,7 +174,7 @@ print(study.summary().to_string())
 class CurveTab(StudyPage):
     """The learning curve."""
 
-    slug, spec_of, view_of, about, high = "learning-curve", CurveSpec, LearningCurveView, ABOUT, HIGH
+    slug, spec_of, view_of, high = "learning-curve", CurveSpec, LearningCurveView, HIGH
     choosable = LEARNERS
     looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 246, 184)}
     keys, viewed = ("measure",), ("span",)

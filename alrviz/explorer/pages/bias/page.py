@@ -30,24 +30,6 @@ _OWN_ALPHA = "-"  # each family's own: None is nothing a menu can show
 _ALPHAS = {"separate alpha per recipe": _OWN_ALPHA, "nested CV": "cv", "by itself": "auto"}
 _ROUNDS = "Repeated k-fold cross-validation: how many repeats, each with the rows in another order, and folds"
 
-ABOUT = r"""
-A model errs because its class is too limited ([[bias]]), and because another sample of training rows would have
-given another model ([[variance]]). The rows are shuffled and cut into folds, again and again; in each round every
-row is a [[test rows|test row]] once and predicted by a model that has not seen it. With $R$ rounds a row has $R$
-predictions, and their scatter is variance.
-
-*Kohavi and Wolpert*: $p_k$ is the share of a row's predictions that say class $k$. Then
-$\text{bias}^2 = \frac{1}{2} \sum_k (1[k = y] - p_k)^2$ and $\text{variance} = \frac{1}{2} (1 - \sum_k p_k^2)$,
-averaged over rows. [[plug-in|Plug-in]] takes the shares as they are, as if $R$ predictions were all there could be;
-the *unbiased* form moves $\text{variance} / (R - 1)$ from bias to variance. *Domingos*: a row's main prediction is
-the one that most rounds give; bias is 1 where it is wrong, and net variance is what rounds that stray from it add to
-the error, minus what they take away. In each of the three bias + variance = error ([[0-1 loss]]), in every cell of
-the grid.
-
-Error bars are one standard error by the jackknife over rounds; they shrink as rounds are added, and there are none
-before the third. As in [WANBIA-C], with a higher [[order]] bias falls and variance rises; a stronger penalty
-([[alpha]]) does the opposite, and more training rows reduce variance."""
-
 
 def _orders(*families: str) -> tuple[Recipe, ...]:
     return tuple(Recipe(family, order=order) for family in families for order in ORDERS)
@@ -189,7 +171,7 @@ print(study.summary().to_string())
 class GridTab(StudyPage):
     """The grid."""
 
-    slug, spec_of, view_of, about, choosable, high = "grid", GridSpec, BiasVarianceView, ABOUT, JUDGED, HIGH
+    slug, spec_of, view_of, choosable, high = "grid", GridSpec, BiasVarianceView, JUDGED, HIGH
     looks: ClassVar[Mapping[str, Any]] = {"height": room(286, 246, 178)}
     viewed = ("definition", "axis")
 

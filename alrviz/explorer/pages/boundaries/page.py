@@ -10,11 +10,10 @@ from typing import Any
 import panel as pn
 from panel.viewable import Viewable
 
-from alrviz.explorer.pages.boundaries.words import ABOUT
 from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.dialogs import script_dialog
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import html
 from alrviz.explorer.widgets.menus import data_menu, show_data
 from alrviz.explorer.widgets.tabbed_page import TabbedPage
@@ -58,8 +57,7 @@ class BoundariesPage(TabbedPage):
         """Build the page."""
         self.data = data_menu(self.session)
         self._dialog = script_dialog()
-        about = html()
-        about.object = rich(ABOUT)
+        about = html(text=about_html("boundaries"))
         panel = super().view(self.data)
         self.session.subscribe(lambda *_: self._show_table(), ["dataset", "dark", "loading"])
         panel.extend([Collapsible("What am I looking at?", about), self._dialog.place])

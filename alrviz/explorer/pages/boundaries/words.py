@@ -24,31 +24,6 @@ if TYPE_CHECKING:
     from alrviz.explorer.pages.boundaries.dlr_frames import DlrFrame
     from alrviz.explorer.pages.boundaries.drawing import DlrState
 
-ABOUT = r"""
-A *decision map* asks a classifier about every place on a plane of two columns. The colour is the class it predicts
-there, strong where its probability is high, and the line is the *boundary*, where two classes have equal
-probability. An SVM gives a score and no probability: its map says so, and its boundary lies at 0. A point is a row
-of the table: its outline is the class it has, its fill the one the model gives it.
-
-Where there are more than two columns, the others have to stand somewhere: at typical values, at the values of one
-row, or averaged, over all rows or over those near the place. The words under the map say which, and which class is
-predicted nowhere.
-
-[[DLR]] turns each column into the log ratio of two densities, made of the training rows by a [[kernel]] of
-[[bandwidth]] $h_d$:
-
-$$\phi_d(x) = \log S_{1d}(x) - \log S_{0d}(x) - b_d,   S_{kd}(x) = \sum_{i \in k} \exp(-(x_d - x_{id})^2 / 2 h_d^2)$$
-
-with $b_d = \frac{D-1}{D} \log(N_1 / N_0)$ for $D$ columns, and fits logistic regression to them: the score is
-$w_0 + \sum_d w_d \phi_d(x)$. With every $w_d = 1$ and $w_0 = 0$ it is naive Bayes with kernel densities. It is
-additive: its boundary bends along each column, but there are no interactions of columns. A narrow bandwidth follows
-every row, a wide one flattens the curve until nothing is left; each row is left out of its own density
-([[leave-one-out]]), or the narrowest bandwidth would always have the lowest loss. An *inner* step moves the weights,
-an *outer* one the bandwidths.
-
-The page starts with leave-one-out bandwidths, which move during the fit. On small tables Silverman's fixed ones are
-slightly more accurate, and they are the default of DLRClassifier."""
-
 
 _BEST = "Knows the true densities: no model has a lower expected error; on these rows one may be ahead by chance."
 FEW = 20  # rows of a class: of eight points in all the loss was seen at 0.04 with four of them wrong

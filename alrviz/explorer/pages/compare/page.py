@@ -38,20 +38,6 @@ from alrviz.views.studies.compare import CompareView
 
 FIRST_SETS = TableSets(("monks-1", "monks-3", "tic-tac-toe", "balance-scale", "iris", "wine"))
 
-ABOUT = r"""
-Which recipe is better, and is it so on more than one table? Every recipe is fitted on the same training parts of every
-data set and judged on the rows left out (*cross-validation*, repeated with other shuffles). Numeric columns are cut,
-and [[alpha]] is chosen where it says so, inside the training rows of each part. The table shows the mean of a measure
-over the fits with its standard deviation; the lowest mean of a line is bold.
-
-*Win / draw / loss* counts the data sets on which one recipe is lower than another. The [[sign test]] asks how likely so
-uneven a count is if neither were better: with $W$ wins and $L$ losses $p = \min(1, 2 P(B \le \min(W, L)))$, $B$
-binomial with $W + L$ trials of probability $1/2$. A few data sets cannot say much: 5 wins of 5 have $p = 0.06$. The
-[[mean rank]] gives every data set one vote; the [[geometric mean]] of ratios says how much lower a recipe is.
-
-In the picture every data set is a point: its mean for one recipe on x, for the other on y, both log axes.
-On the dashed diagonal they are equal; bars are one standard deviation, grey dots single folds. Bias and variance are
-those of Kohavi and Wolpert, [[plug-in]]."""
 
 NOTHING = "<span class='quiet'>Choose at least one data set.</span>"
 
@@ -223,7 +209,7 @@ def _cost_text(one: RecipeEstimate) -> str:
 class CompareTab(StudyPage):
     """The comparison."""
 
-    slug, spec_of, view_of, about, choosable = "comparison", CompareSpec, CompareView, ABOUT, JUDGED
+    slug, spec_of, view_of, choosable = "comparison", CompareSpec, CompareView, JUDGED
     judges, cost_html = True, staticmethod(_cost_html)
     looks: ClassVar[Mapping[str, Any]] = {"height": f"min(560px, {room(330, 290, 82)})"}
     keys, viewed = ("measure",), ("across", "up")

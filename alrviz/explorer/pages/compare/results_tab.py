@@ -14,7 +14,7 @@ from alrviz.explorer.page import Tab
 from alrviz.explorer.server.tables import safe_name
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.drop_strip import FileStrip
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.studies.protocols.results import Results, read_results
 from alrviz.views.core.panes import say
@@ -25,14 +25,6 @@ FIRST = 4  # methods shown at first
 MOST = 8
 WORDS = "Results: drop a CSV, or browse"
 TOLD = "A line for each data set and method (or each fit), with figures such as error, accuracy, rmse, log_loss"
-ABOUT = """
-Figures that are there already, seen as if they had been run here. A CSV has a line for each data set and method, or
-for each fit: a column *set* (or *data*), a column *method* (or *name*), and figures, of which these are known:
-*accuracy*, *error*, *log_loss*, *rmse*, *brier*, *ece*, *bias*, *variance*, *train_seconds*, *classify_seconds*.
-
-The CSVs that Compare saves are such files. So are those of the papers' sets, reproduced: *sets.csv* of the page
-"The papers' tables, figures and claims: what was reproduced" in the documentation (docs/reproduction/fits).
-"""
 
 
 class ResultsTab(Tab):
@@ -54,7 +46,7 @@ class ResultsTab(Tab):
         )  # fmt: skip
         self.methods.param.watch(lambda _: self._show(), "value")
         first = pn.Row(self.strip, self.methods, margin=0)
-        self.said = html(text=rich(ABOUT))
+        self.said = html(text=about_html("results"))
         self.study_view = CompareView(wake=session.wake, dark=session.dark, height=f"min(560px, {room(330, 290, 82)})")
         self.study_view.bar.panel.visible = False  # there is nothing to run
         self.card = pn.Column(self.study_view, styles=CARD, sizing_mode="stretch_width", margin=0, visible=False)

@@ -8,7 +8,7 @@ import panel_material_ui as pmui
 from param.parameterized import Event
 
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.dialogs import LazyDialog, copy_button, script_dialog
+from alrviz.explorer.shell.dialogs import LazyDialog, copy_button, dialog, script_dialog
 from alrviz.explorer.shell.qr import NOT_HERE, is_local, qr_html
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.scripts import script
@@ -38,11 +38,9 @@ class RaceDialogs:
         self._code = html((0, 0, 8, 0))
         self._copy_link = copy_button("Copy the link", self._link, _ABSOLUTE)
         self._back = button("Revoke link", self._take_back, icon="link_off", variant="outlined", margin=(8, 0, 8, 8))
-        share_dialog = pmui.Dialog(
-            self._text, self._link, pn.Row(self._copy_link, self._back, margin=0), self._keep, self._code,
-            title="Share this race", close_on_click=True, show_close_button=True, width_option="sm",
-        )  # fmt: skip
-        self._share = LazyDialog(lambda: share_dialog)
+        buttons = pn.Row(self._copy_link, self._back, margin=0)
+        parts = (self._text, self._link, buttons, self._keep, self._code)
+        self._share = LazyDialog(lambda: dialog("Share this race", "sm", *parts))
         self.panels = (self._script.place, self._share.place)
 
     def show_script(self, recipes: Sequence[Recipe], version: str) -> None:

@@ -34,7 +34,7 @@ from alrviz.explorer.session.link_errors import Choices
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS
 from alrviz.explorer.shell.dialogs import text_button
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import CARD, html, room
 from alrviz.explorer.widgets.export_model import ExportModel
 from alrviz.explorer.widgets.menus import FILE
@@ -55,34 +55,6 @@ FIRST_MEASURE = "gap"
 HEIGHT = room(322, 300, 26)  # of menus, picture and buttons
 _PYTHON = "Python: copy this race as a script whose numbers are the screen's"
 _SHARE = "Share: a link that shows this race and cannot touch it"
-
-ABOUT = r"""
-Several solvers look for the weights of a classifier at once. One iteration of one racer is mostly one [[pass]] over the
-training rows (tron needs several, the adaptive scale one and a half); the racers take turns, and a racer's clock runs
-during its own steps only.
-
-$$s_k(x) = b_k + \sum_t \phi_{t(x),k}$$
-
-is the score of class $k$: one number [[phi]] for each [[cell]] that the row falls into, one cell for each [[tuple]] of
-[[order|n]] columns; $p(k \mid x) = \softmax(s(x))_k$. A racer minimises
-
-$$F = - \sum_i \log p(y_i \mid x_i) + \alpha \| \phi - \phi_0 \|^2$$
-
-the [[NLL]] plus an L2 penalty of strength [[alpha]] that shrinks toward a [[center]] $\phi_0$; its settings may take
-squared error or the squared hinge instead of NLL, and let the penalty act on $w$. Racers differ in what they move:
-[[LR|lr]] moves $\phi = w$, [[ALR|alr]] moves $\phi = w \cdot \log \theta$ with [[theta]] counted beforehand,
-[[diagonal]] moves $\phi = w \cdot d^{-1/2}$ with $d = N_{\text{cell}} \pi_k (1 - \pi_k) + 2 \alpha$ (without
-$2 \alpha$ where the penalty acts on $w$), adaptive the same with $d$ recomputed at every step from the rows'
-probabilities, ALRJ moves $\phi = w \cdot \gamma \log \theta$, $\gamma$ being [[AnJE]]'s factor. Where each cell and
-class has a weight of its own, free of bounds, and the penalty, if any, acts on [[phi]]: same functions, same best
-fit, other paths.
-
-*Solid lines* are training rows, *dashed* ones [[test rows]], both per row in [[nats]]. Grey lines are the
-[[class prior]] (a model without columns) and [[AnJE]]. The *suboptimality* (gap) is F minus the lowest value any
-racer has reached, on a log scale: a straight line means linear convergence, the same factor gained with every
-iteration. *Milestones* are the first iterations within 1 % and 0.1 % of that value. Where the rows are
-[[separable]], and often elsewhere, unregularised log loss has no finite optimum: the lines fall for ever, and the
-race only tells how fast."""
 
 
 class ConvergencePage(Page):
@@ -168,7 +140,7 @@ class ConvergencePage(Page):
         card = pn.Column(
             self.race_view, styles=CARD, sizing_mode="stretch_width", margin=0, css_classes=["alrviz-first"]
         )
-        about = Collapsible("What am I looking at?", html(text=rich(ABOUT)))
+        about = Collapsible("What am I looking at?", html(text=about_html("convergence")))
         return pn.Column(
             self.controls.panel, second, self.note, card, self.why.part, self.model.evaluation.part, self.model.part,
             about, *self.dialogs.panels, sizing_mode="stretch_width", margin=0,

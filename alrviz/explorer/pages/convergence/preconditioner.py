@@ -9,26 +9,17 @@ from alrviz import __version__
 from alrviz.data.dataset import Dataset
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.theme import html
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.core.export import made_from, to_csv
 from alrviz.views.core.collapsible import Collapsible
-from alrviz.views.core.live_figure import LiveFigure
+from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import FADED, html_table, safe
 
-WHY = """
-Each family scales [[phi]], and that scale is a diagonal *preconditioner* for its solver. The usual (Jacobi) one is
-$H_{ii}^{-1/2}$, one over the root of the diagonal of the Hessian at the class prior: the orange line. lr has no
-preconditioner: its line is flat. log [[theta]] grows as a cell gets rarer, so alr bends the same way as the orange
-line. Each scale is divided by its median: a common factor makes no difference to the line search.
-
-*The picture alone does not say who is faster.* The orange line balances cells one by one, for the first step. It does
-not see that cells overlap, nor how the Hessian changes on the way. A family that is farther from it may need fewer
-iterations, and a penalty on phi may turn the order around. The race tells."""
 # Measured: L-BFGS from zero, test share 0.3, seed 0, the demo sets in their own size.
 WHY_HEADS = ("iterations to 0.1 %", "lr", "diagonal", "alr")
 WHY_ROWS = (
@@ -50,9 +41,9 @@ class PreconditionerChart:
         self.recipe: Recipe | None = None
         self.picture = LiveFigure("alrviz-why", sizing_mode=None)
         self.about = html((0, 0, 4, 0))
-        text = html((0, 0, 0, 16), rich(WHY) + html_table(WHY_HEADS, WHY_ROWS))
+        text = html((0, 0, 0, 16), about_html("scales") + html_table(WHY_HEADS, WHY_ROWS))
         buttons = [
-            *self.picture.buttons("the picture of scales", self.origin),
+            *picture_buttons({"scales": self.picture}, lambda _: self.origin()),
             csv_button("alrviz-why.csv", self._csv, "its points"),
         ]
         self.part = Collapsible(

@@ -16,7 +16,7 @@ from alrviz.explorer.recipes.questions import OWN
 from alrviz.explorer.recipes.recipe_fields import alphas_beside
 from alrviz.explorer.server.tables import UploadClaim, safe_name
 from alrviz.explorer.shell.drop_strip import FileStrip
-from alrviz.explorer.shell.glossary import rich
+from alrviz.explorer.shell.glossary import about_html
 from alrviz.explorer.shell.notices import error_text
 from alrviz.explorer.shell.theme import button, html
 from alrviz.explorer.widgets.study_estimate import estimate_recipes, time_line
@@ -39,28 +39,8 @@ FILE_WORDS = "Drop a model (.zip), or browse"
 FILE_TOLD = (
     "A model saved as a zip by save_model, or on this server by 'Export model'. It stays in this server's memory."
 )
-FILE_ABOUT = """Drop a model that was saved as a zip, by `save_model` or by *Export model*: it is taken apart under the
-rows of the table above, which must have its columns and its class. Without refits it has no whiskers."""
 REFITS = {"0": 0, "10": 10, "30": 30, "100": 100}
 HOLDOUT = 0.3
-
-ABOUT = r"""
-A model of [[order]] $n$ gives every [[cell]] of its [[tuple|tuples]] a score. Its cells overlap: a pair also says what
-its two columns say by themselves. Here the score is *taken apart* so that nothing is said twice,
-$\text{score}_k(x) = b_k + \sum_S f_S(x_S, k)$, where the mean of $f_S$ over the rows that agree in all other columns
-of $S$ is 0: main effects, then what pairs add to them, then triples. The sum is exact for every row.
-
-*Bars* rank tuples by what leaving them out would cost, in [[nats]] a row (half the variance of $f_S$ over the classes);
-whiskers are the 90 % band of *refits* with other row weights (the [[Bayesian bootstrap]]). The *square* beside them has
-main effects on its diagonal and pairs beside it; columns that interact stand near each other. Press a bar or a cell to
-see the [[pure effect]] of each of that tuple's cells: blue for the first class, vermilion for the other, the paler the
-fewer rows, hatched where no row is; of three columns a map for each level of the third, of more a slice through the
-row below. As *dots* a bar shows which columns its tuple has.
-
-*Left out (muted)*: the figures of the [[test rows]] follow at once; the curve shows the loss when only the best
-tuples are kept. Muting a pair leaves the main effects of its columns. *A row*: its log-odds as a sum, and the
-probability were one of its levels another; press a level to try it, and another column's beside it. Where columns
-are nearly equal, what they share is split between them."""
 
 
 def _unpacked(data: bytes) -> int:
@@ -151,7 +131,7 @@ class InteractionsPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Interactions", "hub", "Understand", "interactions"
-    spec_of, view_of, about = InteractionsSpec, InteractionsView, ABOUT
+    spec_of, view_of = InteractionsSpec, InteractionsView
     viewed = ("subset", "quantity", "of", "against", "row", "column", "muted", "labels")
     use_hint = "race this model on the page Convergence"
     at_once = 5.0
@@ -169,7 +149,7 @@ class InteractionsPage(StudyPage):
             self.session, self._dropped, self._refused, FILE_WORDS, FILE_TOLD, width=400, margin=(0, 16, 8, 0)
         )
         self.back = button("Back to the recipe", self._leave_file, icon="undo", visible=False)
-        self.said = html(text=rich(FILE_ABOUT))
+        self.said = html(text=about_html("model-file"))
         self.file = Collapsible(
             "Your own model: open a file", self.said,
             pn.FlexBox(self.strip, self.back, align_items="center", gap="4px", margin=0),
@@ -243,7 +223,7 @@ class InteractionsPage(StudyPage):
         if given is None:
             _release(self._shown_room)
             self._shown_room = None
-            say(self.said, rich(FILE_ABOUT))
+            say(self.said, about_html("model-file"))
 
     def _leave_file(self) -> None:
         if self.runner.costs is not None:  # otherwise it follows when they are estimated

@@ -8,19 +8,10 @@ from alrviz.explorer.lesson import Lesson
 from alrviz.explorer.lessons import library
 from alrviz.explorer.lessons.progress import progress_of
 from alrviz.explorer.page import Page
+from alrviz.explorer.shell import asset
 from alrviz.explorer.shell.theme import html
 from alrviz.views.core.style import safe
 
-_CSS = """
-.lessons { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: 12px;
-  list-style: none; margin: 12px 0; padding: 0; }
-.lessons li { background: var(--alrviz-paper); border: 1px solid var(--alrviz-line); border-radius: 8px; }
-.lessons a { display: block; height: 100%; box-sizing: border-box; padding: 14px 16px; text-decoration: none;
-  color: var(--alrviz-text); border-radius: 8px; }
-.lessons a:hover { background: color-mix(in srgb, var(--alrviz-accent) 8%, transparent); }
-.lessons a:focus-visible { outline: 3px solid var(--alrviz-accent); }
-.lessons b { display: block; color: var(--alrviz-accent); font-size: 1.0625rem; }
-"""
 _ABOUT = (
     "<p>Each lesson asks before it shows: you say what you expect, lock it, press Run, and see what happened. "
     "All answers are computed from what runs here.</p>"
@@ -38,8 +29,8 @@ class LessonsPage(Page):
 
     def view(self) -> Viewable:
         """Build the page."""
-        self._list = html(text="")
-        self._list.stylesheets = [*self._list.stylesheets, _CSS]
+        self._list = html()
+        self._list.stylesheets = [*self._list.stylesheets, asset("page.css", __package__)]
         return pn.Column(self._list, sizing_mode="stretch_width", margin=0)
 
     def on_shown(self) -> None:

@@ -33,30 +33,6 @@ REFERENCES = {"AutoClassifier, boosting": "all", "nothing": "none"}
 _ROOM = room(330, 246, 76)  # two lines of menus, the sentence, the row of Run
 _BELOW = 172  # px of the table of costs under the reliability curve
 
-ABOUT = r"""
-Does it pay to look at columns together? [[order|n]] = 1 looks at single columns, 2 at all pairs, 3 at all triples;
-*class prior* is the model that looks at no column. Each order is fitted on the same training folds and tested on the
-rows left out, again and again: [[cross-validation]]. Numeric columns are cut, and [[alpha]] is chosen where it says
-so ([[nested CV]]), inside the training rows of each fold, so that [[test rows]] stay unseen.
-
-The large picture shows the [[log loss]] of test rows, in [[nats]]: a thin grey line for each fold, and over them
-the mean with one standard error. Folds overlap in training rows, so that the naive standard error is too small;
-[[Nadeau-Bengio|Nadeau's and Bengio's]] corrects for that: its square is
-$s^2 (1 / J + n_{\text{test}} / n_{\text{train}})$ over $J$ folds, $s^2$ being the variance of the differences. The
-ring marks the verdict: the *smallest* order whose mean is within one such error of the lowest, the error being that
-of the difference to the lowest, fold by fold (the [[one-standard-error rule]]). A gain below two of its standard
-errors, or below 1 % of the loss for many times the parameters, is *not clear*. The dashed line is scikit-learn's
-gradient boosting on the same folds, which cuts numbers as it needs: where it is better, cells of cut columns are not
-the best model of this table. *AutoClassifier*, what alrviz.fit returns, has all orders up to n at once ([[hLR]]) and
-chooses n, a penalty for each order and how smooth numbers are inside the training rows of each fold, by folds of its
-own: an order is taken where it lowers the log loss by more than a standard error of the rows' differences.
-Below, on log scales, what an order costs: the parameters of a fit and its seconds, the choice of [[alpha]] included,
-as means over the folds. The table beside the picture estimates both from the table until the first folds are there.
-
-*Reliability*: test rows in groups of equal size, by the probability the model gave to the class it predicted,
-against its observed accuracy. On the dashed diagonal a model is [[calibration|calibrated]]; below it is
-overconfident, above it underconfident. Bars are one standard error of the accuracy."""
-
 
 def _family(spec: "OrderSpec", family: str) -> "OrderSpec":
     before = spec.recipe
@@ -152,7 +128,7 @@ class OrderPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Which order?", "stairs", "Evaluate", "order"
-    spec_of, view_of, about = OrderSpec, OrderStudyView, ABOUT
+    spec_of, view_of = OrderSpec, OrderStudyView
     looks: ClassVar[Mapping[str, Any]] = {
         "heights": (f"calc(.6 * {_ROOM})", f"calc(.4 * {_ROOM})", f"clamp(240px, {_ROOM} - {_BELOW}px, 420px)")
     }

@@ -33,28 +33,6 @@ _FREE = 500
 
 _ROOM = room(280, 246, 126)  # two lines of menus, the sentence, the measures, the slider, the row of Run
 
-ABOUT = r"""
-[[alpha]] interpolates between a [[generative]] model (large alpha) and maximum conditional likelihood (small alpha). A
-path minimises
-
-$$F = - \sum_i \log p(y_i \mid x_i) + \alpha \| w - w_0 \|^2$$
-
-for one [[alpha]] after the other, each fit started at the one before. Where alpha is large the weights stay at the
-[[center]] $w_0$: with [[AnJE]] that is the *generative* model (naive Bayes at n = 1), whose [[theta]] is counted,
-not fitted; with 0 it is a model that uses no column. Where alpha is small nothing shrinks any more:
-the *discriminative* model, which is free to fit every training row. 1 stands for all weights at one: at n = 1 that
-is naive Bayes too, above it ALR counts every column many times and is overconfident.
-
-*Solid lines* are training rows: shrunk less, they never get worse in [[log loss]]. *Dashed lines* are [[test rows]],
-and a ring marks the lowest of them. Dotted lines are models that have no alpha; those far outside are named at the
-edge, with an arrow. Numbers are per row; an end counts as worse than the best where it is more than two standard errors
-above it (paired over rows). The best is chosen on the rows it is tested on, so that its loss is slightly optimistic:
-the page *Which order?* chooses alpha inside the training rows.
-
-The small picture shows how far the weights have left the center: the line is their median, the bands hold half, nine
-tenths and all of them. The slider looks at one alpha. Small tables are fitted there while it moves; on larger ones
-press *Fit here*."""
-
 
 @dataclass(frozen=True)
 class PathGrid:
@@ -174,7 +152,7 @@ class PathPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Generative to discriminative", "swap_horiz", "Explore", "path"
-    spec_of, view_of, about = PathSpec, PathView, ABOUT
+    spec_of, view_of = PathSpec, PathView
     looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, f"calc(.645 * {_ROOM})")}
     keys, dragged = ("measure", "path"), "alpha"
     closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}

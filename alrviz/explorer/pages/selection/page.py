@@ -38,30 +38,6 @@ SCORES = {"mi": "MI", "mi-mm": "MI, corrected", "cv": "CV score", "gain": "gain"
 
 _ROOM = room(260, 290, 140)  # two lines of menus, two sentences, the row of Run
 
-ABOUT = r"""
-Of many columns there are very many [[tuple|tuples]], and most tell nothing. *salr* scores all tuples of
-$n$ columns and keeps a share $t$ of them, those of the highest scores. *hsalr* goes level by level: of the columns it
-keeps the best, looks at those pairs of which one part (or all) was kept, keeps the best of these, and so on; it never
-counts most of them. The left picture is that search: a block for each level, the highest score at the top left, kept
-tuples full, discarded ones hollow, and dots for those that were never looked at (of more than a thousand each is a cell
-of an image, from the kept ones down); lines lead from the best kept ones to
-the parts they grew from. Beside it stand the scores against their rank. Drag the line $t$, or move the slider: the
-search follows.
-
-Scores are the [[mutual information]] of a tuple's cells and the class, in [[nats]]; Miller and Madow's correction takes
-away what chance alone gives to tuples of many cells. Neither sees from single columns what tells only together, as in
-exclusive or. The *predicted gain* does: from what a model of all tuples of one column less leaves unexplained, it says
-by how much a tuple would lower the [[log loss]] of [[test rows]]. The small picture shows both: what stands high on the
-left is what a search from below misses. A tuple is said to tell more than its parts where chance would show so much
-among all tuples in one table of twenty (chi square, Bonferroni's correction).
-
-*Run* fits models of each [[order]] with 10 to 100 % of the tuples kept, by cross-validation: test log loss,
-parameters and seconds against the share. Tuples are chosen inside the training rows of each fold. The ring marks the
-verdict: of all models within one standard error of the lowest the one of fewest parameters.
-
-Of a table larger than memory all this is about a sample of its rows. The menu *Rows* turns to all of them: *Run* then
-selects and learns in passes over the files, and the pictures show that run, its levels as they are scored and its loss
-after every pass; the line $t$ is for the next one."""
 PASSES = (
     "<span class='quiet'>The line above says what a pass of the learner takes. Before it learns every level is counted "
     "in a pass, and the first fit of a table codes its rows.</span>"
@@ -225,7 +201,7 @@ class SelectionPage(StudyPage):
     """See the module's text; the shell describes what a page is."""
 
     title, icon, group, slug = "Selection", "filter_alt", "Explore", "selection"
-    spec_of, view_of, about = SelectionSpec, SelectionView, ABOUT
+    spec_of, view_of = SelectionSpec, SelectionView
     looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, "250px")}
     dragged, streams = "keep", True
     use_hint = "race it on the page Convergence"

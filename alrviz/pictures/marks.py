@@ -1,0 +1,62 @@
+"""What Bokeh's renderers and axes show, as numbers, colours and words: for whoever draws them without a browser."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from bokeh.core.property.vectorization import Field, Value
+
+
+class Marks:
+    """The marks of a renderer.
+
+    Attributes:
+        kind: the name of their glyph ("Line").
+        count: how many there are.
+    """
+
+    def __init__(self, renderer: Any):
+        self._glyph, self._data = renderer.glyph, renderer.data_source.data
+        self.kind = type(self._glyph).__name__
+        self.count = max(map(len, self._data.values()), default=0)
+
+    def has(self, name: str) -> bool:
+        """Whether marks of this kind have a property."""
+        return hasattr(self._glyph, name)
+
+    def find(self, name: str, default: Any = None) -> tuple[Any, bool]:
+        """Return a property, and whether it is a column, with a value for each mark."""
+        given = getattr(self._glyph, name, default)
+        field = given.field if isinstance(given, Field) else given
+        if isinstance(field, str) and field in self._data:
+            return self._data[field], True
+        return given.value if isinstance(given, Value) else given, False
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a property: its column, or the value that all marks have."""
+        return self.find(name, default)[0]
+
+    def each(self, name: str, default: Any = None) -> list[Any]:
+        """Return a property of each mark."""
+        value, is_column = self.find(name, default)
+        return list(value) if is_column else [value] * self.count
+
+    def first(self, name: str) -> Any:
+        """Return a property of the first mark; None where there is none."""
+        value, is_column = self.find(name)
+        return value if not is_column else value[0] if len(value) else None
+
+
+def level_words(axis: Any) -> Callable[[float], str] | None:
+    """Return the function that names a place on an axis of levels; None for another axis.
+
+    Of a formatter written in JavaScript only what it looks words up in is known.
+    """
+    args = getattr(axis.formatter, "args", None) or {}
+    words, places = list(args.get("words", ())), list(args.get("at", ()))
+
+    def name(place: float) -> str:
+        k = math.floor(place) if not places else places.index(place) if place in places else -1
+        return str(words[k]) if 0 <= k < len(words) else ""
+
+    return name if words else None

@@ -1,0 +1,230 @@
+"""Pens that draw a figure without a browser, in px of the page: as pixels (Pillow), or as elements of an SVG.
+
+Bokeh's own SVG needs a browser, and a renderer of SVG another package and the fonts of its machine; Pillow comes with
+Bokeh and brings its letters along. So there are two pens, and one drawing (`still`).
+"""
+
+import base64
+import io
+import math
+from collections.abc import Iterator
+from functools import cache
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+Points = NDArray[np.float64]  # (n, 2)
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+_SIDES = {
+    "square": (4, math.pi / 4), "triangle": (3, -math.pi / 2), "inverted_triangle": (3, math.pi / 2),
+    "diamond": (4, 0.0), "hex": (6, 0.0),
+}  # fmt: skip
+_ANGLES = {"x": (math.pi / 4, -math.pi / 4), "cross": (0.0, math.pi / 2)}
+_ANCHORS = {"l": "start", "m": "middle", "r": "end"}
+_DOWN = {"a": 0.8, "m": 0.35, "d": -0.2}  # from the point named to the line that letters stand on, of their size
+
+
+@cache
+def font(size: int) -> Any:
+    """Return the letters that come with Pillow, of so many px."""
+    return ImageFont.load_default(max(size, 4))
+
+
+class Pen:
+    """Draws on an image. Colours are names, or tuples of red, green, blue and opacity, from 0 to 255.
+
+    unit: pixels drawn for one of the page.
+    """
+
+    def __init__(self, image: Image.Image, unit: float):
+        self.image, self.unit = image, unit
+        self._draw = ImageDraw.Draw(image, "RGBA")
+
+    def width(self, words: str, size: float) -> float:
+        """Return how wide words are; names of columns may have breaks in them, and are written in one line."""
+        return float(font(round(size * self.unit)).getlength(one_line(words))) / self.unit
+
+    def line(self, points: Points, colour: Any, width: float = 1.0, dash: Any = ()) -> None:
+        """Draw a line; what is not finite breaks it."""
+        finite: NDArray[np.bool_] = np.all(np.isfinite(points), axis=1)
+        for run in np.split(np.arange(len(points)), np.flatnonzero(np.diff(finite)) + 1):
+            if len(run) > 1 and finite[run[0]]:
+                self.stroke(points[run], colour, width, dash)
+
+    def mark(
+        self, kind: str, at: tuple[float, float], size: float, fill: Any, line: Any, width: float, angle: float = 0.0
+    ) -> None:
+        """Draw a marker of Bokeh's."""
+        half = size / 2
+        if kind in ("dash", "x", "cross"):
+            for turn in _ANGLES.get(kind, (angle,)):
+                away = half * np.array([math.cos(turn), math.sin(turn)])
+                self.line(np.array([at - away, at + away]), line if line is not None else fill, width)
+        elif kind in _SIDES:
+            sides, first = _SIDES[kind]
+            angles = first + 2 * math.pi * np.arange(sides) / sides
+            reach = half * {3: 1.15, 4: 1.25, 6: 1.05}[sides] * (1.1 if kind == "square" else 1.0)
+            self.area(np.array(at) + reach * np.column_stack([np.cos(angles), np.sin(angles)]), fill, line, width)
+        else:
+            self.circle(at, half, fill, line, width)
+
+    def part(self, box: Box) -> "Pen":
+        """Return a pen for a part of the picture, from its left upper corner; `put` puts it in its place."""
+        left, top, right, bottom = (round(side * self.unit) for side in box)
+        return Pen(self.image.crop((left, top, right, bottom)), self.unit)
+
+    def put(self, part: Any, left: float, top: float) -> None:
+        """Put a part in its place; what stands out of it is not seen."""
+        self.image.paste(part.image, (round(left * self.unit), round(top * self.unit)))
+
+    def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
+        """Write words; `anchor` is Pillow's. tilt: radians, upward to the right."""
+        letters, words = font(round(size * self.unit)), one_line(words)
+        if not tilt:
+            self._draw.text((x * self.unit, y * self.unit), words, font=letters, fill=colour, anchor=anchor)
+            return
+        box = letters.getbbox(words)
+        written = Image.new("L", (int(box[2]) + 4, int(box[3]) + 6), 0)
+        ImageDraw.Draw(written).text((2, 2), words, font=letters, fill=255)
+        turned = written.rotate(math.degrees(tilt), expand=True, resample=Image.Resampling.BICUBIC)
+        across, down = {"m": 0.5, "r": 1.0}.get(anchor[0], 0.0), {"m": 0.5}.get(anchor[1], 0.0)
+        at = (round(x * self.unit - turned.width * across), round(y * self.unit - turned.height * down))
+        self.image.paste(Image.new("RGB", turned.size, colour), at, turned)
+
+    def stroke(self, points: Points, colour: Any, width: float, dash: Any) -> None:
+        """Draw a line through finite points."""
+        for piece in _dashed(self._scaled(points), [length * self.unit for length in dash]):
+            self._draw.line([*map(tuple, piece)], fill=colour, width=self._thickness(width), joint="curve")
+
+    def area(self, points: Points, fill: Any, outline: Any = None, width: float = 1.0) -> None:
+        """Fill a polygon."""
+        corners = [tuple(point) for point in self._scaled(points)]
+        if len(corners) > 2 and fill is not None:
+            self._draw.polygon(corners, fill=fill)
+        if len(corners) > 2 and outline is not None:
+            self._draw.line([*corners, *corners[:2]], fill=outline, width=self._thickness(width))
+
+    def circle(self, at: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
+        """Draw a circle."""
+        box = [(side + away) * self.unit for away in (-radius, radius) for side in at]
+        self._draw.ellipse(box, fill=fill, outline=line, width=self._thickness(width))
+
+    def pixels(self, picture: Image.Image, box: Box) -> None:
+        """Put an image into a box."""
+        left, top, right, bottom = (side * self.unit for side in box)
+        size = round(right - left), round(bottom - top)
+        if min(size) >= 1 and max(size) <= 20_000:
+            fitted = picture.resize(size, Image.Resampling.NEAREST)
+            self.image.paste(fitted, (round(left), round(top)), fitted)
+
+    def _scaled(self, points: Points) -> Points:
+        return np.clip(points * self.unit, -1e5, 1e5)
+
+    def _thickness(self, width: float) -> int:
+        return max(round(width * self.unit), 1)
+
+
+def _dashed(points: Points, dash: list[float]) -> Iterator[Points]:
+    """Yield the dashes of a line; the line itself where it has no pattern."""
+    if sum(dash) <= 0:
+        yield points
+        return
+    ends = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    at, k = 0.0, 0
+    while at < ends[-1]:
+        to = min(at + dash[k % len(dash)], ends[-1])
+        if k % 2 == 0:
+            where = np.concatenate([[at], ends[(ends > at) & (ends < to)], [to]])
+            yield np.column_stack([np.interp(where, ends, points[:, c]) for c in (0, 1)])
+        at, k = to, k + 1
+
+
+class SvgPen(Pen):
+    """Writes elements, `parts`."""
+
+    def __init__(self, size: tuple[float, float] = (0.0, 0.0)):
+        self.parts: list[str] = []
+        self.size, self.unit = size, 1.0
+
+    def width(self, words: str, size: float) -> float:
+        """Return how wide words are at most, about: the reader's letters may be wider than those measured with."""
+        return 1.15 * super().width(words, size)
+
+    def part(self, box: Box) -> "Pen":
+        """Return a pen for a part of the picture, from its left upper corner; `put` puts it in its place."""
+        return SvgPen((max(box[2] - box[0], 0), max(box[3] - box[1], 0)))
+
+    def put(self, part: Any, left: float, top: float) -> None:
+        """Put a part in its place; what stands out of it is not seen."""
+        place = f'x="{left:.1f}" y="{top:.1f}" width="{part.size[0]:.1f}" height="{part.size[1]:.1f}"'
+        self.parts.append(f'<svg {place} overflow="hidden">{"".join(part.parts)}</svg>')
+
+    def text(self, x: float, y: float, words: str, size: float, colour: Any, anchor: str, tilt: float = 0.0) -> None:
+        """Write words; `anchor` is Pillow's. tilt: radians, upward to the right."""
+        side, down = _ANCHORS.get(anchor[0], "start"), _DOWN.get(anchor[1], 0.0) * size
+        turn = f' transform="rotate({-math.degrees(tilt):.1f} {x:.1f} {y:.1f})"' if tilt else ""
+        if tilt > 1.5:  # the label of a vertical axis, which stands in the middle of its place
+            side, down = "middle", 0.35 * size
+            turn = f' transform="rotate({-math.degrees(tilt):.1f} {x + size / 2:.1f} {y:.1f})"'
+            x += size / 2
+        self.parts.append(
+            f'<text x="{x:.1f}" y="{y + down:.1f}" font-size="{size:.1f}" text-anchor="{side}"'
+            f"{_ink('fill', colour)}{turn}>{escape(plain(words))}</text>"
+        )
+
+    def stroke(self, points: Points, colour: Any, width: float, dash: Any) -> None:
+        """Draw a line through finite points."""
+        dashes = f' stroke-dasharray="{" ".join(f"{length:g}" for length in dash)}"' if len(dash) else ""
+        look = f'fill="none"{_edge(colour, width)}{dashes}'
+        self.parts.append(f'<path d="{_path(points)}" {look}/>')
+
+    def area(self, points: Points, fill: Any, outline: Any = None, width: float = 1.0) -> None:
+        """Fill a polygon."""
+        if len(points) > 2:
+            self.parts.append(f'<path d="{_path(points)}Z"{_ink("fill", fill)}{_edge(outline, width)}/>')
+
+    def circle(self, at: tuple[float, float], radius: float, fill: Any, line: Any, width: float) -> None:
+        """Draw a circle."""
+        look = f"{_ink('fill', fill)}{_edge(line, width)}"
+        self.parts.append(f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{radius:g}"{look}/>')
+
+    def pixels(self, picture: Image.Image, box: Box) -> None:
+        """Put an image into a box."""
+        out = io.BytesIO()
+        picture.save(out, "PNG", optimize=True)
+        left, top, right, bottom = box
+        self.parts.append(
+            f'<image x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" '
+            'preserveAspectRatio="none" style="image-rendering:pixelated" '
+            f'href="data:image/png;base64,{base64.b64encode(out.getvalue()).decode("ascii")}"/>'
+        )
+
+
+def _path(points: Points) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in np.clip(points, -1e4, 1e4).tolist())
+
+
+def _edge(colour: Any, width: float) -> str:
+    return "" if colour is None else f'{_ink("stroke", colour)} stroke-width="{width:g}"'
+
+
+def _ink(what: str, colour: Any) -> str:
+    """Return the attributes of a colour."""
+    if colour is None or isinstance(colour, str):
+        return f' {what}="{escape(colour or "none")}"'
+    red, green, blue, opacity = colour
+    shown = f' {what}="#{red:02x}{green:02x}{blue:02x}"'
+    return shown if opacity == 255 else f'{shown} {what}-opacity="{opacity / 255:.2f}"'
+
+
+def one_line(words: str) -> str:
+    """Return words without breaks."""
+    return " ".join(words.split())
+
+
+def plain(words: str) -> str:
+    """Return words without what XML does not allow."""
+    return "".join(sign if sign.isprintable() else " " for sign in words)
