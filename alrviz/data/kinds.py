@@ -80,7 +80,7 @@ UNIT_NAME = re.compile(
 )
 UNIT_LABEL = re.compile(r"^[^\W\d]{0,4}[-_ ]?\d+$")
 MOST_MEMBERS = 20  # of a household: so many whole numbers may count something, and more are told apart
-BAND_UNIT = re.compile(r"(?<=\d) ?(years?|yrs?|months?|weeks?|days?|hours?|minutes?|km|kg|cm|people|employees)\b")
+BAND_UNIT = re.compile(r"(?<=[\d+]) ?(years?|yrs?|months?|weeks?|days?|hours?|minutes?|km|kg|cm|people|employees)\b")
 CODE_NAME = re.compile(r"(^|[\W_])(codes?|type|category|zip|zipcode|postcode)$")
 SCALES = (
     ("very low", "vlow", "low", "med", "medium", "mid", "high", "vhigh", "very high"),

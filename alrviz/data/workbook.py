@@ -329,7 +329,7 @@ def _sheet_titles(book: Any) -> list[str]:
 def _choose_sheet(
     book: Any, wanted: str | int | None, expected: Collection[str], limits: Limits, stop: StopToken, n_uncached: int
 ) -> tuple["_Sheet", list[str]]:
-    """Return the sheet to read, and the titles of those before it that look like no table, or not like the `expected`."""
+    """Return the sheet to read, and the titles of those before it that are no table, or lack the `expected` names."""
     titles, passed = _sheet_titles(book), list[str]()
     if not titles:
         raise TableError("the workbook has no sheets; one with a row of names and rows of values was expected")
