@@ -457,8 +457,8 @@ def test_a_month_of_a_year_is_a_date_without_a_weekday(texts: list[str], year: i
         (["0-5", "10-Jun", "Nov-15", "16-20", "21-30", "31+"], ["0-5", "6-10", "11-15", "16-20", "21-30", "31+"]),
         (["Severe", "None", "Mild"], ["None", "Mild", "Severe"]),
         (
-            ["£10,000 to £19,999", "Under £10,000", "£20,000 or more"],
-            ["Under £10,000", "£10,000 to £19,999", "£20,000 or more"],
+            ["£1,000 to £1,999", "Under £1,000", "£2,000 or more"],
+            ["Under £1,000", "£1,000 to £1,999", "£2,000 or more"],
         ),
         (["10+ years", "< 1 year", "2 years", "1 year"], ["< 1 year", "1 year", "2 years", "10+ years"]),
         (["more than 5 kg", "less than 2 kg", "2 to 5 kg"], ["less than 2 kg", "2 to 5 kg", "more than 5 kg"]),
