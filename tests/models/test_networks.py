@@ -73,7 +73,7 @@ def test_many_rows_are_scored_parent_by_parent(dtype, monkeypatch):
     encoded = table(300, (3, 40, 2, 50, 3), 7, dtype=dtype, seed=9)
     model = AverageModel(counted(encoded, 2), counted(encoded, 3), network(encoded, naive(5)))
     codes = np.random.default_rng(0).integers(0, encoded.levels[:, None] + 1, (5, 3000)).astype(dtype)
-    groups = averages._Groups.of(codes, encoded.levels)
+    groups = averages._ColumnGroups.of(codes, encoded.levels)
     assert not model._expands(10, groups)
     assert model._expands(3000, groups)
     whole = model.scores(codes, 1)
