@@ -74,8 +74,8 @@ def test_many_rows_are_scored_parent_by_parent(dtype, monkeypatch):
     model = AverageModel(counted(encoded, 2), counted(encoded, 3), network(encoded, naive(5)))
     codes = np.random.default_rng(0).integers(0, encoded.levels[:, None] + 1, (5, 3000)).astype(dtype)
     groups = averages._ColumnGroups.of(codes, encoded.levels)
-    assert not model._expands(10, groups)
-    assert model._expands(3000, groups)
+    assert not model._is_faster_by_parent(10, groups)
+    assert model._is_faster_by_parent(3000, groups)
     whole = model.scores(codes, 1)
     monkeypatch.setattr(averages, "_ROWS_PER_CALL", 100)
     for most, batch in ((0, 3000), (2**14, 3000), (2**25, 700)):
@@ -87,7 +87,7 @@ def test_many_rows_are_scored_parent_by_parent(dtype, monkeypatch):
             np.testing.assert_allclose(found, whole, rtol=1e-12)
             assert batch < 3000 or np.array_equal(found, whole)
     monkeypatch.setattr(averages, "_MAX_TABLE_BYTES", 1000)  # a table of a parent alone is larger
-    assert not model._expands(3000, groups)
+    assert not model._is_faster_by_parent(3000, groups)
     np.testing.assert_allclose(model.scores(codes, 2), whole, rtol=1e-12)
 
 
