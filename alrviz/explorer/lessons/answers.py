@@ -40,8 +40,8 @@ _ERRORS = (
     "error", "bias", "variance", "bias_unbiased", "variance_unbiased", "bias_domingos", "variance_domingos",
     "net_variance_domingos", "log_loss", "rmse2",
 )  # fmt: skip
-# By page, the columns of what runs there, so that a lesson's file is checked when it is read; `MORE` are named by what
-# ran: penalties of orders, bandwidths of columns, means along a path.
+# By page, the columns of what runs there, so that a lesson's file is checked when it is read; `NAMED_COLUMNS` are named
+# by what ran: penalties of orders, bandwidths of columns, means along a path.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "convergence": _RACE,
     "boundaries": (*_RACE, "column", "bandwidth"),
@@ -59,13 +59,13 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "share_low", "share_high",
     ),
 }  # fmt: skip
-MORE = re.compile(r"alpha_\d+|h_\d+|(train|away)_\w+|\w+_above_se|spread_\w+")
+NAMED_COLUMNS = re.compile(r"alpha_\d+|h_\d+|(train|away)_\w+|\w+_above_se|spread_\w+")
 
 
 def check_column(page: str, name: str) -> None:
     """Raise AlrvizError, with the nearest, of a column that nothing of a page has."""
     known = COLUMNS.get(page)
-    if known is None or name in known or MORE.fullmatch(name):
+    if known is None or name in known or NAMED_COLUMNS.fullmatch(name):
         return
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}? There are" if near else "there are"
