@@ -1,4 +1,4 @@
-"""What a lesson is: steps with a text, settings and questions; and what an answer to a question may be.
+"""Lessons as values: steps with a text, settings and questions, and the valid answers to a question.
 
 Plain values, for whoever shows a question: the panel beside a page, the phones of a class. `lessons.reader` makes them
 of a YAML file, `lessons.answers` computes what is right from what ran.

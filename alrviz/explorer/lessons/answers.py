@@ -1,4 +1,4 @@
-"""What is right, computed from what ran: a measure by name, of a race, a fit or a study.
+"""Compute the right answer of a question from what ran: a named measure of a race, a fit or a study.
 
 What ran is seen as tables. Of a race or a fit they are
 

@@ -1,4 +1,4 @@
-"""The lessons there are: those of the package, and files of one's own, read again whenever they are opened."""
+"""The list of lessons: those of the package, and the user's own files, which are read again at every opening."""
 
 from functools import cache
 from importlib.resources import files

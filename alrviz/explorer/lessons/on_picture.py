@@ -1,4 +1,4 @@
-"""Where an answer stands on the picture of its page: a number, or a sketch, whose column the picture has as an axis.
+"""Place an answer on the page's picture, if it is a number or a sketch of a column that the picture has as an axis.
 
 Nowhere, where it is no number of the picture: a choice, an order, a ratio; then it stands in words alone.
 """

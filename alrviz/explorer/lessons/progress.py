@@ -1,4 +1,4 @@
-"""How far a visitor is in each lesson, and what they said: one small file a visitor, in the user's own folder.
+"""A visitor's progress and answers in each lesson: one small file for each visitor, in the user's own folder.
 
 A file's name is a digest of the visitor's cookie, as in the run store: whoever reads a listing or a copy of the folder
 learns nobody's cookie.

@@ -1,4 +1,4 @@
-"""A lesson's YAML file, read: what is wrong in it is said with its line, its field and the nearest valid choice.
+"""Read the YAML file of a lesson; errors name the line, the field and the nearest valid choice.
 
 The file's nodes are taken as texts, never made into objects; nothing of it is run, opened or fetched. `set` takes what
 a link takes, by the link's own reader: a mapping of its properties, or all of it as it was copied from the address bar.

@@ -1,4 +1,4 @@
-"""A class in the run store: its rounds go there while it is held, and come back after a restart of the server.
+"""Save a class to the run store round by round, and restore it after a restart of the server.
 
 A class is a run of the store and each round one of its tasks, whose rows are the votes. A thread writes once a second
 what has changed; a server that is killed leaves all but the last second. Who keeps a class has a lock on it, which

@@ -1,4 +1,4 @@
-"""What a process that serves the explorer does once, so that its event loop answers at once whatever runs beside it.
+"""Tune the process of a server once, so that its event loop answers at once whatever runs beside it.
 
 Measured on two cores: a full collection looks through 470,000 objects of imported libraries and holds every thread for
 0.3 s, and Panel asks for one whenever a visitor leaves; what is frozen after the imports is never looked through again.

@@ -1,4 +1,4 @@
-"""How often strangers may try: so many times at once, and once more every so many seconds."""
+"""Limit how often strangers may try: so many times at once, and once more every so many seconds."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The queue of a server's jobs: whose turn it is to compute, by memory, threads and what owners have had of both.
+"""The queue of a server's jobs: who computes next, by memory, threads and each owner's past share of both.
 
 An `Entry` is one job and what the process knows of it. Whoever wants a job to go on asks the queue, through the entry;
 where a limit is reached the job waits. Whoever has had least of the machine is first (`Shares`), then who came first;

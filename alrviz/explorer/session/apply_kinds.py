@@ -1,4 +1,4 @@
-"""From a file to a table, and from a table to a data set with the kinds that a visitor has chosen for its columns."""
+"""Read a file as a table, and make a data set of a table with the kinds that a visitor has chosen for its columns."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""A file on its way from a browser: counted piece by piece, shown and cancelled like any other work.
+"""A file that arrives from a browser piece by piece: counted, shown and cancelled like any other work.
 
 It has the face of a `LatestJob` (title, seconds, share, waiting, poll, cancel), so that the notice and the pump
 treat the two alike. Its bytes count against what the server holds from the first piece on: many who drop files at the

@@ -1,4 +1,4 @@
-"""What a session's link holds, and what opening a link changes."""
+"""The content of a session's link, and the effect of opening one."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress

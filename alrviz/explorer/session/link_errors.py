@@ -1,7 +1,7 @@
-"""What of a link is none of the choices: it is said, with the nearest, and left out.
+"""Ignore invalid link parameters and report each with the closest valid value.
 
-A link is typed, shortened by a mail program, or of another version. `read_link` takes what it can of any; this says
-what it could not.
+Links are typed, shortened by mail programs, or of another version. `read_link` uses what it can of each; this module
+reports the rest.
 """
 
 from collections.abc import Collection, Iterable, Mapping

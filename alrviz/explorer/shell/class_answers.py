@@ -1,4 +1,4 @@
-"""What a class has answered, as HTML: bars of each round beside each other, what happened marked, words escaped."""
+"""The answers of a class as HTML: bars of each round beside each other, with the true outcome marked, words escaped."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A lesson beside its page: one step at a time, a question before Run, and what was said on what happened.
+"""A lesson beside its page: one step at a time, a question before Run, and the reader's answer beside the outcome.
 
 The panel knows nothing of pages: a step opens a link, and what has run is asked of the page shown. A step that sets
 what another did not is opened as its link is, with its page built anew: what a reader has changed meanwhile is gone,

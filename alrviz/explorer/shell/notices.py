@@ -1,4 +1,4 @@
-"""What is under way and what went wrong, said above the page.
+"""The notice above a page: work in progress, errors and messages.
 
 Four designed states: work in progress with a bar, its time and a way out; a problem in plain words; a word about what
 was done; a file that a link asks for. Texts may come from tables: they are escaped.

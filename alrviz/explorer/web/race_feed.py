@@ -1,4 +1,4 @@
-"""What whoever has a race's secret link is told: one film of the race, which grows, encoded once for all of them.
+"""The messages to everyone with a race's secret link: one growing film of the race, encoded once for all.
 
 A link leads to whichever race holds its secret: its owner may put another race in the place of one, or take the link
 back. Whoever looks on changes nothing; that somebody does is a reason to let the race go on. A fit may be over long

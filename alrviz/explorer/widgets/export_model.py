@@ -1,4 +1,4 @@
-"""The folded part of a page that hands over a model which was fitted there, and scores new rows with it.
+"""The folded part of a page that exports a model fitted there, and predicts new rows with it.
 
 It is there for a race that has ended, be it of one racer. What is dropped is read as a table and nothing else: no
 upload is a model.

@@ -1,4 +1,4 @@
-"""What the racers will cost on this table: parameters, memory, time, and who is refused; known before a race starts."""
+"""Estimate the cost of a race before it starts: parameters, memory, time, and the reason where a racer is refused."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Several recipes as a reader chooses them: a chip each, whose press opens its settings, and a press that adds one.
+"""Choose several recipes: a chip for each opens its settings, and a button adds one.
 
 Convergence's racers and the recipes of studies are chosen alike; what may be chosen is the page's (`Choosable`). The
 recipes themselves are the page's too: it is told of new ones, and shows them here when it has taken them.

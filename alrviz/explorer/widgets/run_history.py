@@ -1,4 +1,4 @@
-"""The owner's runs in the run store: races and studies, what is said of them, and the links that bring them back."""
+"""The owner's runs in the run store: races and studies, their descriptions, and the links that open them again."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""The estimate of a study on a page: what each recipe costs, the seconds of all fits, and who is left out."""
+"""The estimate of a study on a page: the cost of each recipe, the seconds of all fits, and the recipes left out."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""A study as one description: what is set of it on a page, and all that follows from that.
+"""The specification of a study: its settings, and everything that a page derives from them.
 
 The fields of a `StudySpec` are the settings, each with its default, what it may be and what a link calls it. Its
 methods say what study of a table they make, what that costs and how a script makes it. `study_page` makes the page of
@@ -162,7 +162,7 @@ class StudySpec:
 
     @classmethod
     def read(cls, own: State, cuts: str) -> Self:
-        """Return what a link asks for; what is none of ours is the page's own."""
+        """Parse the link; replace unsupported recipes and settings by the page's defaults."""
         given = {one.name: one.metadata.get("read", cls.usable)(getattr(own, link)) for link, one in cls.settings()}
         return cls(cuts=cuts, **given)
 

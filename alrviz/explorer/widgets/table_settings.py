@@ -1,4 +1,4 @@
-"""What is set of a table on every page alike: how its numbers are cut into levels, and what splits of its rows keep to.
+"""Settings of a table that every page shares: how numbers are cut into levels, and how rows are split.
 
 Both are the session's, and in its link: `cuts` goes into every recipe that a page makes, `split` into the data set.
 A slug is "" for the first choice; "quantile-10"; "once", "together", "g3" (a column whose rows stay together), "t5" (a

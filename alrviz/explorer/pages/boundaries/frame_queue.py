@@ -1,4 +1,4 @@
-"""When the pictures of the DLR tab change: frames are made on a thread, only the latest one that was asked for."""
+"""The queue of frames of the DLR tab: they are made on a thread, and only the latest request counts."""
 
 import time
 from collections.abc import Callable, Iterator

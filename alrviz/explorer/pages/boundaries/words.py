@@ -1,4 +1,4 @@
-"""The words of the Boundaries page: what one looks at, what a model is worth at the place shown, the scripts."""
+"""Texts of the Boundaries page: the accuracy of a model at the place shown, and the scripts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

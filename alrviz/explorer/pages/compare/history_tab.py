@@ -1,4 +1,4 @@
-"""The tab "history" of Compare: what the owner ran, to be opened, raced again, compared, exported, deleted.
+"""The tab "history" of Compare: the owner's runs, to be opened, raced again, compared, exported, deleted.
 
 A list, the latest first; what is chosen in it is told beside it, with what can be done. The store is read on a thread.
 """

@@ -1,4 +1,4 @@
-"""The page "Compare": several recipes on several tables by the same folds, what wins, and by how much.
+"""The page "Compare": several recipes on several tables by the same folds, which one wins, and by how much.
 
 Its tab "results" shows figures of a file so; its tab "history" lists all that the visitor ran, on whatever page.
 """

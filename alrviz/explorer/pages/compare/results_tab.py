@@ -1,4 +1,4 @@
-"""The tab "results" of Compare: figures of a file (CSV), seen as a comparison that was run here.
+"""The tab "results" of Compare: figures of a file (CSV), shown like a comparison that was run here.
 
 That is how the papers' tables, which `python -m reproduction` measures, and tables of other programs are looked at.
 """

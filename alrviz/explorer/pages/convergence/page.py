@@ -1,4 +1,4 @@
-"""The Convergence page: a question chooses the racers, Run lets them race, one sentence says what came of it.
+"""The Convergence page: a question chooses the racers, Run starts the race, one sentence states the result.
 
 The first screen is alive: a recorded race is there at once, and a live one takes its place as soon as the table is
 made. What computes (costs, the picture of scales) does so on threads and arrives with the pump; the race itself is

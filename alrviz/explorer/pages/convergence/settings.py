@@ -1,4 +1,4 @@
-"""Which racers are set, and the question, order and alpha they come from. Pure data: nothing here shows or runs."""
+"""The racers of the page, and the question, order and alpha that they are made from. Pure data."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
