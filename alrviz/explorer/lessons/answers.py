@@ -14,6 +14,7 @@ of other columns, "order=2" or "name=lr, iteration=10". A column that a summary 
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -24,10 +25,12 @@ import pandas as pd
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Question, Said
 from alrviz.explorer.lessons.ranges import holds
+from alrviz.pictures.prediction import Place, Prediction
 from alrviz.studies.core.study import Study
 from alrviz.studies.density.density_film import bandwidth_path
 from alrviz.studies.race.milestones import by_objective, milestones
 from alrviz.studies.statistics.measures import MEASURES as JUDGED
+from alrviz.views.core.live_figure import NumberAxes
 from alrviz.views.core.trace_reader import RaceReader
 
 _RACE = (
@@ -304,3 +307,36 @@ MEASURES: Mapping[str, Measure] = {
         "the numbers in a column, one line for each option",
     ),
 }  # fmt: skip
+
+
+# ---- on the picture --------------------------------------------------------------------------------------------------
+
+_ALONG = {"iteration": ("near", "nearer_1", "iterations")}  # numbers of a race that are places along its iterations
+
+
+def on_picture(question: Question, said: Said, axes: NumberAxes) -> Prediction | None:
+    """Return what was said as marks on a picture with these axes; None where it is no number of theirs."""
+    if question.answer is None or question.answer.measure not in ("value", "values"):
+        return None
+    column, *lines = question.answer.of
+    numbers = said if isinstance(said, tuple) else (said,)
+    places = [_place(column, where_of(line), number, axes) for line, number in zip(lines, numbers, strict=True)]
+    known = tuple(place for place in places if place is not None)
+    if len(known) < len(places):
+        return None
+    names = [option.words for option in question.options] or [""]
+    words = (f"you, {name}" if name else f"you: {number:.3g}" for name, number in zip(names, numbers, strict=True))
+    return Prediction(known, tuple(words))
+
+
+def _place(column: str, where: Mapping[str, str], number: str | float, axes: NumberAxes) -> Place | None:
+    if isinstance(number, str):
+        return None
+    if column in _ALONG.get(axes.along, ()):
+        return number, None
+    if column not in axes.up:
+        return None
+    at = None
+    with suppress(ValueError):
+        at = float(where[axes.along]) if axes.along in where else None
+    return at, number

@@ -15,8 +15,7 @@ from panel.custom import JSComponent
 
 from alrviz.errors import AlrvizError
 from alrviz.explorer.lesson import Lesson, Question, Said, Step
-from alrviz.explorer.lessons.answers import answer
-from alrviz.explorer.lessons.on_picture import on_picture
+from alrviz.explorer.lessons.answers import answer, on_picture
 from alrviz.explorer.lessons.progress import keep_progress, progress_of
 from alrviz.explorer.page import Page
 from alrviz.explorer.session.session import Session
