@@ -4,7 +4,7 @@ An error says what was wrong, what was expected and the nearest valid choice. Ea
 that code which knows nothing of alrviz catches what it expects.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -35,7 +35,12 @@ class AlrvizError(Exception):
         self.code = code
 
 
-MEASURED_TARGET = "measured target"  # code of a `TableError`: a numeric target of too many values to be classes
+# Codes of a `TableError`.
+MEASURED_TARGET = "measured target"  # a numeric target of too many values to be classes
+EMPTY_TABLE = "empty table"  # no rows, or nothing at all
+ONE_COLUMN = "one column"
+UNEVEN_LINES = "uneven lines"  # prose, or another delimiter
+FOREIGN_FORMAT = "foreign format"  # a picture, a PDF ...
 
 
 class TableError(AlrvizError, ValueError):
@@ -112,3 +117,14 @@ def nearest(word: object, choices: Iterable[object]) -> str:
     by_text = {str(choice): choice for choice in choices}
     close = get_close_matches(str(word), by_text, n=1, cutoff=0.6)
     return f"; did you mean {by_text[close[0]]!r}?" if close else ""
+
+
+def short(text: object, width: int = 60) -> str:
+    """Return a value as it appears in messages: quoted, and cut when long."""
+    quoted = repr(text)
+    return quoted if len(quoted) <= width else quoted[: width - 1] + "…"
+
+
+def listed(names: Sequence[object]) -> str:
+    """Return names as they appear in messages: the first eight, and how many more there are."""
+    return ", ".join(short(name) for name in names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")

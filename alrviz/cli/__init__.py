@@ -1,4 +1,4 @@
-"""The console script `alrviz`: explore a table in the browser, fit, predict and export, compile kernels.
+"""The console script `alrviz`: explore or inspect a table, fit, predict and export, compile kernels.
 
 A module here for each command; it imports what the command needs when that is called, so that `alrviz --version`
 answers at once.
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from alrviz import __version__
-from alrviz.cli import explore, export, fit, predict, report
+from alrviz.cli import explore, export, fit, inspect, predict, report
 from alrviz.cli.options import Refused, with_options
 from alrviz.errors import AlrvizError
 
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     explore.add_to(commands)
     warm = commands.add_parser("warm", help="compile the kernels now, so that the first run starts at once")
     warm.set_defaults(command=_warm)
-    for command in (predict, fit, report, export):
+    for command in (inspect, predict, fit, report, export):
         command.add_to(commands)
     return found
 

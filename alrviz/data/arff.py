@@ -25,13 +25,12 @@ from alrviz.data.charset import to_utf8
 from alrviz.data.column_names import clean_names
 from alrviz.data.dates import parse_dates
 from alrviz.data.delimited import read_delimited
-from alrviz.data.interpret import RawTable, Values, of_dates, of_type
+from alrviz.data.interpret import Values, of_dates, of_type
 from alrviz.data.limits import Limits, check_columns
-from alrviz.data.numbers import digits_note, force_numbers, listed, merges, short
+from alrviz.data.numbers import digits_note, force_numbers, merges
 from alrviz.data.options import ReadOptions
-from alrviz.data.source import Buffer
-from alrviz.data.text import TextColumn, text_index
-from alrviz.errors import TableError, nearest
+from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
+from alrviz.errors import TableError, listed, nearest, short
 from alrviz.stop import StopToken
 
 TOKEN = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -65,21 +64,25 @@ def read_arff(data: Buffer, options: ReadOptions, limits: Limits, stop: StopToke
     rows = _plain_rows(lines, stop)
     if not any(rows):
         raise TableError("the ARFF file has no rows after @data; at least one was expected")
-    missing = tuple(dict.fromkeys(("", *(options.missing if options.missing is not None else ("?",)))))
     plain = replace(options, encoding="utf-8", delimiter=",", header=False, skip_rows=0, skip_footer=0, comment="")
     text = "\n" * data_line + "\n".join(rows)  # lines keep their numbers
     raw = read_delimited(text.encode(), plain, limits, stop, width=len(attributes))
     columns = [column for column in raw.columns if isinstance(column, TextColumn)]
-    values, doubts = [], []
+    values, doubts = [], list[str]()
     for attribute, name, column in zip(attributes, names, columns, strict=True):
         stop.check()
-        parsed, note = _values(attribute, replace(column, name=name).without(missing), missing, options.dayfirst)
-        values.append(parsed if parsed.reading else replace(parsed, reading=of_type(parsed, missing)))
-        doubts += [note] if note else []
+        missing = _missing(options.for_column(name))
+        parsed, remarks = _values(attribute, replace(column, name=name).without(missing), missing, options)
+        values.append(parsed if parsed.spec else replace(parsed, spec=of_type(parsed, missing)))
+        doubts += filter(None, remarks)
     filled = replace(
-        options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=missing, header=False
+        options, encoding=encoding, delimiter=",", decimal=".", thousands="", missing=_missing(options), header=False
     )
     return RawTable(values, filled, [*notes, *renamed, *raw.notes, *doubts], sort="decided")
+
+
+def _missing(options: ReadOptions) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(("", *(options.missing if options.missing is not None else ("?",)))))
 
 
 def _header(lines: Iterator[tuple[int, str]], limits: Limits) -> tuple[list[Attribute], int]:
@@ -157,23 +160,24 @@ def _as_csv(fields: list[str]) -> str:
 
 
 def _values(
-    attribute: Attribute, column: TextColumn, missing: tuple[str, ...], dayfirst: bool | None
-) -> tuple[Values, str]:
+    attribute: Attribute, column: TextColumn, missing: tuple[str, ...], options: ReadOptions
+) -> tuple[Values, list[str]]:
     if attribute.type == "numeric" and merges(column.levels):
-        return Values(column.name, column.categorical()), digits_note(column)
+        return Values(column.name, column.categorical()), [digits_note(column)]
     if attribute.type == "numeric":
-        return Values(column.name, force_numbers(column, ".", ""), "numeric"), ""
+        return Values(column.name, force_numbers(column, ".", ""), "numeric"), []
     if attribute.type == "nominal":
         return _nominal(attribute, column)
-    said = attribute.dayfirst if dayfirst is None else dayfirst
-    dates = parse_dates(column, said) if attribute.type == "date" else None
+    if options.dayfirst is None:
+        options = replace(options, dayfirst=attribute.dayfirst)
+    dates = parse_dates(column, options) if attribute.type == "date" else None
     if dates is not None:
-        return of_dates(dates, missing), "; ".join(dates.notes)
-    return Values(column.name, column.categorical()), ""
+        return of_dates(dates, missing), list(dates.notes)
+    return Values(column.name, column.categorical()), []
 
 
-def _nominal(attribute: Attribute, column: TextColumn) -> tuple[Values, str]:
-    """Return a column of levels in their declared order, those that were not declared last, and a note on these."""
+def _nominal(attribute: Attribute, column: TextColumn) -> tuple[Values, list[str]]:
+    """Return a column of levels in their declared order, those that were not declared last, and notes on these."""
     position = {level.strip(): i for i, level in reversed(list(enumerate(attribute.levels)))}
     levels = column.levels.to_pylist()
     undeclared = [level for level in levels if level not in position]
@@ -182,11 +186,11 @@ def _nominal(attribute: Attribute, column: TextColumn) -> tuple[Values, str]:
     rank[order] = np.arange(len(levels), dtype=np.int32)
     categories = pa.array(levels, type=pa.string()).take(pa.array(order, type=pa.int64())).to_pylist()
     values = pd.Categorical.from_codes(rank[column.codes], categories=text_index(categories))
-    note = ""
+    notes = []
     if undeclared:
         rows = int(np.isin(column.codes, [levels.index(level) for level in undeclared]).sum())
-        note = (
+        notes.append(
             f"{rows:,} {'row holds' if rows == 1 else 'rows hold'} levels of {attribute.name!r} that are not declared: "
             f"{listed(undeclared)}{nearest(undeclared[0], list(position)[:1000])}"
         )
-    return Values(column.name, pd.Series(values, name=column.name), "categorical"), note
+    return Values(column.name, pd.Series(values, name=column.name), "categorical"), notes

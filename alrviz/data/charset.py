@@ -10,13 +10,16 @@ it does not know for sure is of Western or Central Europe: cp1252, unless Mac Ro
 import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
 from unicodedata import name
 
-from alrviz.data.source import Buffer
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.text import Buffer
 from alrviz.errors import Sentence, TableError
 from alrviz.stop import StopToken
 
-PIECE = 1 << 21  # bytes decoded between two looks at the stop token: a few milliseconds
+DECODED_BYTES = 1 << 21  # bytes decoded between two looks at the stop token: a few milliseconds
 SCRIPTS = {
     "cp1251": "Cyrillic", "koi8_r": "Cyrillic", "cp1253": "Greek", "shift_jis": "Japanese", "euc_jp": "Japanese",
     "gb18030": "Chinese", "big5": "Chinese", "euc_kr": "Korean",
@@ -25,7 +28,7 @@ WESTERN = "cp1252"
 EUROPEAN = {WESTERN: "Western European", "mac_roman": "old Macintosh", "cp1250": "Central European"}
 SPACING = set("ºª\u00a0\u00ad\u2018\u2019\u201c\u201d\u2013\u2014\u2026€°£§«»©®™")  # signs that texts do hold
 SURE = 0.1  # of 1: how much letters must be spread as in a language, lest a column of Ä and Ö be Japanese
-SAMPLE = 1 << 15  # bytes of lines beyond ASCII that are asked: 1 to 4 ms
+ASKED_BYTES = 1 << 15  # bytes of lines beyond ASCII that are asked: 1 to 4 ms
 HEAD = 1 << 18  # bytes asked whether they are text at all
 CONTROLS = bytes(set(range(1, 32)) - {9, 10, 12, 13, 26, 27})  # what text does not hold; NUL bytes are counted apart
 
@@ -43,7 +46,10 @@ def to_utf8(data: Buffer, encoding: str | None, stop: StopToken) -> tuple[Buffer
             script = SCRIPTS.get(encoding) or EUROPEAN.get(encoding, "Western European")
             what = "words" if encoding in SCRIPTS else "accents"
             others = "" if encoding in SCRIPTS else f" (if they look wrong, try {_others(encoding)})"
-            notes.append(f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {what}{others}")
+            note = f"the text is not UTF-8, so it was read as {encoding} ({script}); look at its {what}{others}"
+            other = "mac_roman" if encoding == WESTERN else WESTERN
+            words: dict[str, Any] = {"read": f"{encoding} ({script})", "other": f"{other} ({EUROPEAN[other]})"}
+            notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.ENCODING, {"encoding": other}, **words)))
     if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
         data = b"".join(text.encode("utf-8", "replace") for text in _decoded(data, encoding, stop))
     else:
@@ -67,9 +73,9 @@ def _others(encoding: str) -> str:
 
 def _count(data: Buffer, byte: bytes, stop: StopToken) -> int:
     total = 0
-    for start in range(0, len(data), PIECE):
+    for start in range(0, len(data), DECODED_BYTES):
         stop.check()
-        total += data.count(byte, start, start + PIECE)
+        total += data.count(byte, start, start + DECODED_BYTES)
     return total
 
 
@@ -97,15 +103,17 @@ def _detect_encoding(data: Buffer, stop: StopToken) -> str:
 
 
 def _by_letters(data: Buffer, stop: StopToken) -> str:
-    from charset_normalizer import from_bytes
-
-    for start in range(0, len(data), PIECE):
+    from_bytes: Any = None  # in score.py it may not be there
+    with suppress(ImportError):
+        from charset_normalizer import from_bytes
+    for start in range(0, len(data), DECODED_BYTES):
         stop.check()
-        if found := re.search(rb"[\x80-\xff]", data[start : start + PIECE]):
-            first = max(start + found.start() - SAMPLE, 0)
+        if found := re.search(rb"[\x80-\xff]", data[start : start + DECODED_BYTES]):
+            first = max(start + found.start() - ASKED_BYTES, 0)
             break
     lines = re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*", data[first : first + HEAD])
-    guess = from_bytes(b"\n".join(lines)[:SAMPLE], cp_isolation=[WESTERN, *SCRIPTS]).best()
+    text = b"\n".join(lines)[:ASKED_BYTES]
+    guess = from_bytes and from_bytes(text, cp_isolation=[WESTERN, *SCRIPTS]).best()
     if guess is not None and guess.encoding in SCRIPTS and guess.coherence >= SURE:
         try:
             for _ in _decoded(data, guess.encoding, stop):
@@ -113,7 +121,6 @@ def _by_letters(data: Buffer, stop: StopToken) -> str:
             return str(guess.encoding)
         except TableError:
             pass
-    text = b"\n".join(lines)[:SAMPLE]
     decodable = [encoding for encoding in EUROPEAN if _can_decode(data, encoding, stop)]
     scores = {encoding: _word_score(text.decode(encoding, "replace")) for encoding in decodable}
     best = max(scores, key=scores.__getitem__, default="latin-1")
@@ -142,11 +149,11 @@ def _word_score(text: str) -> int:
 
 def _decoded(data: Buffer, encoding: str, stop: StopToken) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(encoding)()
-    for start in range(0, len(data), PIECE):
+    for start in range(0, len(data), DECODED_BYTES):
         stop.check()
-        piece = data[start : start + PIECE]
+        piece = data[start : start + DECODED_BYTES]
         try:
-            yield decoder.decode(piece, final=start + PIECE >= len(data))
+            yield decoder.decode(piece, final=start + DECODED_BYTES >= len(data))
         except UnicodeError as error:
             line = data.count(b"\n", 0, start + getattr(error, "start", 0)) + 1
             reason = getattr(error, "reason", error)

@@ -21,7 +21,7 @@ import pandas as pd
 
 from alrviz.data.columns import Level, as_float, as_levels, as_numbers, distinct_levels, holds_text, sorted_levels
 from alrviz.data.options import MISSING as SIGNS
-from alrviz.data.reading import LevelCodes
+from alrviz.data.parse_values import LevelCodes
 from alrviz.errors import ReadingWarning
 from alrviz.warn_once import warn_once
 

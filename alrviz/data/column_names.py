@@ -1,7 +1,7 @@
 """Names of columns that can be worked with: trimmed, not empty, distinct, not endless."""
 
-from alrviz.data.numbers import short
-from alrviz.data.reading import distinct_names
+from alrviz.data.parse_values import distinct_names
+from alrviz.errors import short
 
 
 def clean_names(names: list[str], *, numbered: bool = False) -> tuple[list[str], list[str]]:

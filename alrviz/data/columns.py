@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from alrviz.data.reading import level_text
+from alrviz.data.parse_values import level_text
 from alrviz.errors import RecipeError, TableError, nearest
 
 Level = bool | int | float | str

@@ -16,11 +16,10 @@ from typing import Any
 import pyarrow as pa
 
 from alrviz.data.limits import Limits
-from alrviz.data.numbers import listed
-from alrviz.errors import Sentence, TableError
+from alrviz.data.text import Buffer
+from alrviz.errors import Sentence, TableError, listed
 from alrviz.stop import StopToken
 
-Buffer = bytes | bytearray
 Drain = Callable[[Any, Limits, StopToken], Buffer]
 ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
 BESIDE_TABLES = {".md", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".png", ".jpg", ".names", ""}

@@ -15,14 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alrviz.data.digest import combine, digest_series
+from alrviz.data.doubts import Doubt, doubts_among
 from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
-from alrviz.data.kinds import FEATURE_KINDS, KINDS, OFFERED_ROLES, ROLES, KindCode, as_levels, date_parts, guess_kind
+from alrviz.data.kinds import KINDS, OFFERED_ROLES, ROLES, KindCode, as_levels, date_parts, guess_kind, sort_levels
 from alrviz.data.leaks import find_leaks, leaks_note
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.missing import sentinel_notes, sentinels
-from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
-from alrviz.data.reading import ColumnReading, Reading
+from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec, Layout, ParseSpec
 from alrviz.data.splitting import (
     AT_RANDOM,
     Splitting,
@@ -33,7 +33,7 @@ from alrviz.data.splitting import (
     split_by_role,
 )
 from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
-from alrviz.errors import Sentence, TableError, for_page, nearest
+from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, short
 from alrviz.stop import NEVER, StopToken
 
 _SPOKEN = 0.01  # share of the rows from which repeats are spoken of
@@ -107,14 +107,18 @@ class Table:
                 f"the table has only one column, {values[0].name!r}; a class and at least one more were expected"
                 + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
                 if values
-                else "the table has no columns; a class and at least one more were expected"
+                else "the table has no columns; a class and at least one more were expected",
+                code=ONE_COLUMN if values else EMPTY_TABLE,
             )
         if len(values[0].series) == 0:
-            raise TableError("the table has names but no rows; at least one row of values was expected")
+            raise TableError(
+                "the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE
+            )
         table = cls(
             name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head, stated_kinds or {}
         )
-        return replace(table, notes=(*notes, *sentinel_notes(table.sentinels, options.missing or ())))
+        series = {column.name: column.series for column in table.values}
+        return replace(table, notes=(*notes, *sentinel_notes(table.sentinels, series, options)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,6 +135,11 @@ class Table:
         """Numbers that look like a missing value ("-999"), each with the columns that hold it."""
         return sentinels([column.series for column in self.values if not column.made])
 
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Decisions of the reading that may be meant otherwise, each with what to pass instead."""
+        return doubts_among(self.notes)
+
     @cached_property
     def target_choices(self) -> list[TargetChoice]:
         """The columns that may be the class, the likeliest first, each with why."""
@@ -146,6 +155,10 @@ class Table:
         """Return what else may be the class, for a sentence; empty where there is nothing."""
         others = [choice.name for choice in self.target_choices if choice.name != name][:MOST_OFFERED]
         return " or ".join(map(short, others))
+
+    def where(self, keep: np.ndarray) -> "Table":
+        """Return the rows of a mask (N,) alone; levels that none of them has are gone."""
+        return replace(self, values=tuple(_rows(column, keep) for column in self.values))
 
     def dataset(
         self,
@@ -248,7 +261,7 @@ class Dataset:
         columns: what each column is used as, and why.
         notes: what was done while reading, as sentences.
         hash: SHA-256 of content, target and kinds; the same whatever format the table came in.
-        reading: how the columns were read; `predict_table` reads new rows in the same way.
+        spec: how the table was read; `predict_table` reads new rows so, `read_table(spec=...)` tables like it.
 
     >>> import alrviz
     >>> data = alrviz.load_demo("xor", 400)
@@ -268,8 +281,8 @@ class Dataset:
     labels: pd.Series = field(compare=False)  # the class of each row, as a categorical of strings
     leaks: tuple[str, ...] = ()  # used columns that alone almost determine the class
     splitting: Splitting = field(default=AT_RANDOM, compare=False)  # what splits of the rows keep to
+    spec: ParseSpec = field(kw_only=True, compare=False)
     weight_unit: float = field(default=1.0, compare=False)  # by what weights are divided
-    reading: Reading | None = field(default=None, compare=False)
 
     @classmethod
     def from_arrays(
@@ -296,6 +309,11 @@ class Dataset:
             raise TableError(f"X has a column {target!r}, as the target is called; pass another name as target")
         table = replace(features, values=(*features.values, *classes.values))
         return table.dataset(target, kinds=kinds, quartiles=quartiles)
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Decisions of the reading that may be meant otherwise, each with what to pass instead."""
+        return self.table.doubts
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -471,16 +489,15 @@ def _build(
     weight_unit: float,
 ) -> Dataset:
     columns, series = [], {}
-    readings: list[ColumnReading] = []
+    specs: list[ColumnSpec] = []
     for column in values:
         stop.check()
         if column.name == target:
             shown = Column(target, "target", guessed, "the class to predict", len(classes.cat.categories), 0)
-            parsed = column.series
+            parsed, spec = column.series, column.spec or of_type(column, ("",))
         else:
-            shown, parsed, reading = _feature_column(column, kinds.get(column.name), table, notes)
-            if shown.kind in FEATURE_KINDS:
-                readings.append(replace(reading, kind=shown.kind))
+            shown, parsed, spec = _feature_column(column, kinds.get(column.name), table, notes)
+        specs.append(replace(spec, kind=shown.kind, order=_unnatural_order(parsed, shown.kind)))
         columns.append(shown)
         series[column.name] = parsed
     used = {column.name: series[column.name] for column in columns if column.kind in FEATURE_KINDS}
@@ -499,6 +516,7 @@ def _build(
     suspects = tuple(find_leaks(used, classes, stop))
     notes += filter(None, [leaks_note(suspects)])
     notes += column_notes(columns)
+    names = [column.name for column in table.values if not column.made]
     if not used:
         notes.append("no column is left to predict from; change a kind from 'ignore'")
     dataset = Dataset(
@@ -513,21 +531,23 @@ def _build(
         table=table,
         labels=classes,
         leaks=suspects,
-        reading=Reading(
-            names=tuple(column.name for column in table.values if not column.made),
-            head=table.head,
-            layout=table.options.given,
-            said=table.asked.given,
-            columns=tuple(readings),
-        ),
+        spec=ParseSpec(Layout.of(names, table.head, table.options, table.asked), tuple(specs), quartiles),
         weight_unit=weight_unit,
     )
     return split_by_role(dataset)
 
 
+def _unnatural_order(series: pd.Series, kind: str) -> tuple[str, ...]:
+    """Return the levels of an ordered category in their order; () where they have a natural one."""
+    if kind != "ordinal" or not isinstance(series.dtype, pd.CategoricalDtype):
+        return ()
+    levels = series.cat.categories.tolist()
+    return () if levels == sorted(levels) or sort_levels(levels) is not None else tuple(levels)
+
+
 def _feature_column(
     column: Values, said: str | None, table: Table, notes: list[str]
-) -> tuple[Column, pd.Series, ColumnReading]:
+) -> tuple[Column, pd.Series, ColumnSpec]:
     """Return a feature as shown, its series and how it is read: of the kind that was said, else that its file states,
     else that is guessed. What is stated of a column that cannot be is noted.
     """
@@ -542,12 +562,12 @@ def _feature_column(
     n_levels, missing = column.series.nunique(), int(column.series.isna().sum())
     guess = guess_kind(column, n_levels=n_levels, n_present=len(column.series) - missing, limits=table.limits)
     shown = Column(column.name, guess.kind, True, guess.why, n_levels, missing, guess.code)
-    return shown, column.series, column.reading or of_type(column, ("",))
+    return shown, column.series, column.spec or of_type(column, ("",))
 
 
-def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[Column, pd.Series, ColumnReading]:
+def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[Column, pd.Series, ColumnSpec]:
     """Return a column of a kind, made numeric where it is text; `TableError` where it cannot be."""
-    series, reading = column.series, column.reading or of_type(column, ("",))
+    series, spec = column.series, column.spec or of_type(column, ("",))
     n_levels, missing = series.nunique(), int(series.isna().sum())
     if kind in ("categorical", "ordinal"):
         check_levels(column.name, n_levels, table.limits)
@@ -556,9 +576,9 @@ def _column_of_kind(column: Values, kind: str, why: str, table: Table) -> tuple[
             f"column {column.name!r} holds dates and cannot be {kind}; its year, month and weekday are columns"
         )
     if kind in ("numeric", "weight") and isinstance(series.dtype, pd.CategoricalDtype):
-        gone = among_numbers(reading.missing, table.asked)
-        series, reading = said_numbers(text_of(series), table.options, missing=gone)  # the table's marks, or its own
-    return Column(column.name, kind, False, why, n_levels, missing), series, reading
+        gone = among_numbers(spec.missing, table.asked)
+        series, spec = said_numbers(text_of(series), table.options, missing=gone)  # the table's marks, or its own
+    return Column(column.name, kind, False, why, n_levels, missing), series, spec
 
 
 def _check_kinds(kinds: Mapping[str, str], target: str, table: Table) -> None:

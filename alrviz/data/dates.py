@@ -13,13 +13,16 @@ times of day alone (13:45) is one of numbers, hours.
 import datetime
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.reading import DATE_FORMS, EIGHT_DIGITS, FORMS, PIVOT, TIME_FORMS, dates_of, hours_of
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.options import ReadOptions
+from alrviz.data.parse_values import DATE_FORMS, EIGHT_DIGITS, PIVOT, SPLIT_DATE_FORMS, TIME_FORMS, dates_of, hours_of
 from alrviz.data.text import TextColumn, all_match
 from alrviz.errors import Sentence
 
@@ -45,25 +48,32 @@ class Dates:
     pivot: int = PIVOT
 
 
-def parse_dates(column: TextColumn, said: bool | None, *, otherwise: bool = False) -> Dates | None:
+def parse_dates(column: TextColumn, options: ReadOptions, *, otherwise: bool = False) -> Dates | None:
     """Return the column as datetimes with notes about what can be read both ways, or None where it is not of dates.
 
-    Where both orders fit, the day comes first if `said`, or where nothing is said (None) if `otherwise`.
+    Where both orders fit, the day comes first if `options` say so, or where they say nothing if `otherwise`.
     """
+    own = options.for_column(column.name)
+    said = own.dayfirst
     levels = column.levels
     if len(levels) == 0:
         return None
     eight = _all_match(levels, DATE_FORMS[EIGHT_DIGITS])
     if eight and len(levels) < CERTAIN and not DATE_NAME.search(column.name.lower()):
         return None
-    form = EIGHT_DIGITS if eight else next((name for name, text in FORMS.items() if _all_match(levels, text)), "")
+    form = (
+        EIGHT_DIGITS
+        if eight
+        else next((name for name, text in SPLIT_DATE_FORMS.items() if _all_match(levels, text)), "")
+    )
     if not form:
         return None
     both = "first" in DATE_FORMS[form]
     wanted = otherwise if said is None else said
     years = pc.extract_regex(levels, DATE_FORMS[form]).field("year").drop_null()
     two_digits = years.filter(pc.equal(pc.utf8_length(years), 2))
-    pivot = choose_pivot(column.name, pc.cast(two_digits, pa.int64()).to_numpy())
+    short_years = pc.cast(two_digits, pa.int64()).to_numpy()
+    pivot = choose_pivot(column.name, short_years) if own.pivot is None else own.pivot
     orders = (wanted, not wanted) if both else (wanted,)
     found = {order: dates_of(levels, form, order, pivot) for order in orders}
     fitting = [order for order, days in found.items() if not np.isnat(days).any()]
@@ -74,19 +84,38 @@ def parse_dates(column: TextColumn, said: bool | None, *, otherwise: bool = Fals
     read = f"dates in {column.name!r} are read {order} first, as "
     if len(fitting) > 1 and said is None:
         read += f"{levels[0].as_py()!r} can be read both ways; "
-        notes.append(
-            Sentence(
-                read + f"options=ReadOptions(dayfirst={not chosen}) reads them {other} first",
-                read + f'"How it was read", "Order of dates" has the other way, {other} first',
-            )
+        note = Sentence(
+            read + f"options=ReadOptions(dayfirst={not chosen}) reads them {other} first",
+            read + f'"How it was read", "Order of dates" has the other way, {other} first',
         )
+        change = {"columns": {column.name: {"dayfirst": not chosen}}}
+        words: dict[str, Any] = {"read": f"{order} first", "other": f"{other} first", "such": repr(levels[0].as_py())}
+        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.DAY_OR_MONTH, change, [column.name], **words)))
     elif said is not None and chosen != said:
         strange = levels[int(np.isnat(found[said]).argmax())].as_py()
         notes.append(read + f"{strange!r} is no date {other} first")
     if len(two_digits):
-        notes.append(f"years of two digits in {column.name!r} are read as 19{pivot:02} to 20{pivot - 1:02}")
+        notes.append(_years_note(column, short_years, pivot, in_doubt=own.pivot is None))
     values = np.append(found[chosen], np.datetime64("NaT", "us"))
     return Dates(pd.Series(values[column.codes], name=column.name), form, chosen if both else said, tuple(notes), pivot)
+
+
+def _years_note(column: TextColumn, years: np.ndarray, pivot: int, *, in_doubt: bool) -> str:
+    """Return the note on years of two digits (L,): a doubt where the usual century would be another."""
+    note = f"years of two digits in {column.name!r} are read as {_years_of(pivot)}"
+    latest = datetime.date.today().year % 100
+    other = PIVOT if pivot != PIVOT else latest + 1
+    moved = (years >= min(pivot, other)) & (years < max(pivot, other))
+    if not in_doubt or not moved.any():
+        return note
+    change = {"columns": {column.name: {"pivot": other}}}
+    words: dict[str, Any] = {"read": _years_of(pivot), "other": _years_of(other)}
+    return DoubtNote.of(note, Doubt.of(DoubtCode.TWO_DIGIT_YEARS, change, [column.name], **words))
+
+
+def _years_of(pivot: int) -> str:
+    """Return the hundred years whose last two digits are written."""
+    return f"{1900 + pivot} to {1999 + pivot}"
 
 
 def choose_pivot(name: str, years: np.ndarray) -> int:

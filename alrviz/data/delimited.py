@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 
 from alrviz.data.charset import to_utf8
 from alrviz.data.column_names import clean_names
-from alrviz.data.interpret import KnownNames, RawTable
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.layout import (
     HEAD_ROWS,
     common_width,
@@ -30,19 +31,20 @@ from alrviz.data.layout import (
 )
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
 from alrviz.data.options import DELIMITERS, ReadOptions
+from alrviz.data.parse_spec import Layout
+from alrviz.data.parse_values import MOST_TITLES
 from alrviz.data.quotes import close_quotes, quotes_note
-from alrviz.data.reading import MOST_TITLES
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
-from alrviz.data.source import Buffer
-from alrviz.data.text import TextColumn
-from alrviz.errors import TableError
+from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.errors import EMPTY_TABLE, TableError
 from alrviz.stop import StopToken
 
 BLOCK = 1 << 21  # bytes parsed between two looks at the stop token: about 15 ms
-SAMPLE = 1 << 18  # bytes the detection looks at
+DETECTION_BYTES = 1 << 18  # bytes the detection looks at
 LONGEST_HEADER = 1 << 20
 PARSED = 0.5  # of the time that reading takes: measured 0.63 on words, 0.33 on numbers, whose texts are many
 TAIL = 1 << 16  # bytes at the end in which lines behind the table are looked for
+NEARLY_EQUAL = 0.95  # share of the lines that another delimiter cuts evenly, against the best one's
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -51,7 +53,7 @@ def read_delimited(
     options: ReadOptions,
     limits: Limits,
     stop: StopToken,
-    known: KnownNames | None = None,
+    known: Layout | None = None,
     expected: Collection[str] = (),
     width: int | None = None,
 ) -> RawTable:
@@ -73,8 +75,16 @@ def read_delimited(
         start = min(start, end)
     sample = _sample(data, start, end)
     if not sample.strip():
-        raise TableError("the table is empty; a row of names and at least one row of values were expected")
-    delimiter = options.delimiter or named or detect_delimiter(sample)
+        raise TableError(
+            "the table is empty; a row of names and at least one row of values were expected", code=EMPTY_TABLE
+        )
+    delimiter, other = options.delimiter or named or "", ""
+    if not delimiter:
+        delimiter, other = detect_delimiter(sample)
+    if other:
+        words: dict[str, Any] = {"read": repr(delimiter), "other": repr(other)}
+        note = f"{delimiter!r} was taken for the delimiter; {other!r} cuts the lines evenly as well"
+        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.DELIMITER, {"delimiter": other}, **words)))
     before = _lines_between(data, 0, start)
     repaired = close_quotes(data, delimiter, stop)
     data = repaired.data
@@ -93,7 +103,7 @@ def read_delimited(
     rows, places = rows[titles:], places[titles:]
     end, footer, said = _before_footer(data, _line_start(data, start, places[0]), end, delimiter, width, options)
     notes += said
-    if footer and end - start <= SAMPLE:
+    if footer and end - start <= DETECTION_BYTES:
         rows = rows[: max(1, len(rows) - footer)]
     head = read_names(rows[:HEAD_ROWS], width, options.header, expected, known, declared=declared)
     notes += head.notes
@@ -128,11 +138,11 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
     if comment == "" or (comment is None and data[start : start + 1] != b"#"):
         return data, "", []
     mark = re.escape((comment or "#").encode("utf-8"))
-    head = re.match(rb"(?:[ \t]*" + mark + rb"[^\r\n]*\r?\n)+", data[start : start + SAMPLE])
+    head = re.match(rb"(?:[ \t]*" + mark + rb"[^\r\n]*\r?\n)+", data[start : start + DETECTION_BYTES])
     named = b""
     if head is not None:
         lines = head[0].splitlines()
-        below = data[start + head.end() : start + head.end() + SAMPLE].splitlines()[:10]
+        below = data[start + head.end() : start + head.end() + DETECTION_BYTES].splitlines()[:10]
         counts = [{bytes([delimiter]): line.count(bytes([delimiter])) for delimiter in b",;\t|"} for line in below]
         if any(count and lines[-1].count(d) == count for row in counts[:1] for d, count in row.items()):
             named = lines[-1]
@@ -142,13 +152,13 @@ def _without_comments(data: Buffer, start: int, comment: str | None) -> tuple[Bu
     result = bytes(data[:start]) + blanked
     if named and head is not None:  # in the place of its blank line
         place = start + len(re.sub(rb"[^\r\n]", b"", head[0].rstrip(b"\r\n")))
-        result = result[:place] + _bare(named) + result[place:]
+        result = result[:place] + _without_mark(named) + result[place:]
         found -= 1
     what = "line that starts" if found == 1 else "lines that start"
     return result, comment or "#", [f"{found:,} {what} with {comment or '#'!r} left out"] if found else []
 
 
-def _bare(names: bytes) -> bytes:
+def _without_mark(names: bytes) -> bytes:
     """A line of names without the sign of a comment, unless that is a name."""
     bare = names.lstrip(b"# ")
     return names if bare[:1] in (b",", b";", b"\t", b"|", b"") else bare
@@ -242,7 +252,7 @@ def _edges(data: Buffer) -> tuple[int, int, str | None]:
 
 
 def _sample(data: Buffer, start: int, end: int) -> str:
-    stop = min(end, start + SAMPLE)
+    stop = min(end, start + DETECTION_BYTES)
     if stop < end:
         cut = max(data.rfind(b"\n", start, stop), data.rfind(b"\r", start, stop))
         if cut < 0:
@@ -256,8 +266,9 @@ def _sample(data: Buffer, start: int, end: int) -> str:
     return data[start:stop].decode("utf-8", "replace")
 
 
-def detect_delimiter(sample: str) -> str:
-    """Return the delimiter that cuts most lines into as many fields as the first, the finer cut winning a tie.
+def detect_delimiter(sample: str) -> tuple[str, str]:
+    """Return the delimiter that cuts most lines into as many fields as the first, the finer cut winning a tie; and
+    another that does nearly as well, "" where none does.
 
     The first line decides what is possible (names rarely hold commas, values of a decimal comma always do); where none
     of `DELIMITERS` cuts it, single spaces are tried.
@@ -265,16 +276,19 @@ def detect_delimiter(sample: str) -> str:
     bare = re.sub(r'(?:(?<=[,;\t|\n])|^)"(?:[^"]|"")*"', "q", sample)
     lines = [line for line in bare.splitlines() if line.strip()][:200]
     for titles in range(min(MOST_TITLES, max(1, len(lines) - 2))):  # lines before the names may have any marks
-        found, share = _cut_best(lines[titles:])
+        found, other, share = _cut_best(lines[titles:])
         if titles and found == " ":
             continue
         if share > (0.5 if titles == 0 else 0.8):
-            return found
-    return _cut_best(lines)[0]
+            return found, other
+    return _cut_best(lines)[:2]
 
 
-def _cut_best(lines: list[str]) -> tuple[str, float]:
-    best, best_score = "", (0.0, 0)
+def _cut_best(lines: list[str]) -> tuple[str, str, float]:
+    """Return the best delimiter of some lines, one that is nearly as good ("" for none), and the share of the lines
+    that the best cuts into as many fields as the first.
+    """
+    best, best_score, shares = "", (0.0, 0), dict[str, float]()
     for delimiter in (*DELIMITERS, " "):
         counts = Counter(line.count(delimiter) for line in lines)
         fields = lines[0].count(delimiter) + 1
@@ -282,7 +296,10 @@ def _cut_best(lines: list[str]) -> tuple[str, float]:
         wins = (round(share, 2), fields) > best_score if delimiter != " " else not best and share == 1
         if fields > 1 and wins:
             best, best_score = delimiter, (round(share, 2), fields)
-    return best or ",", best_score[0]
+        if fields > 1 and delimiter != " ":
+            shares[delimiter] = share
+    others = [d for d, share in shares.items() if d != best and share >= NEARLY_EQUAL * best_score[0]]
+    return best or ",", max(others, key=shares.__getitem__, default=""), best_score[0]
 
 
 def _parse(
@@ -290,7 +307,7 @@ def _parse(
 ) -> tuple[list[TextColumn], list[str]]:
     """Return the columns of text between two places, unnamed, and notes on the lines that were mended."""
     content = pa.py_buffer(data).slice(edges[0], edges[1] - edges[0])
-    if len(content) <= SAMPLE and not any(end in content.to_pybytes() for end in (b"\n", b"\r")):
+    if len(content) <= DETECTION_BYTES and not any(end in content.to_pybytes() for end in (b"\n", b"\r")):
         content = pa.py_buffer(content.to_pybytes() + b"\n")  # pyarrow sees no row in a line that does not end
     block = BLOCK
     uneven = UnevenRows(n_columns, delimiter)

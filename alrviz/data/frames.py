@@ -21,22 +21,21 @@ from alrviz.data.columns import NESTED, as_float, float_loss
 from alrviz.data.dates import parse_dates
 from alrviz.data.interpret import (
     ParsedTable,
-    RawTable,
     Values,
     among_numbers,
     of_dates,
     of_type,
+    with_own_missing,
     without_missing,
     words,
 )
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
 from alrviz.data.missing import without_numbers
-from alrviz.data.numbers import short
 from alrviz.data.options import CERTAIN, ReadOptions
-from alrviz.data.reading import number_text
-from alrviz.data.source import Buffer
-from alrviz.data.text import TextColumn, text_index
-from alrviz.errors import AlrvizError, TableError
+from alrviz.data.parse_spec import in_usual_order
+from alrviz.data.parse_values import number_text
+from alrviz.data.text import Buffer, RawTable, TextColumn, text_index
+from alrviz.errors import AlrvizError, TableError, short
 from alrviz.stop import StopToken
 
 WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}  # with gaps they would be floats
@@ -89,28 +88,32 @@ def parse_text(
 ) -> ParsedTable:
     """Finish the text among typed columns: gaps and dates."""
     texts = [column for column in columns if isinstance(column, TextColumn)]
-    mended, tokens, gone, doubts = without_missing(texts, options, stop)
-    notes, waiting = notes + doubts, iter(zip(mended, gone, strict=True))
-    always = tokens if options.missing is not None else tuple(dict.fromkeys((*tokens, *CERTAIN)))
-    result = []
+    mended, tokens, written, gone, doubts = without_missing(texts, options, stop)
+    notes, waiting = notes + doubts, iter(zip(mended, written, gone, strict=True))
+    result, occurring = [], []
     for column in columns:
         stop.check()
+        options_here = options.for_column(column.name)
         if isinstance(column, TextColumn):
-            column, missing = next(waiting)
-            dates = parse_dates(column, options.dayfirst)
+            column, own, missing = next(waiting)
+            dates = parse_dates(column, options)
             if dates is not None:
-                column, more = of_dates(dates, among_numbers(missing, options)), dates.notes
+                column, more = of_dates(dates, among_numbers(missing, options_here)), dates.notes
             else:
-                column, note = words(column, options, missing)
+                column, note = words(column, options_here, missing)
                 more = (note,) if note else ()
             notes = [*notes, *more]
         else:
-            own = among_numbers(always, options) if column.series.dtype.kind in "ifM" else always
-            reading = of_type(column, own, options.dayfirst)
-            column = replace(column, series=without_numbers(column.series, tokens), reading=reading)
+            said = options_here.missing
+            own = tokens if said is None else tuple(dict.fromkeys(("", *said)))
+            always = own if said is not None else in_usual_order((*own, *CERTAIN))
+            always = among_numbers(always, options_here) if column.series.dtype.kind in "ifM" else always
+            spec = of_type(column, always, options_here.dayfirst)
+            column = replace(column, series=without_numbers(column.series, own), spec=spec)
         result.append(column)
+        occurring.append(own)
     filled = replace(options, missing=tokens, decimal=options.decimal or ".", thousands=options.thousands or "")
-    return ParsedTable(result, filled, notes)
+    return ParsedTable(result, with_own_missing(filled, result, occurring), notes)
 
 
 def from_series(name: str, series: pd.Series, notes: list[str]) -> Values | TextColumn:

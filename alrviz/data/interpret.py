@@ -15,13 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.dates import Dates, parse_dates, parse_times
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.missing import detect_missing, without_numbers
-from alrviz.data.numbers import INFINITE, detect_convention, digits_note, force_numbers, listed, parse_numbers, short
+from alrviz.data.numbers import INFINITE, detect_convention, digits_note, force_numbers, parse_numbers
 from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOptions
+from alrviz.data.parse_spec import ColumnSpec, in_usual_order
+from alrviz.data.parse_values import LIMIT, without_limits
 from alrviz.data.quantities import measured_limits, plain_numbers
-from alrviz.data.reading import LIMIT, ColumnReading, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, merge_case, spellings
-from alrviz.errors import Sentence
+from alrviz.errors import Sentence, listed, short
 from alrviz.stop import NEVER, StopToken
 
 NUMBERS_PER_STRAY_TEXT = 10  # different numbers in a column for each text that is none
@@ -35,8 +37,8 @@ class Values:
     """One parsed column: `series` is int64, float64, datetime64 or categorical of strings.
 
     `declared` is the kind its source states (a DataFrame's dtype, an ARFF type), None where it is to be guessed; `hint`
-    is a remark for whoever wonders about the guess; `made` that it was made of another column; `reading` how its texts
-    became values, None where its source states a type; `numbered` that the levels were numbers in the source.
+    is a remark for whoever wonders about the guess; `made` that it was made of another column; `spec` how its texts
+    become values; `numbered` that the levels were numbers in the source.
     """
 
     name: str
@@ -44,40 +46,8 @@ class Values:
     declared: str | None = None
     hint: str = ""
     made: bool = False
-    reading: ColumnReading | None = None
+    spec: ColumnSpec | None = None
     numbered: bool = False
-
-
-@dataclass(frozen=True)
-class RawTable:
-    """What a format's reader returns, before it is decided what texts are.
-
-    Attributes:
-        columns: in order; text as it stands, or values that came with a type.
-        options: those in force, as far as they are about the layout.
-        notes: sentences for a reader.
-        sheets: of a workbook.
-        head: the cells of the first row of names as they stand, where there is one.
-        sort: "text" of files without types, "typed" where only gaps and dates are looked for, "decided" where nothing.
-        kinds: those that the file states beside its names, "target" among them.
-    """
-
-    columns: Sequence[TextColumn | Values]
-    options: ReadOptions
-    notes: list[str] = field(default_factory=list)
-    sheets: tuple[str, ...] = ()
-    head: tuple[str, ...] = ()
-    sort: str = "typed"
-    kinds: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class KnownNames:
-    """The names of a table that was read before: of files like it the row of names need not be guessed."""
-
-    head: tuple[str, ...]
-    names: tuple[str, ...]
-    header: int
 
 
 @dataclass(frozen=True)
@@ -100,44 +70,45 @@ def interpret(
     Where nobody says what the decimal mark is, a column may have another than most; `decimal` stays None then.
     """
     remarks = list(notes)
-    columns, tokens, gone, doubts = without_missing(columns, options, stop)
+    columns, tokens, written, gone, doubts = without_missing(columns, options, stop)
     remarks += doubts
     limited = [measured_limits(column) for column in columns]
     numerals = [column if found is None else found[0] for column, found in zip(columns, limited, strict=True)]
     plain = [plain_numbers(column) for column in numerals]
     bare = [column if found is None else found[0] for column, found in zip(numerals, plain, strict=True)]
-    stray = [stray_texts(column) if options.missing is None else () for column in bare]
+    stray = [() if options.for_column(column.name).missing is not None else stray_texts(column) for column in bare]
     bare = [column.without(texts) if texts else column for column, texts in zip(bare, stray, strict=True)]
     decimal, thousands = detect_convention(bare, options, stop)
     parsed, apart, units = [], [], dict[str, list[str]]()
     day_first = decimal == "," or options.delimiter == ";"
     for done, (column, numbers) in enumerate(zip(columns, bare, strict=True)):
-        missing, found = (*gone[done], *stray[done]), plain[done]
+        missing, found, own = (*gone[done], *stray[done]), plain[done], options.for_column(column.name)
         unit = None if found is None else found[1]
         stop.check()
         stop.report(INTERPRETED + (1 - INTERPRETED) * done / len(columns))
-        if (dates := parse_dates(column, options.dayfirst, otherwise=day_first)) is not None:
-            values, note = of_dates(dates, among_numbers(missing, options)), ""
+        if (dates := parse_dates(column, options, otherwise=day_first)) is not None:
+            values, note = of_dates(dates, among_numbers(missing, own)), ""
             remarks += dates.notes
         elif (series := parse_numbers(numbers, decimal, thousands)) is not None:
-            values, note = _of_numbers(series, (decimal, thousands), unit, among_numbers(missing, options)), ""
+            values, note = _of_numbers(series, (decimal, thousands), unit, among_numbers(missing, own)), ""
         elif (other := _own_marks(numbers, options, decimal)) is not None:
-            values, note = _of_numbers(other[0], other[1], unit, among_numbers(missing, options)), ""
+            values, note = _of_numbers(other[0], other[1], unit, among_numbers(missing, own)), ""
             if other[1][0] != decimal:
                 apart.append(column.name)
         else:
-            values, note = words(column, options, gone[done])
+            values, note = words(column, own, gone[done])
             if _other_decimal(numbers, decimal) is not None:
                 values = replace(values, hint=f"all values are numbers with a decimal {_MARKS[_other(decimal)]}")
         if stray[done] and values.series.dtype.kind in "if":
-            remarks.append(_stray_note(column, stray[done]))
+            remarks.append(_stray_note(column, stray[done], written[done]))
+            written[done] = (*written[done], *stray[done])
         if found is not None and values.series.dtype.kind in "if":
             units.setdefault(unit or "", []).append(column.name)
         limit = limited[done]
-        if limit is not None and values.reading is not None and values.reading.how == "number":
-            values = replace(values, reading=replace(values.reading, limits=True))
+        if limit is not None and values.spec is not None and values.spec.type == "number":
+            values = replace(values, spec=replace(values.spec, limits=True))
             remarks.append(limits_note(column, limit[1]))
-        parsed.append(replace(values, series=without_numbers(values.series, tokens)))
+        parsed.append(replace(values, series=without_numbers(values.series, written[done])))
         remarks += [note] if note else []
     remarks += [
         f"numbers in {listed(names)} were read without {f'their {unit!r}' if unit else 'what stands beside them'}"
@@ -149,19 +120,27 @@ def interpret(
             f"{_MARKS[decimal]}: each is read with its own. With one decimal mark for all, what does not fit is text"
         )
     in_force = replace(options, missing=tokens, decimal=None if apart else decimal, thousands=thousands)
-    return ParsedTable(parsed, in_force, remarks)
+    return ParsedTable(parsed, with_own_missing(in_force, parsed, written), remarks)
+
+
+def with_own_missing(
+    options: ReadOptions, columns: Sequence[Values], written: Sequence[tuple[str, ...]]
+) -> ReadOptions:
+    """Return the options that were in force, with those columns whose missing texts are not the table's."""
+    own = {values.name: texts for values, texts in zip(columns, written, strict=True) if texts != options.missing}
+    return options.with_change({"columns": {name: {"missing": texts} for name, texts in own.items()}})
 
 
 def of_dates(dates: Dates, missing: tuple[str, ...]) -> Values:
     """Return a column of dates."""
     name = str(dates.series.name)
-    reading = ColumnReading(
+    spec = ColumnSpec(
         name, name, "date", missing=missing, form=dates.form, day_first=dates.day_first, pivot=dates.pivot
     )
-    return Values(name, dates.series, reading=reading)
+    return Values(name, dates.series, spec=spec)
 
 
-def of_type(values: Values, missing: tuple[str, ...], dayfirst: bool | None = None) -> ColumnReading:
+def of_type(values: Values, missing: tuple[str, ...], dayfirst: bool | None = None) -> ColumnSpec:
     """Return how a column that came with a type is read where later rows are text: as numbers, dates or levels."""
     if isinstance(values.series.dtype, pd.CategoricalDtype):
         levels = set(values.series.cat.categories)
@@ -170,41 +149,42 @@ def of_type(values: Values, missing: tuple[str, ...], dayfirst: bool | None = No
     how = "number" if kind in "if" else "date" if kind == "M" else "levels"
     numeric = "numeric" if how == "number" else "categorical"
     order = dayfirst if how == "date" else None
-    return ColumnReading(values.name, values.name, how, numeric, missing=missing, day_first=order)
+    return ColumnSpec(values.name, values.name, how, numeric, missing=missing, day_first=order)
 
 
 def _of_numbers(series: pd.Series, marks: tuple[str, str], unit: str | None, missing: tuple[str, ...]) -> Values:
     name = str(series.name)
-    reading = ColumnReading(name, name, "number", "numeric", "", missing, *marks, unit)
-    return Values(name, series, reading=reading)
+    spec = ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit)
+    return Values(name, series, spec=spec)
 
 
 def without_missing(
     columns: Sequence[TextColumn], options: ReadOptions, stop: StopToken
-) -> tuple[list[TextColumn], tuple[str, ...], list[tuple[str, ...]], list[str]]:
+) -> tuple[list[TextColumn], tuple[str, ...], list[tuple[str, ...]], list[tuple[str, ...]], list[str]]:
     """Return the columns with what stands for a missing value made so, the texts that do everywhere, and notes.
 
-    The third are the texts that stand for a missing value in each column, also in rows that come later.
+    The third are the texts that stand for a missing value in each column, the fourth those that do in later rows.
     """
-    if options.missing is not None:
-        tokens = tuple(dict.fromkeys(("", *options.missing)))
-        return [column.without(tokens) for column in columns], tokens, [tokens] * len(columns), []
-    found = detect_missing(columns, stop)
-    gone = [
-        tuple(
-            token
-            for token in dict.fromkeys((*found.everywhere, *found.by_column.get(column.name, ()), *CERTAIN))
-            if token not in found.levels.get(column.name, ())
-        )
-        for column in columns
-    ]
+    said = [options.for_column(column.name).missing for column in columns]
+    left = [column for column, texts in zip(columns, said, strict=True) if texts is None]
+    found = detect_missing(left, stop)
+    everywhere = found.everywhere if options.missing is None else tuple(dict.fromkeys(("", *options.missing)))
+    written, gone = [], []
+    for column, texts in zip(columns, said, strict=True):
+        if texts is not None:
+            written.append(tuple(dict.fromkeys(("", *texts))))
+            gone.append(written[-1])
+            continue
+        written.append((*everywhere, *found.by_column.get(column.name, ())))
+        levels = found.levels.get(column.name, ())
+        gone.append(tuple(token for token in in_usual_order((*written[-1], *CERTAIN)) if token not in levels))
     without = [column.without(tokens) for column, tokens in zip(columns, gone, strict=True)]
-    return without, found.everywhere, gone, found.notes
+    return without, everywhere, written, gone, found.notes
 
 
 def among_numbers(missing: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
     """Return the texts that stand for a missing value in a column of numbers, dates or times."""
-    return missing if options.missing is not None else tuple(dict.fromkeys((*missing, *DOUBTFUL)))
+    return missing if options.missing is not None else in_usual_order((*missing, *DOUBTFUL))
 
 
 def limits_note(column: TextColumn, such: str) -> str:
@@ -226,19 +206,19 @@ def words(column: TextColumn, options: ReadOptions, missing: tuple[str, ...]) ->
     name = column.name
     if (times := parse_times(column)) is not None:
         gone = among_numbers(missing, options)
-        reading = ColumnReading(name, name, "time", "numeric", missing=gone, form=times[1])
-        return Values(name, times[0], hint="times, as hours: 13:30 is 13.5", reading=reading), ""
+        spec = ColumnSpec(name, name, "time", "numeric", missing=gone, form=times[1])
+        return Values(name, times[0], hint="times, as hours: 13:30 is 13.5", spec=spec), ""
     merged, note = merge_case(column) if options.merge_case is not False else (column, "")
     note = note or digits_note(column)
-    reading = ColumnReading(
+    spec = ColumnSpec(
         name, name, missing=missing, spellings=spellings(merged) if options.merge_case is not False else {}
     )
-    return Values(name, merged.categorical(), reading=reading), note
+    return Values(name, merged.categorical(), spec=spec), note
 
 
 def said_numbers(
     column: TextColumn, options: ReadOptions, missing: tuple[str, ...] = ("",)
-) -> tuple[pd.Series, ColumnReading]:
+) -> tuple[pd.Series, ColumnSpec]:
     """Return a column as numbers because it was said to be numeric, and how: units and times as in reading.
 
     Decimal and thousands marks are those of `options`, else the column's own. `missing` are the texts that were missing
@@ -249,15 +229,15 @@ def said_numbers(
     """
     name = column.name
     if (times := parse_times(column)) is not None:
-        return times[0], ColumnReading(name, name, "time", "numeric", missing=missing, form=times[1])
+        return times[0], ColumnSpec(name, name, "time", "numeric", missing=missing, form=times[1])
     limits = bool(pc.any(pc.match_substring_regex(column.levels, LIMIT)).as_py())
     if limits:
         column = TextColumn.of(name, column.codes, without_limits(column.levels))
     found = plain_numbers(column)
     bare, unit = (column, None) if found is None else found
     marks = detect_convention([bare], options)
-    reading = ColumnReading(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
-    return force_numbers(bare, *marks), reading
+    spec = ColumnSpec(name, name, "number", "numeric", "", missing, *marks, unit, limits=limits)
+    return force_numbers(bare, *marks), spec
 
 
 def _other(decimal: str) -> str:
@@ -293,14 +273,17 @@ def stray_texts(column: TextColumn) -> tuple[str, ...]:
     return texts if column.count(texts) <= MAX_STRAY_SHARE * (column.codes >= 0).sum() else ()
 
 
-def _stray_note(column: TextColumn, texts: tuple[str, ...]) -> Sentence:
+def _stray_note(column: TextColumn, texts: tuple[str, ...], missing: tuple[str, ...]) -> DoubtNote:
+    """Return the note on texts among numbers; `missing` are the others that are missing in the column."""
     rows = column.count(texts)
     are = "value is" if rows == 1 else "values are"
     said = f"{rows:,} {are} no number in {column.name!r}, such as {short(texts[0])}: read as missing"
-    return Sentence(
+    note = Sentence(
         f"{said} (options=ReadOptions(missing=()) reads the column as text)",
         f'{said} (to read the column as text, say in "How it was read" which missing values are written)',
     )
+    change = {"columns": {column.name: {"missing": list(missing)}}}
+    return DoubtNote.of(note, Doubt.of(DoubtCode.STRAY_TEXT, change, [column.name], rows, such=short(texts[0])))
 
 
 def text_of(series: pd.Series) -> TextColumn:

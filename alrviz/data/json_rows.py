@@ -12,13 +12,11 @@ import pandas as pd
 
 from alrviz.data.charset import to_utf8
 from alrviz.data.column_names import clean_names
-from alrviz.data.compression import Buffer
 from alrviz.data.frames import from_series
-from alrviz.data.interpret import RawTable
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
-from alrviz.data.numbers import short
 from alrviz.data.options import ReadOptions
-from alrviz.errors import TableError
+from alrviz.data.text import Buffer, RawTable
+from alrviz.errors import TableError, short
 from alrviz.stop import StopToken
 
 DEEPEST = 50  # objects in an object: each makes the names of columns longer

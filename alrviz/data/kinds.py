@@ -31,9 +31,9 @@ import pandas as pd
 
 from alrviz.data.interpret import Values
 from alrviz.data.limits import NO_LIMITS, Limits
-from alrviz.data.reading import MONTHS, PARTS, WEEKDAYS, ColumnReading, number_text, part_of
+from alrviz.data.parse_spec import FEATURE_KINDS, ColumnSpec
+from alrviz.data.parse_values import DATE_PARTS, MONTHS, WEEKDAYS, date_part, number_text
 
-FEATURE_KINDS = ("categorical", "numeric", "ordinal")
 # Columns that say something of the rows and are no features; one column each, and either a group or a time.
 ROLES = ("weight", "group", "time")
 KINDS = (*FEATURE_KINDS, "ignore", "target", *ROLES)
@@ -277,8 +277,8 @@ def date_parts(values: Values) -> list[Values]:
     dates = values.series.to_numpy(dtype="datetime64[us]")
     present = ~np.isnat(dates)
     parts = []
-    for part, labels in PARTS.items():
-        numbers, name = part_of(dates, part), f"{values.name} {part}"
+    for part, labels in DATE_PARTS.items():
+        numbers, name = date_part(dates, part), f"{values.name} {part}"
         if part == "hour" and not (dates[present] != dates[present].astype("datetime64[D]")).any():
             continue
         if labels:
@@ -287,9 +287,9 @@ def date_parts(values: Values) -> list[Values]:
             series = pd.Series(categorical.remove_unused_categories(), name=name)
         else:
             series = pd.Series(numbers.astype(np.int64) if present.all() else numbers, name=name)
-        reading = replace(values.reading or ColumnReading(values.name, values.name, "date"), name=name, part=part)
+        spec = replace(values.spec or ColumnSpec(values.name, values.name, "date"), name=name, part=part)
         kind = "ordinal" if labels else "numeric"
-        parts.append(Values(name, series, kind, f"the {part} of {values.name!r}", made=True, reading=reading))
+        parts.append(Values(name, series, kind, f"the {part} of {values.name!r}", made=True, spec=spec))
     return parts
 
 

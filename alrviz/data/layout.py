@@ -15,10 +15,11 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from alrviz.data.interpret import KnownNames
-from alrviz.data.numbers import short
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
 from alrviz.data.options import DOUBTFUL, MISSING, MOST_NAMES
-from alrviz.data.reading import FOOTER, MOST_TITLES
+from alrviz.data.parse_spec import Layout
+from alrviz.data.parse_values import FOOTER, MOST_TITLES
+from alrviz.errors import short
 
 HEAD_ROWS = 200  # rows that say how many fields there are, and what a row of names looks like
 FEWEST_VALUES = 20  # of a column, until what it lacks means something
@@ -177,7 +178,7 @@ def read_names(
     width: int,
     header: bool | int | None,
     expected: Collection[str],
-    known: KnownNames | None,
+    known: Layout | None,
     *,
     declared: bool = False,
 ) -> NameRows:
@@ -193,7 +194,7 @@ def read_names(
     """
     first = tuple(cell.strip() for cell in rows[0])
     if known is not None and first == known.head:
-        return NameRows(known.header, first, list(known.names))
+        return NameRows(known.n_names, first, list(known.names))
     one_less = not declared and len(rows) > 1 and len(rows[0]) == width - 1 and header in (None, True, 1)
     if one_less:
         return NameRows(1, first, names_less_one(rows[0], rows[1:], width))
@@ -208,7 +209,8 @@ def read_names(
     if count:
         return NameRows(1, first, even[0])
     unnamed = "the first row looks like those below, so it was read as data, and the columns were numbered"
-    return NameRows(0, (), [""] * width, notes=[unnamed] if header is None else [])
+    note = DoubtNote.of(unnamed, Doubt.of(DoubtCode.NO_HEADER, {"header": True}))
+    return NameRows(0, (), [""] * width, notes=[note] if header is None else [])
 
 
 # ---- types and roles beside the names --------------------------------------------------------------------------------

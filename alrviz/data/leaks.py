@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from alrviz.data.numbers import listed
+from alrviz.errors import listed
 from alrviz.stop import NEVER, StopToken
 
 SLICES = 200

@@ -8,7 +8,6 @@ a small file that unpacks to 300 GB is refused at the first byte too many.
 from dataclasses import dataclass, replace
 
 from alrviz.errors import MemoryLimitError, Sentence, TableError
-from alrviz.memory import free_memory
 
 # What reading takes at least, measured on numbers, words and ids: per byte of content, per cell, per column.
 OF_A_BYTE, OF_A_CELL, OF_A_COLUMN = 3, 16, 16_000
@@ -32,6 +31,8 @@ class Limits:
 
     def within_memory(self, max_memory: int | None = None) -> "Limits":
         """Return the same limits with these bytes of memory, half of what is free where neither says how many."""
+        from alrviz.memory import free_memory  # here, as score.py has none
+
         if max_memory is None and self.memory is not None:
             return self
         return replace(self, memory=free_memory() // 2 if max_memory is None else int(max_memory))

@@ -7,8 +7,8 @@ single letters or signs. Numbers such as -999 are only pointed out: a measuremen
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.dates import parse_dates, parse_times
-from alrviz.data.numbers import listed
-from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING
+from alrviz.data.doubts import Doubt, DoubtCode, DoubtNote
+from alrviz.data.options import CERTAIN, DOUBTFUL, MISSING, ReadOptions
+from alrviz.data.parse_values import number_text, numbers_among
 from alrviz.data.quantities import measured_limits, plain_numbers
-from alrviz.data.reading import number_text, numbers_among
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
-from alrviz.errors import Sentence
+from alrviz.errors import Sentence, listed
 from alrviz.stop import NEVER, StopToken
 
 SENTINELS = (7.0, 8.0, 9.0, 77.0, 88.0, *(sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)), -1.0, -9.0)
@@ -60,6 +60,7 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
     gaps: dict[str, list[str]] = {}
     levels: dict[str, list[str]] = {}
     cells = Counter[str]()  # of words, by token
+    kept_cells = Counter[str]()  # where it is a level
     for column in columns:
         stop.check()
         tokens = column.levels.filter(pc.is_in(column.levels, value_set=candidates)).to_pylist()
@@ -70,21 +71,37 @@ def detect_missing(columns: Sequence[TextColumn], stop: StopToken = NEVER) -> Mi
         for token in filter(None, tokens):
             is_level = _is_level(token, others, measured)
             (levels if is_level else gaps).setdefault(token, []).append(column.name)
-            if token in CERTAIN and not is_level and not measured:
-                cells[token] += column.count([token])
+            if token in CERTAIN and (is_level or not measured):
+                (kept_cells if is_level else cells)[token] += column.count([token])
     by_column: dict[str, tuple[str, ...]] = {}
-    notes = []
     for token, names in gaps.items():
         for name in names if token in levels else ():
             by_column[name] = (*by_column.get(name, ()), token)
+    everywhere = ("", *(token for token in (*MISSING, *DOUBTFUL) if token in gaps and token not in levels))
+
+    def changed(token: str, names: Sequence[str], *, missing: bool) -> dict[str, Any]:
+        """The options by which a text is missing in these columns, or a level."""
+        tokens = {name: [*everywhere, *by_column.get(name, ())] for name in names}
+        own = {name: [*own, token] if missing else [t for t in own if t != token] for name, own in tokens.items()}
+        return {"columns": {name: {"missing": list(dict.fromkeys(texts))} for name, texts in own.items()}}
+
+    notes: list[str] = []
+    for token, names in gaps.items():
         if token in levels:
-            notes.append(f"{token!r} is missing in {listed(names)}, but a level of {listed(levels[token])}")
+            note = f"{token!r} is missing in {listed(names)}, but a level of {listed(levels[token])}"
+            if token in CERTAIN:
+                change = changed(token, levels[token], missing=True)
+                doubt = Doubt.of(DoubtCode.LEVEL_TEXT, change, levels[token], kept_cells[token], such=repr(token))
+                note = DoubtNote.of(note, doubt)
+            notes.append(note)
         elif token in cells and token.isalpha():
             said = f"{token!r} was read as missing in {cells[token]:,} {'cell' if cells[token] == 1 else 'cells'} of "
-            notes.append(Sentence(*(f"{said}{listed(names)} ({how})" for how in KEEP_AS_LEVEL)))
+            note = Sentence(*(f"{said}{listed(names)} ({how})" for how in KEEP_AS_LEVEL))
+            change = changed(token, names, missing=False)
+            doubt = Doubt.of(DoubtCode.MISSING_TEXT, change, names, cells[token], such=repr(token))
+            notes.append(DoubtNote.of(note, doubt))
         elif token not in CERTAIN and token.strip("-\u2013\u2014"):
             notes.append(f"{token!r} in {listed(names)} was read as missing, as the other values are numbers or dates")
-    everywhere = ("", *(token for token in (*MISSING, *DOUBTFUL) if token in gaps and token not in levels))
     kept: dict[str, tuple[str, ...]] = {}
     for token, names in levels.items():
         for name in names if token in CERTAIN else ():
@@ -109,7 +126,7 @@ def _is_measured(column: TextColumn) -> bool:
         bool(pc.all(pc.match_substring_regex(column.levels, NUMBERLIKE)).as_py())
         or plain_numbers(column) is not None
         or measured_limits(column) is not None
-        or parse_dates(column, None) is not None
+        or parse_dates(column, ReadOptions()) is not None
         or parse_times(column) is not None
     )
 
@@ -179,14 +196,18 @@ def _ends_a_scale(value: float, others: np.ndarray) -> bool:
     return others[0] in (0, 1) and len(others) >= 3 and np.array_equal(others, scale) and value > others[-1] + 1
 
 
-def sentinel_notes(found: dict[str, list[str]], missing: Sequence[str]) -> list[str]:
-    """Return a note for each number that may stand for a missing value, beside those texts that are missing already."""
-    return [
-        Sentence(
-            f"{token} in {listed(names)} may stand for a missing value; it was read as a number "
-            f"(options=ReadOptions(missing={(*filter(None, missing), token)!r}) reads it as missing)",
-            f"{token} in {listed(names)} may stand for a missing value; it was read as a number (to read it as "
-            'missing, add it in "How it was read" to "Missing values are written")',
+def sentinel_notes(found: dict[str, list[str]], columns: Mapping[str, pd.Series], options: ReadOptions) -> list[str]:
+    """Return a note for each number that may stand for a missing value, beside those texts that `options` make so."""
+    notes: list[str] = []
+    for token, names in found.items():
+        said = f"{token} in {listed(names)} may stand for a missing value; it was read as a number "
+        missing = (*filter(None, options.missing or ()), token)
+        note = Sentence(
+            f"{said}(options=ReadOptions(missing={missing!r}) reads it as missing)",
+            f'{said}(to read it as missing, add it in "How it was read" to "Missing values are written")',
         )
-        for token, names in found.items()
-    ]
+        own = {name: [*(options.for_column(name).missing or ("",)), token] for name in names}
+        change = {"columns": {name: {"missing": texts} for name, texts in own.items()}}
+        cells = sum(int((columns[name] == float(token)).sum()) for name in names)
+        notes.append(DoubtNote.of(note, Doubt.of(DoubtCode.SENTINEL, change, names, cells, such=token)))
+    return notes

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alrviz.data.options import DECIMALS, THOUSANDS, ReadOptions
-from alrviz.data.reading import as_floats, number_pattern
+from alrviz.data.parse_values import as_floats, number_pattern
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
-from alrviz.errors import TableError
+from alrviz.errors import TableError, short
 from alrviz.stop import NEVER, StopToken
 
 CODE = r"^[+-]?(0[0-9]|[0-9]{16})"
@@ -85,7 +85,7 @@ def _of_both(column: TextColumn, typed: np.ndarray, decimal: str, thousands: str
                 return None
             numbers[rows] = found[rows]
     present = column.codes >= 0
-    return pd.Series(numbers.astype(np.int64) if present.all() and _whole(numbers) else numbers, name=column.name)
+    return pd.Series(numbers.astype(np.int64) if present.all() and are_whole(numbers) else numbers, name=column.name)
 
 
 def merges(levels: pa.Array, decimal: str = ".") -> bool:
@@ -134,19 +134,9 @@ def _values(column: TextColumn, decimal: str, thousands: str) -> np.ndarray:
             "number can hold; infinities are errors: mend the value, or make it missing"
         )
     values = numbers[column.codes]
-    return values.astype(np.int64) if _whole(numbers[:-1]) and (column.codes >= 0).all() else values
+    return values.astype(np.int64) if are_whole(numbers[:-1]) and (column.codes >= 0).all() else values
 
 
-def _whole(numbers: np.ndarray) -> bool:
+def are_whole(numbers: np.ndarray) -> bool:
+    """Return whether all numbers (N,) are whole, and exact as such."""
     return bool((np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all())
-
-
-def short(text: object, width: int = 60) -> str:
-    """Return a value as it appears in messages: quoted, and cut when long."""
-    quoted = repr(text)
-    return quoted if len(quoted) <= width else quoted[: width - 1] + "…"
-
-
-def listed(names: Sequence[object]) -> str:
-    """Return names as they appear in messages: the first eight, and how many more there are."""
-    return ", ".join(short(name) for name in names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")

@@ -1,7 +1,7 @@
 """How the text of a table is to be read: what the reader detects, shows and lets its user change."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from alrviz.errors import TableError, nearest
@@ -10,6 +10,7 @@ DELIMITERS = (",", ";", "\t", "|")
 DECIMALS = (".", ",")
 THOUSANDS = ("", ",", ".", " ", "'")
 MOST_NAMES = 3  # rows of names
+OF_COLUMNS = ("missing", "dayfirst", "pivot")  # what may be said of a single column
 ENCODINGS = (
     "utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1", "cp1251", "koi8_r", "cp1253", "shift_jis", "euc_jp", "gb18030",
     "big5", "euc_kr",
@@ -64,6 +65,9 @@ class ReadOptions:
             where a capital is within a word, as in gOLD, since codes differ so.
         dayfirst: how a date is read that can be read both ways: True makes 5/6/2020 the 5th of June, False the 6th of
             May. Default: as another date of the column shows, else as its decimal mark or delimiter suggests.
+        pivot: years of two digits below it are of this century, others of the last (0 to 100).
+        columns: options of single columns, which replace those of the table: {"born": {"pivot": 0}}. They may have
+            `missing`, `dayfirst` and `pivot`.
 
     >>> import alrviz, io
     >>> file = io.StringIO("size;class\n1,5;no\n2,5;yes\n3,5;no")
@@ -83,20 +87,35 @@ class ReadOptions:
     sheet: str | int | None = None
     merge_case: bool | None = None
     dayfirst: bool | None = None
+    pivot: int | None = None
+    columns: Any = ()  # given as a mapping, kept as pairs of name and ReadOptions, so that options can be hashed
 
     @property
     def given(self) -> dict[str, Any]:
         """What is said, by name, as JSON holds it."""
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {name: value for name, value in plain.items() if value is not None}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values["missing"] = None if self.missing is None else list(self.missing)
+        values["columns"] = {name: own.given for name, own in self.columns} or None
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "ReadOptions":
         """Return the options that `given` says."""
-        missing = given.get("missing")
-        return cls(**{**given, "missing": None if missing is None else tuple(missing)})
+        return cls(**given)
+
+    def for_column(self, name: str) -> "ReadOptions":
+        """Return the options that hold for one column."""
+        own = dict(self.columns).get(name)
+        return self if own is None else replace(self, **{key: getattr(own, key) for key in own.given})
+
+    def with_change(self, change: Mapping[str, Any]) -> "ReadOptions":
+        """Return these options with the fields of a `Doubt.change` in place of their own, column by column."""
+        own = self.given.get("columns", {})
+        more = {name: {**own.get(name, {}), **said} for name, said in change.get("columns", {}).items()}
+        return ReadOptions(**{**self.given, **change, "columns": {**own, **more}})
 
     def __post_init__(self) -> None:
+        self._check_columns()
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n\0'):
             raise TableError(
                 f"delimiter {self.delimiter!r} is not one character such as {', '.join(map(repr, DELIMITERS))}"
@@ -122,11 +141,24 @@ class ReadOptions:
             raise TableError(f"header is {self.header}; at most {MOST_NAMES} rows of names are read")
         if self.comment is not None and (len(self.comment) > 8 or "\n" in self.comment):
             raise TableError(f"comment is {self.comment!r}; what a line begins with was expected, such as '#'")
+        if self.pivot is not None and self.pivot not in range(101):
+            raise TableError(f"pivot is {self.pivot!r}; a whole number from 0 to 100 was expected")
         for name, said in (("dayfirst", self.dayfirst), ("merge_case", self.merge_case)):
             if said not in (True, False, None):
                 raise TableError(f"{name} is {said!r}; True, False or None (detect it) was expected")
         if self.encoding is not None:
             _check_encoding(self.encoding)
+
+    def _check_columns(self) -> None:
+        pairs = self.columns.items() if isinstance(self.columns, Mapping) else self.columns
+        given = {str(name): own.given if isinstance(own, ReadOptions) else own for name, own in pairs}
+        for name, own in given.items():
+            if wrong := [key for key in own if key not in OF_COLUMNS]:
+                raise TableError(
+                    f"{wrong[0]!r} cannot be said of column {name!r} alone; {', '.join(OF_COLUMNS)} can"
+                    f"{nearest(wrong[0], OF_COLUMNS)}"
+                )
+        object.__setattr__(self, "columns", tuple((name, ReadOptions(**own)) for name, own in given.items()))
 
 
 def _among(name: str, value: str | None, choices: tuple[str, ...]) -> None:

@@ -17,13 +17,12 @@ import pyarrow.dataset
 
 from alrviz.data.delimited import read_delimited
 from alrviz.data.frames import read_batches, read_frame, said_by
-from alrviz.data.interpret import ParsedTable, RawTable, Values, of_type
+from alrviz.data.interpret import ParsedTable, Values, of_type
 from alrviz.data.limits import Limits
-from alrviz.data.numbers import listed, short
 from alrviz.data.options import ReadOptions
 from alrviz.data.source import load_bytes, sniff_format
-from alrviz.data.text import TextColumn
-from alrviz.errors import AlrvizError, TableError
+from alrviz.data.text import RawTable, TextColumn
+from alrviz.errors import AlrvizError, TableError, listed, short
 from alrviz.stop import StopToken
 
 PARQUET = (".parquet", ".pq")
@@ -214,8 +213,8 @@ def _joined(parts: Sequence[Values]) -> Values:
     else:
         whole = pd.concat(series, ignore_index=True)
     joined = replace(parts[0], series=whole.rename(parts[0].name))
-    readings = [part.reading for part in parts]
-    if any(reading != readings[0] for reading in readings):  # each file was read its own way
-        missing = tuple(dict.fromkeys(token for reading in readings if reading for token in reading.missing))
-        joined = replace(joined, reading=of_type(joined, missing))
+    specs = [part.spec for part in parts]
+    if any(spec != specs[0] for spec in specs):  # each file was read its own way
+        missing = tuple(dict.fromkeys(token for spec in specs if spec for token in spec.missing))
+        joined = replace(joined, spec=of_type(joined, missing))
     return joined

@@ -7,7 +7,7 @@ is beside the number goes, what it means stays: a bracket is a minus, k, M and B
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.reading import LIMIT, QUANTITY, bare_numbers, without_limits
+from alrviz.data.parse_values import LIMIT, QUANTITY_PATTERN, bare_numbers, without_limits
 from alrviz.data.text import NUMBERLIKE, TextColumn, all_match
 
 FEWEST = 5  # numbers beside which a limit is one
@@ -24,7 +24,7 @@ def measured_limits(column: TextColumn) -> tuple[TextColumn, str] | None:
     if not n_signed or len(column.levels) - n_signed < max(FEWEST, 3 * n_signed):
         return None
     bare = without_limits(column.levels)
-    if not all_match(bare, NUMBERLIKE) and not all_match(bare, QUANTITY):
+    if not all_match(bare, NUMBERLIKE) and not all_match(bare, QUANTITY_PATTERN):
         return None
     return TextColumn.of(column.name, column.codes, bare, column.typed), column.levels.filter(signed)[0].as_py()
 
@@ -35,9 +35,9 @@ def plain_numbers(column: TextColumn) -> tuple[TextColumn, str] | None:
     A column of numbers alone is None as well: there is nothing to take away.
     """
     levels = column.levels
-    if len(levels) < 2 or not all_match(levels[:LOOKED_AT], QUANTITY) or all_match(levels, NUMBERLIKE):
+    if len(levels) < 2 or not all_match(levels[:LOOKED_AT], QUANTITY_PATTERN) or all_match(levels, NUMBERLIKE):
         return None
-    if not all_match(levels, QUANTITY):
+    if not all_match(levels, QUANTITY_PATTERN):
         return None
     bare = bare_numbers(levels)
     units = {unit for unit in bare.units if unit}

@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from alrviz.data.source import Buffer
+from alrviz.data.text import Buffer
 from alrviz.stop import StopToken
 
 STREAM_PIECE = 1 << 21  # bytes of a stream repaired at a time

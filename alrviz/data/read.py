@@ -1,42 +1,36 @@
 """`read_table`: any table a person is likely to have, made ready for a classifier.
 
-    bytes -> gunzip -> format -> text or typed columns -> numbers, dates, levels -> target and kinds
-    source.py          delimited, arff, workbook, frames     interpret.py             dataset.py, kinds.py
+    source -> columns of text or values -> numbers, dates, levels -> target and kinds
+    raw.py                                 interpret.py             dataset.py, kinds.py
 
-Everything detected is shown (`Dataset.options`, `Dataset.notes`, `Column.why`) and can be said instead.
+Everything detected is shown (`Dataset.spec`, `Dataset.notes`, `Column.why`) and can be said instead: by options, or by
+a spec, with which nothing is detected.
 """
 
-import io
-from collections.abc import Collection
-from dataclasses import replace
-from functools import partial
+import json
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
-from alrviz.data.arff import read_arff
+from alrviz.data.apply_spec import read_by_spec
 from alrviz.data.dataset import Dataset, Table
-from alrviz.data.delimited import read_delimited
-from alrviz.data.frames import parse_text, read_arrow, read_parquet
-from alrviz.data.interpret import KnownNames, ParsedTable, RawTable, Values, interpret
-from alrviz.data.json_rows import read_json
 from alrviz.data.limits import OWN_LIMITS, Limits
 from alrviz.data.options import ReadOptions
-from alrviz.data.other_sources import is_taken, read_taken
-from alrviz.data.source import Buffer, default_name, load_bytes, sniff_format
-from alrviz.data.stat_files import read_stat_file
-from alrviz.data.text import TextColumn
-from alrviz.data.workbook import read_workbook
+from alrviz.data.parse_spec import ParseSpec
+from alrviz.data.raw import decide, read_raw
+from alrviz.data.source import default_name
+from alrviz.errors import TableError
 from alrviz.stop import NEVER, StopToken
 
 __all__ = ["Limits", "ReadOptions", "read_columns", "read_table"]
-
-READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "json": read_json, "stat": read_stat_file}
-LAID_OUT = {"delimited": read_delimited, "workbook": read_workbook}  # where the row of names has to be found
 
 
 def read_table(
     path_or_frame: Any,
     target: str | None = None,
     *,
+    spec: ParseSpec | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     options: ReadOptions | None = None,
     limits: Limits | None = None,
     name: str | None = None,
@@ -57,6 +51,9 @@ def read_table(
             rows and columns, a dict of columns, a list of rows. A list of paths, or a folder of Parquet files, is one
             table.
         target: the column that is the class (default: guessed, see `Table.target_choices`).
+        spec: how the table is to be read, as `Dataset.spec` of a table like it says: a `ParseSpec`, what its `to_dict`
+            gives, or the path of that as JSON. Nothing is guessed then; values that do not fit are missing, and
+            counted. `target`, `options` and `kinds` are said over it.
         options: what is said of the text, in place of what is detected.
         limits: refuse tables that are too large (default: more than 50,000 columns).
         name: of the data set (default: that of the file).
@@ -79,20 +76,45 @@ def read_table(
     >>> frame = pd.DataFrame({"size": [1.5, 2.5, 9.5], "colour": ["red", "red", "blue"], "class": ["no", "no", "yes"]})
     >>> read_table(frame).kinds
     {'size': 'numeric', 'colour': 'categorical'}
+    >>> read_table(frame, spec=read_table(frame).spec.to_dict()).hash == read_table(frame).hash
+    True
     """
     targets = [column for column, kind in kinds.items() if kind == "target"]
     if target is None and len(targets) == 1:
         target = targets[0]
+    spec = None if spec is None else load_spec(spec)
     table = read_columns(
-        path_or_frame, options=options, limits=limits, name=name, max_memory=max_memory, stop=stop,
+        path_or_frame, spec=spec, options=options, limits=limits, name=name, max_memory=max_memory, stop=stop,
         expected={str(column) for column in (target, *kinds) if column is not None},
     )  # fmt: skip
+    if spec is not None:
+        own = {column.name: column.kind for column in spec.columns}
+        target = target or spec.target
+        quartiles = quartiles if quartiles is not None or target != spec.target else spec.quartiles or None
+        left = {name: own.get(name, "ignore") for name in table.names if name != target and own.get(name) != "target"}
+        kinds = left | kinds
     return table.dataset(target, kinds=kinds, quartiles=quartiles, stop=stop)
+
+
+def load_spec(given: ParseSpec | Mapping[str, Any] | str | os.PathLike[str]) -> ParseSpec:
+    """Return a spec of what `read_table` takes for one; `TableError` where it is none."""
+    if isinstance(given, ParseSpec):
+        return given
+    if isinstance(given, Mapping):
+        return ParseSpec.from_dict(given)
+    try:
+        return ParseSpec.from_dict(json.loads(Path(given).read_text("utf-8")))
+    except (OSError, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"the spec {os.fspath(given)!r} cannot be read: {error}; the JSON of one was expected, as "
+                         "dataset.spec.to_json() or `alrviz inspect --json` give it") from error  # fmt: skip
 
 
 def read_columns(
     path_or_frame: Any,
     *,
+    spec: ParseSpec | None = None,
     options: ReadOptions | None = None,
     limits: Limits | None = None,
     name: str | None = None,
@@ -107,8 +129,12 @@ def read_columns(
     """
     options, limits = options or ReadOptions(), (limits or OWN_LIMITS).within_memory(max_memory)
     notes: list[str] = []
-    parsed = decide(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
     name = name or default_name(path_or_frame)
+    if spec is not None:
+        values, raw = read_by_spec(path_or_frame, spec, options, limits, stop, notes)
+        asked = ReadOptions(**spec.layout.given).with_change(options.given)
+        return Table.of(name, values, raw.options, limits, notes, alone, raw.sheets, asked, raw.head)
+    parsed = decide(read_raw(path_or_frame, options, limits, stop, notes, expected), stop)
     return Table.of(
         name,
         parsed.columns,
@@ -121,51 +147,3 @@ def read_columns(
         parsed.head,
         parsed.kinds,
     )
-
-
-def read_raw(
-    source: Any, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str], expected: Collection[str] = ()
-) -> RawTable:
-    """Return the columns of whatever `read_table` takes, before it is decided what texts are.
-
-    What of an archive was passed over is added to `notes`.
-    """
-    if is_taken(source):
-        return read_taken(source, options, limits, stop, partial(_values_of, expected=expected))
-    if isinstance(source, io.TextIOBase):
-        options = replace(options, encoding="utf-8")  # it is text already
-    return raw_of_bytes(
-        load_bytes(source, limits, stop, notes, options.sheet), options, limits, stop, expected=expected
-    )
-
-
-def raw_of_bytes(
-    data: Buffer,
-    options: ReadOptions,
-    limits: Limits,
-    stop: StopToken,
-    known: KnownNames | None = None,
-    expected: Collection[str] = (),
-) -> RawTable:
-    """Return the columns of a file's bytes, before it is decided what texts are."""
-    kind = sniff_format(data)
-    if kind in LAID_OUT:
-        return LAID_OUT[kind](data, options, limits, stop, known, expected)
-    return READERS[kind](data, options, limits, stop)
-
-
-def decide(raw: RawTable, stop: StopToken) -> ParsedTable:
-    """Return the columns as values."""
-    if raw.sort == "decided":
-        values = [column for column in raw.columns if isinstance(column, Values)]
-        return ParsedTable(values, raw.options, raw.notes, raw.sheets, raw.head, raw.kinds)
-    if raw.sort == "typed":
-        return parse_text(raw.columns, raw.options, raw.notes, stop)
-    texts = [column for column in raw.columns if isinstance(column, TextColumn)]
-    return replace(interpret(texts, raw.options, raw.notes, stop), sheets=raw.sheets, head=raw.head, kinds=raw.kinds)
-
-
-def _values_of(
-    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, expected: Collection[str]
-) -> ParsedTable:
-    return decide(raw_of_bytes(data, options, limits, stop, expected=expected), stop)

@@ -10,12 +10,11 @@ from typing import Any
 import pandas as pd
 
 from alrviz.data.frames import read_frame
-from alrviz.data.interpret import RawTable
 from alrviz.data.limits import Limits, check_cells, check_columns, check_rows
-from alrviz.data.numbers import short
 from alrviz.data.options import ReadOptions
-from alrviz.data.source import STAT_STARTS, Buffer
-from alrviz.errors import TableError
+from alrviz.data.source import STAT_STARTS
+from alrviz.data.text import Buffer, RawTable
+from alrviz.errors import TableError, short
 from alrviz.stop import StopToken
 
 

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from alrviz.data.interpret import Values
 from alrviz.data.kinds import as_levels
 from alrviz.data.limits import Limits, check_classes
-from alrviz.data.numbers import listed, short
-from alrviz.data.reading import number_text
-from alrviz.errors import MEASURED_TARGET, Sentence, TableError
+from alrviz.data.parse_values import number_text
+from alrviz.errors import MEASURED_TARGET, Sentence, TableError, listed, short
 
 MOST_NUMERIC_CLASSES = 20  # a target of more different numbers is a measurement until its reader says otherwise
 TARGET_NAMES = ("class", "target", "label", "y", "outcome")

@@ -6,18 +6,23 @@ column of three levels cost three answers.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from alrviz.data.reading import MARKS, folded, is_plain
+from alrviz.data.options import ReadOptions
+from alrviz.data.parse_values import MARKS, folded, is_plain
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_SPELLINGS = 1000  # levels: whoever has more has names or ids
+Buffer = bytes | bytearray
 NUMBERLIKE = rf"^[+-]?[0-9{MARKS}]*[0-9][0-9{MARKS}]*([eE][+-]?[0-9]+)?$"
 
 
@@ -94,14 +99,39 @@ class TextColumn:
         """Return the first data row (counted from 1) with this level."""
         return int(np.argmax(self.codes == level)) + 1
 
-    def categorical(self) -> pd.Series:
+    def categorical(self) -> "pd.Series":
         """Return the column as a categorical Series of strings, levels sorted."""
+        import pandas as pd  # here, as score.py has none
+
         order = pc.sort_indices(self.levels).to_numpy()
         rank = np.empty(len(order) + 1, dtype=np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         rank[-1] = -1
         categories = self.levels.take(pa.array(order)).to_pylist()
         return pd.Series(pd.Categorical.from_codes(rank[self.codes], categories=text_index(categories)), name=self.name)
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """What a format's reader returns, before it is decided what texts are.
+
+    Attributes:
+        columns: in order; `TextColumn` as it stands, or `Values` that came with a type.
+        options: those in force, as far as they are about the layout.
+        notes: sentences for a reader.
+        sheets: of a workbook.
+        head: the cells of the first row of names as they stand, where there is one.
+        sort: "text" of files without types, "typed" where only gaps and dates are looked for, "decided" where nothing.
+        kinds: those that the file states beside its names, "target" among them.
+    """
+
+    columns: Sequence[Any]
+    options: ReadOptions
+    notes: list[str] = field(default_factory=list)
+    sheets: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    sort: str = "typed"
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 def all_match(levels: pa.Array, pattern: str) -> bool:
@@ -121,8 +151,10 @@ def _kept_regex(pattern: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\x\{([0-9a-fA-F]{4})\}", r"\\u\1", pattern))
 
 
-def text_index(levels: Sequence[str]) -> pd.Index:
+def text_index(levels: Sequence[str]) -> "pd.Index":
     """Return levels as an Index of strings, also where there are none."""
+    import pandas as pd
+
     return pd.Index(levels) if len(levels) else pd.Index([], dtype=object)
 
 

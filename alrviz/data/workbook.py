@@ -25,7 +25,6 @@ import pyarrow as pa
 import python_calamine as calamine
 
 from alrviz.data.column_names import clean_names
-from alrviz.data.interpret import KnownNames, RawTable
 from alrviz.data.layout import (
     HEAD_ROWS,
     QUANTITY,
@@ -36,12 +35,11 @@ from alrviz.data.layout import (
     read_names,
 )
 from alrviz.data.limits import Limits, check_bytes, check_cells, check_columns, check_rows
-from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
-from alrviz.data.reading import number_text
-from alrviz.data.source import Buffer
-from alrviz.data.text import TextColumn
-from alrviz.errors import TableError, nearest
+from alrviz.data.parse_spec import Layout
+from alrviz.data.parse_values import number_text
+from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.errors import TableError, listed, nearest
 from alrviz.stop import StopToken
 
 PIECE_BYTES = 1 << 18  # of XML between two looks at the stop token: some 5 ms
@@ -64,7 +62,7 @@ def read_workbook(
     options: ReadOptions,
     limits: Limits,
     stop: StopToken,
-    known: KnownNames | None = None,
+    known: Layout | None = None,
     expected: Collection[str] = (),
 ) -> RawTable:
     """Return the columns of the first visible sheet that looks like a table, read as the same table saved as CSV.

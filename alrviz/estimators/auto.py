@@ -14,7 +14,7 @@ from alrviz.data.stream.table import Stream
 from alrviz.errors import TableError, nearest
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.linear import LinearClassifier
-from alrviz.estimators.recipes import reading_of
+from alrviz.estimators.recipes import spec_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import STEP_LIMIT
 
@@ -140,5 +140,5 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
 def _fit_read_table(dataset: Dataset, y: Any, sample_weight: Any, params: dict[str, Any]) -> AutoClassifier:
     """Fit a model that knows how its table was read."""
     model = AutoClassifier(**params).fit(dataset.X, y, sample_weight)
-    model.reading_ = reading_of(dataset, model.encoder_)
+    model.spec_ = spec_of(dataset, model.encoder_)
     return model

@@ -17,12 +17,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
-from alrviz.data.apply_reading import read_again
+from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.encode import Encoder, row_weights
-from alrviz.data.numbers import listed
-from alrviz.data.reading import PLAIN_NUMBER, Reading, numbers_among
+from alrviz.data.parse_spec import ParseSpec
+from alrviz.data.parse_values import PLAIN_NUMBER, numbers_among
 from alrviz.data.stream.table import Stream
-from alrviz.errors import ReadingWarning, RecipeError, TableError
+from alrviz.errors import ReadingWarning, RecipeError, TableError, listed
 from alrviz.fitting.families import ENCODING
 from alrviz.fitting.recipe import Recipe
 from alrviz.passes.rows import Floats
@@ -31,7 +31,7 @@ from alrviz.passes.rows import Floats
 def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> Any:
     """Return X as a DataFrame or a matrix, its names and width remembered (`reset`) or compared.
 
-    A frame of new rows is read as the table was that the model learned from, if the model knows how (`reading_`) and
+    A frame of new rows is read as the table was that the model learned from, if the model knows how (`spec_`) and
     the frame is not read yet (`is_read`); what cannot be read is missing, with a `ReadingWarning`.
 
     Raises:
@@ -45,14 +45,14 @@ def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> A
         )
     if hasattr(X, "to_pandas"):  # polars, pyarrow
         X = X.to_pandas()
-    reading = None if reset or is_read else getattr(estimator, "reading_", None)
+    spec = None if reset or is_read else getattr(estimator, "spec_", None)
     if (
-        reading is not None
+        spec is not None
         and isinstance(X, pd.DataFrame)
         and len(X)
-        and not _matches_reading(X, reading, estimator.encoder_)
+        and not _matches_reading(X, spec, estimator.encoder_)
     ):
-        read = read_again(X, reading)
+        read = read_new_rows(X, spec)
         for note in read.notes:
             warnings.warn(note, ReadingWarning, stacklevel=4)
         X = read.X.set_axis(X.index)
@@ -71,13 +71,13 @@ def check_table(estimator: Any, X: Any, reset: bool, is_read: bool = False) -> A
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False)
 
 
-def _matches_reading(X: pd.DataFrame, reading: Reading, encoder: Encoder) -> bool:
+def _matches_reading(X: pd.DataFrame, spec: ParseSpec, encoder: Encoder) -> bool:
     """Whether reading would leave a frame as it is: its columns are the model's features, numbers without those that
     stand for a missing value, and categories that are levels.
     """
     if X.columns.tolist() != [column.name for column in encoder.columns_]:
         return False
-    for (_, column), coded, feature in zip(X.items(), encoder.columns_, reading.columns, strict=True):
+    for (_, column), coded, feature in zip(X.items(), encoder.columns_, spec.columns, strict=True):
         if coded.kind != "numeric":
             if not isinstance(column.array, pd.Categorical) or not coded.knows(column.array.categories):
                 return False

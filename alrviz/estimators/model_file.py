@@ -45,6 +45,13 @@ _MOST_TEXT = 2**27
 _SMALL, _MOST_PACKED = 2**20, 100
 # Words for people, and what is computed again from counts: not read back.
 _NOT_READ = ("columns", "levels", "name", "log_theta_")
+# What score.py holds, in the order of what they import of each other; no two may have a name of a module in common.
+SCRIPT_MODULES = (
+    *("errors", "stop", "data.options", "data.limits", "data.parse_values", "data.doubts", "data.text", "data.quotes"),
+    *("data.records", "data.charset", "data.column_names", "data.parse_spec", "data.layout", "data.delimited"),
+    *("data.apply_layout", "estimators.score_forms"),
+)
+_OWN_IMPORT = re.compile(r"(?m)^from alrviz\.[\w.]+ import (?:\([^)]*\)|.*)\n")
 
 
 def save_model(model: RecipeClassifier, path: Any, *, dataset: "Dataset | None" = None) -> None:
@@ -118,13 +125,16 @@ def _write(parts: SavedModel, file: BinaryIO) -> None:
 
 
 def _script() -> str:
-    """The script as one file: the modules of forms and of reading stand where they are imported."""
-    script = (files("alrviz.estimators") / "score_script.py").read_text("utf-8")
-    for package, module in (("alrviz.data", "reading"), ("alrviz.estimators", "score_forms")):
-        text = (files(package) / f"{module}.py").read_text("utf-8")
-        before, after = re.split(rf"(?m)^from {package}\.{module} import (?:\([^)]*\)|.*)\n", script)
-        script = before + text + after
-    return script
+    """The script as one file: the modules that it uses stand where it imports them."""
+    script, *modules = (_source(module) for module in ("estimators.score_script", *SCRIPT_MODULES))
+    first = _OWN_IMPORT.search(script)
+    assert first is not None
+    without = [_OWN_IMPORT.sub("", text) for text in modules]
+    return script[: first.start()] + "\n\n".join(without) + _OWN_IMPORT.sub("", script[first.start() :])
+
+
+def _source(module: str) -> str:
+    return (files("alrviz") / f"{module.replace('.', '/')}.py").read_text("utf-8")
 
 
 def _write_table(zipped: zipfile.ZipFile, name: str, pieces: Pieces) -> int:

@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 from alrviz.data.column_encoder import ColumnEncoder
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
-from alrviz.data.options import DECIMALS, MISSING, THOUSANDS, ReadOptions
-from alrviz.data.reading import DATE_FORMS, HOWS, PARTS, TIME_FORMS, Reading
-from alrviz.errors import ModelFileError
+from alrviz.data.options import MISSING, ReadOptions
+from alrviz.data.parse_spec import LAYOUT_OPTIONS, ParseSpec
+from alrviz.errors import ModelFileError, TableError
 from alrviz.estimators.make import of_class
 from alrviz.estimators.model_average import AVERAGE
 from alrviz.estimators.model_density import DENSITY
@@ -31,7 +31,7 @@ from alrviz.estimators.model_form import Form, SavedModel
 from alrviz.estimators.model_linear import LINEAR
 from alrviz.estimators.model_network import NETWORK
 from alrviz.estimators.model_tables import ModelTable
-from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, reading_of, versions
+from alrviz.estimators.recipes import RecipeClassifier, RunClassifier, spec_of, versions
 from alrviz.estimators.score_script import FORMAT
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
@@ -72,8 +72,8 @@ def parts_of(model: Any, dataset: Dataset | None = None) -> SavedModel:
         "n_iter": getattr(model, "n_iter_", None),
         "chosen": getattr(model, "chosen_", None),
     }
-    reading = reading_of(dataset, model.encoder_) if dataset is not None else getattr(model, "reading_", None)
-    about["reading"] = None if reading is None else reading.to_dict()
+    spec = spec_of(dataset, model.encoder_) if dataset is not None else getattr(model, "spec_", None)
+    about["spec"] = None if spec is None else spec.to_dict()
     return SavedModel({**about, **saved.about}, saved.tables)
 
 
@@ -98,40 +98,23 @@ def restore(about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> Recip
     if about.get("chosen") is not None:
         model.chosen_, model.alpha_ = str(about["chosen"]), recipe.params.get("alpha")
     form.restore(model, about, tables)
-    if about.get("reading") is not None:
-        model.reading_ = _reading(about["reading"], encoder)
+    if about.get("spec") is not None:
+        model.spec_ = _spec(about["spec"], encoder)
     return model
 
 
-def _reading(state: Any, encoder: Encoder) -> Reading:
-    """A reading whose every value is one that `Reading` may have."""
-    reading = Reading.from_dict(state)
-    ReadOptions.of(reading.layout), ReadOptions.of(reading.said)
-    if [column.name for column in reading.columns] != [column.name for column in encoder.columns_]:
-        raise ModelFileError("how columns were read is said of other columns than the model's")
-    for text in (*reading.names, *reading.head):
-        _require(isinstance(text, str))
-    for column in reading.columns:
-        texts = (column.name, column.source, *column.missing, *column.spellings, *column.spellings.values())
-        forms = {"date": DATE_FORMS, "time": TIME_FORMS}.get(column.how, {})
-        _require(all(isinstance(text, str) for text in texts) and isinstance(column.unit, str | None))
-        _require(
-            column.how in HOWS
-            and column.kind in ("numeric", "categorical")
-            and isinstance(column.day_first, bool | None)
-            and isinstance(column.limits, bool)
-            and column.pivot in range(101)
-        )
-        _require((column.part in PARTS) if column.how == "date" else column.part == "")
-        _require(column.form in forms or (column.form == "" and column.how != "time"))
-        _require(column.decimal in ("", *DECIMALS) and column.thousands in THOUSANDS)
-        _require(column.decimal == "" or column.decimal != column.thousands)
-    return reading
-
-
-def _require(good: bool) -> None:
-    if not good:
-        raise ModelFileError("how columns were read is said in a way that no table was")
+def _spec(state: Any, encoder: Encoder) -> ParseSpec:
+    """The spec of the model's columns, checked: a file may say anything."""
+    try:
+        spec = ParseSpec.from_dict(state)
+        ReadOptions(**{name: getattr(spec.layout, name) for name in LAYOUT_OPTIONS})
+    except TableError as error:
+        raise ModelFileError(f"how the model's table was read cannot be used: {error}") from error
+    if [column.name for column in spec.columns] != [column.name for column in encoder.columns_]:
+        raise ModelFileError("the spec is of other columns than the model's")
+    if any(column.kind not in ("numeric", "categorical") for column in spec.columns):
+        raise ModelFileError("the spec has a kind of column that no model has")
+    return spec
 
 
 def _encoder(state: Any) -> Encoder:

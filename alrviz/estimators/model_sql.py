@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from alrviz.data.reading import PLAIN_NUMBER, LevelCodes, Reading, is_plain, number_text, numbers_among
+from alrviz.data.parse_spec import ParseSpec
+from alrviz.data.parse_values import PLAIN_NUMBER, LevelCodes, is_plain, number_text, numbers_among
 from alrviz.errors import ModelFileError, nearest
 from alrviz.estimators.model_file import write_whole
 from alrviz.estimators.model_form import SavedModel
@@ -229,8 +230,8 @@ class _Sql:
         self.dialect, self.called = DIALECTS[dialect], dialect
         self.columns: list[dict[str, Any]] = parts.about["encoder"]["columns"]
         self.labels: list[Any] = parts.about["encoder"]["classes"]["labels"]
-        known, self.signs = parts.about["reading"], parts.about["missing_tokens"]
-        self.reading = Reading.from_dict(known) if known else Reading.of_columns(self.columns, self.signs)
+        known, self.signs = parts.about["spec"], parts.about["missing_tokens"]
+        self.spec = ParseSpec.from_dict(known) if known else ParseSpec.of_model(self.columns, self.signs)
         self.network, self.name = parts.about["form"] == "network", name
         self.unseen = not self.network and parts.about["unseen"]
         self.tuples = pa.concat_tables(self.pieces["tuples.parquet"])
@@ -346,17 +347,17 @@ class _Sql:
 
     def _levels(self) -> Iterator[tuple[int, str | None, float | None, int]]:
         """What has a code: texts of levels, numbers of those that are or look like one, and signs of a gap."""
-        for j, (own, reading) in enumerate(zip(self.columns, self.reading.columns, strict=True)):
+        for j, (own, spec) in enumerate(zip(self.columns, self.spec.columns, strict=True)):
             texts, numbers = dict[str, int](), dict[float, int]()
             if own["kind"] == "numeric":
                 numbers = {float(value): code for code, value in enumerate(own["values"] or ())}
             else:
                 texts = dict(LevelCodes(own["values"] or (), GAP, GAP, self.signs).by_text)
-            texts |= dict.fromkeys(map(str.strip, reading.missing), GAP)
+            texts |= dict.fromkeys(map(str.strip, spec.missing), GAP)
             if own["kind"] != "numeric":
                 numbers = {float(text): code for text, code in texts.items() if _is_number(text)}
-            numbers |= dict.fromkeys(numbers_among(reading.missing), GAP)
-            for key, level in reading.spellings.items():
+            numbers |= dict.fromkeys(numbers_among(spec.missing), GAP)
+            for key, level in spec.spellings.items():
                 if level in texts:
                     for text in {key, key.upper(), key.capitalize(), key.title()}:
                         if is_plain(text):

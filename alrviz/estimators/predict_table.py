@@ -1,6 +1,6 @@
 """New rows through a fitted classifier: its class, the probabilities, and which values training never saw.
 
-A model that knows how its table was read (`reading_`: of `load_model` where `save_model` was given the data set, of
+A model that knows how its table was read (`spec_`: of `load_model` where `save_model` was given the data set, of
 `estimator_of`) has new rows read in the same way; another takes them as they look by themselves.
 """
 
@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 from sklearn.utils.validation import check_is_fitted
 
-from alrviz.data.apply_reading import read_again
+from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import NO_LIMITS, Limits
 from alrviz.data.options import MISSING, ReadOptions
 from alrviz.data.other_sources import are_files, frame_of, is_taken, named_rows
-from alrviz.data.reading import NO_READING, Reading
+from alrviz.data.parse_spec import NO_SPEC, ParseSpec
 from alrviz.data.stream.new_rows import open_large, read_batches_again
 from alrviz.errors import AlrvizError, ReadingWarning, TableError, nearest
 from alrviz.estimators.checks import check_table
 from alrviz.estimators.model_file import load_model
-from alrviz.estimators.recipes import reading_of
+from alrviz.estimators.recipes import spec_of
 from alrviz.estimators.score_script import safe_cell, safe_names
 from alrviz.models.linear import log_softmax
 from alrviz.stop import NEVER, StopToken
@@ -54,7 +54,7 @@ def predict_table(
     model : a fitted classifier of this package, or the path of a zip that `save_model` wrote
     rows : whatever `read_table` takes, as a path, bytes, an open file or a table at hand; a dict of values is one row
         Columns are found by name; further ones are left out. Rows without names (an array, lists of values) have the
-        model's columns in their order. A model without a reading takes the values of a table at hand as they are.
+        model's columns in their order. A model without a spec takes the values of a table at hand as they are.
     dataset : Dataset, optional
         What the model was fitted on, if the model does not know how that was read: rows are read in the same way.
     options : ReadOptions, optional
@@ -70,7 +70,7 @@ def predict_table(
     ------
     TableError
         A ValueError: a column that is missing, or of which nothing can be read. A text where the model wants a number,
-        and what does not fit its reading, is missing, and listed in `unseen` as "age=abc (not a number)".
+        and what does not fit its spec, is missing, and listed in `unseen` as "age=abc (not a number)".
     ModelFileError
         A ValueError: the path is no model, or `dataset` has not the model's columns.
 
@@ -109,18 +109,18 @@ def predict_and_tell(
         model = load_model(model)
     check_is_fitted(model)
     encoder: Encoder = model.encoder_
-    known = reading_of(dataset, encoder) if dataset is not None else getattr(model, "reading_", None)
+    known = spec_of(dataset, encoder) if dataset is not None else getattr(model, "spec_", None)
     if known is None and not encoder.named_:  # fitted to an array: columns are found by their places
         frame = frame_of(named_rows(rows, [column.name for column in encoder.columns_]))
         rows = rows if frame is None else frame.to_numpy(dtype=object)
-    read = read_again(rows, known or _reading_from_encoder(encoder), options=options, limits=limits, stop=stop)
-    notes = read.notes if known is not None or (is_taken(rows) and not are_files(rows)) else (NO_READING, *read.notes)
+    read = read_new_rows(rows, known or _spec_of_encoder(encoder), options=options, limits=limits, stop=stop)
+    notes = read.notes if known is not None or (is_taken(rows) and not are_files(rows)) else (NO_SPEC, *read.notes)
     return _predicted(model, read.X, read.given, read.unread, keep), notes
 
 
-def _reading_from_encoder(encoder: Encoder) -> Reading:
+def _spec_of_encoder(encoder: Encoder) -> ParseSpec:
     """Return how rows are read for a model that was fitted to a table in memory."""
-    return Reading.of_columns(encoder.to_dict()["columns"], MISSING)
+    return ParseSpec.of_model(encoder.to_dict()["columns"], MISSING)
 
 
 def predict_batches(
@@ -136,16 +136,16 @@ def predict_batches(
     memory. What `predict_table` warns of is added to `notes`, the last of it at the end.
     """
     check_is_fitted(model)
-    known, said = getattr(model, "reading_", None), options or ReadOptions()
-    reading = known or _reading_from_encoder(model.encoder_)
-    if (source := open_large(path, reading, said, notes)) is None:
+    known, said = getattr(model, "spec_", None), options or ReadOptions()
+    spec = known or _spec_of_encoder(model.encoder_)
+    if (source := open_large(path, spec, said, notes)) is None:
         found, more = predict_and_tell(model, path, options=options, keep=keep, stop=stop)
         notes += more
         yield found
         return
-    notes += [] if known else [NO_READING]
+    notes += [] if known else [NO_SPEC]
     rows = 0
-    for read in read_batches_again(source, reading, said, notes, stop):
+    for read in read_batches_again(source, spec, said, notes, stop):
         yield _predicted(model, read.X, read.given, read.unread, keep, rows)
         rows += len(read.X)
 

@@ -29,7 +29,7 @@ from tqdm import tqdm
 from alrviz import __version__
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder, lost_text
-from alrviz.data.reading import Reading
+from alrviz.data.parse_spec import ParseSpec
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.data.stream.table import Stream
 from alrviz.errors import (
@@ -238,7 +238,7 @@ class RecipeClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def set_encoder(self, encoder: Encoder, recipe: Recipe) -> None:
         """Keep what was fitted beside the model: how rows become codes, and what was run."""
-        self.__dict__.pop("reading_", None)  # of an earlier table
+        self.__dict__.pop("spec_", None)  # of an earlier table
         self.encoder_ = encoder
         self.classes_ = encoder.classes_
         self.recipe_ = recipe
@@ -473,7 +473,7 @@ class RunClassifier(RecipeClassifier):
         self._take(run)
         self.set_encoder(encoder, run.recipe)
         if run.dataset is not None:
-            self.reading_ = reading_of(run.dataset, encoder)
+            self.spec_ = spec_of(run.dataset, encoder)
 
     def _fitted_attributes(self, run: Run) -> dict[str, Any]:
         """Return the attributes of this estimator as if the run had ended at its latest step."""
@@ -508,15 +508,13 @@ class RunClassifier(RecipeClassifier):
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
 
-def reading_of(dataset: Dataset | Stream, encoder: Encoder) -> Reading | None:
-    """Return how the encoder's columns were read when the data set was, in their order; None where nobody knows.
+def spec_of(dataset: Dataset | Stream, encoder: Encoder) -> ParseSpec:
+    """Return how the encoder's columns were read when the data set was, in their order.
 
     Raises:
         ModelFileError: the data set has not the encoder's columns.
     """
-    if dataset.reading is None:
-        return None
-    by_name = {column.name: column for column in dataset.reading.columns}
+    by_name = {column.name: column for column in dataset.spec.features}
     wanted = [column.name for column in encoder.columns_]
     if not encoder.named_ and len(wanted) == len(by_name):  # it was fitted on an array
         by_name = dict(zip(wanted, by_name.values(), strict=True))
@@ -528,4 +526,4 @@ def reading_of(dataset: Dataset | Stream, encoder: Encoder) -> Reading | None:
         )
     kinds = ["numeric" if column.kind == "numeric" else "categorical" for column in encoder.columns_]
     columns = (replace(by_name[name], name=name, kind=kind) for name, kind in zip(wanted, kinds, strict=True))
-    return replace(dataset.reading, columns=tuple(columns))
+    return replace(dataset.spec, columns=tuple(columns))

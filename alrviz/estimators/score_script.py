@@ -4,7 +4,7 @@
     python score.py rows.csv -o predictions.csv --model model.zip
     >>> Model("model.zip").predict_proba({"colour": ["red", None], "size": [1.5, 2]})          # doctest: +SKIP
 
-Rows are read as the model's table was, where `model.json` says how ("reading"): delimiter, lines before the names,
+Rows are read as the model's table was, where `model.json` says how ("spec"): delimiter, lines before the names,
 dates, units, spellings, what is missing. What does not fit is missing, and told. Without it texts are levels as they
 stand; an empty cell, and a sign of a missing value that is no level, is missing (`LevelCodes`). How scores come
 of levels and numbers, p(k | x) = softmax(score)(k), is said by the class of each form: Linear, Network, Average,
@@ -28,20 +28,28 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from alrviz.data.reading import (
-    FOOTER,
-    MOST_TITLES,
-    NO_READING,
-    ColumnReading,
-    LevelCodes,
-    Made,
-    Reading,
-    Tally,
-    distinct_names,
+from alrviz.data.apply_layout import apply_layout
+from alrviz.data.delimited import read_delimited
+from alrviz.data.limits import NO_LIMITS
+from alrviz.data.options import ReadOptions
+from alrviz.data.parse_spec import (
+    NO_SPEC,
+    ColumnSpec,
+    Counts,
+    ParsedValues,
+    ParseErrorCounts,
+    ParseSpec,
+    add_counts,
+    check_counts,
 )
+from alrviz.data.parse_values import LevelCodes, distinct_names
+from alrviz.data.text import TextColumn
+from alrviz.errors import TableError, listed
 from alrviz.estimators.score_forms import FORMS
+from alrviz.stop import NEVER
 
 FORMAT = 1
+DETECTED = ReadOptions()
 ROWS = 50_000  # predicted at a time
 SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")  # what a spreadsheet takes for the begin of a formula
 # Where the comma is the decimal mark, spreadsheets cut lines at semicolons, also within quotes that begin mid-line.
@@ -125,8 +133,8 @@ class Model:
             tables = {name: _table(read(name)) for name in about["rows"]}
         self.about, self.classes = about, about["encoder"]["classes"]["labels"]
         columns, signs = about["encoder"]["columns"], about["missing_tokens"]
-        known = about.get("reading")
-        self.reading = Reading.from_dict(known) if known else Reading.of_columns(columns, signs)
+        known = about.get("spec")
+        self.spec = ParseSpec.from_dict(known) if known else ParseSpec.of_model(columns, signs)
         self.day_first: bool | None = None  # in dates of the rows, where somebody says so
         self.columns = [Column(state, signs) for state in columns]
         self.unread: dict[str, list[str]] = {}  # by column, a text for each row, empty where it could be read
@@ -138,35 +146,37 @@ class Model:
 
     def values(self, table: Mapping[str, Any]) -> "list[pa.Array]":
         """Return the model's columns of a table; what could not be read is missing, and kept in `unread`."""
-        tallies: dict[str, Tally] = {}
-        values = self._values(table, tallies)
-        _refuse(tallies)
+        counts: Counts = {}
+        values = self._values(table, counts)
+        check_counts(counts)
         return values
 
-    def _values(self, table: Mapping[str, Any], tallies: dict[str, Tally]) -> "list[pa.Array]":
-        """The same of a part of a table, of which `tallies` count what can be read and what cannot."""
+    def _values(self, table: Mapping[str, Any], counts: Counts) -> "list[pa.Array]":
+        """The same of a part of a table, of which `counts` count what can be read and what cannot."""
         given = list(table.column_names if isinstance(table, pa.Table) else table)
         names = dict(zip(distinct_names(given)[0], given, strict=True))
-        features = self.reading.at_hand(names, self.day_first)
-        lost = [name for name in dict.fromkeys(own.source for own in features) if name not in names]
+        features = self.spec.for_columns(names, self.day_first)
+        lost = [name for name in dict.fromkeys(each.source for each in features) if name not in names]
         if lost:
-            raise ValueError(f"no column {lost[0]!r} in the table ({len(lost)} not found)")
+            raise TableError(
+                f"no column {lost[0]!r} in the table, whose columns are {listed(list(names))} ({len(lost)} not found)"
+            )
         self.unread = {}
-        found, told = [], dict[str, Tally]()  # a date is made into several features
+        arrays, own = [], Counts()  # a date is made into several features
         for feature in features:
             column = _array(table[names[feature.source]])
-            values, bad = made = read_array(feature, column)
-            if feature.source not in told:
-                such = repr(column[int(bad.argmax())].as_py())[:60] if bad.any() else ""
-                told[feature.source] = Tally.of(feature, such, made)
+            values, bad = parsed = read_array(feature, column)
+            if feature.source not in own:
+                example = repr(column[int(bad.argmax())].as_py())[:60] if bad.any() else ""
+                own[feature.source] = ParseErrorCounts.of(feature, example, parsed)
                 self._tell(feature, column, bad)
-            found.append(pa.array(values, from_pandas=True))
-        tallies |= {name: tallies[name].plus(tally) if name in tallies else tally for name, tally in told.items()}
-        return found
+            arrays.append(pa.array(values, from_pandas=True))
+        add_counts(counts, own)
+        return arrays
 
-    def _tell(self, feature: ColumnReading, column: "pa.Array", bad: "np.ndarray") -> None:
+    def _tell(self, feature: ColumnSpec, column: "pa.Array", bad: "np.ndarray") -> None:
         if bad.any():
-            words = [f"{feature.source}={value} (not {feature.what})" for value in column.to_pylist()]
+            words = [f"{feature.source}={value} (not {feature.expected})" for value in column.to_pylist()]
             self.unread[feature.source] = [word if wrong else "" for word, wrong in zip(words, bad, strict=True)]
 
     def _codes(self, values: "list[pa.Array]") -> "np.ndarray":
@@ -188,13 +198,13 @@ class Model:
     def predictions(self, table: "pa.Table") -> Iterator[list[Any]]:
         """Yield a line of names, then a line for each row: its number, class, numbers by class, unseen values.
 
-        ValueError, at the end, where nothing of a column could be read; what could not is counted in `tallies`.
+        ValueError, at the end, where nothing of a column could be read; what could not is counted in `counts`.
         """
         what = "p" if self.about["probabilities"] else "score"
-        self.tallies: dict[str, Tally] = {}
+        self.counts: Counts = {}
         yield ["row", "prediction", *safe_names([f"{what}({label})" for label in self.classes]), "unseen"]
         for begin in range(0, table.num_rows, ROWS):
-            values = self._values(table.slice(begin, ROWS), self.tallies)
+            values = self._values(table.slice(begin, ROWS), self.counts)
             codes = self._codes(values)
             z = self._scores(values, codes)
             numbers = _softmax(z) if what == "p" else z
@@ -207,13 +217,7 @@ class Model:
                 unseen += [_mark(column, own[i]) for column, no_level, own in strange if no_level[i]]
                 words = "; ".join(filter(None, unseen))
                 yield [begin + i + 1, safe_cell(self.classes[best]), *numbers[i].tolist(), safe_cell(words)]
-        _refuse(self.tallies)
-
-
-def _refuse(tallies: Mapping[str, Tally]) -> None:
-    for name, tally in tallies.items():
-        if refusal := tally.refusal(name):
-            raise ValueError(refusal)
+        check_counts(self.counts)
 
 
 def _mark(column: Column, value: Any) -> str:
@@ -255,120 +259,34 @@ def _table(data: bytes) -> "pa.Table":
     return pyarrow.parquet.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
 
 
-def read_array(feature: ColumnReading, column: "pa.Array") -> Made:
+def read_array(feature: ColumnSpec, column: "pa.Array") -> ParsedValues:
     """Return a feature of each row (N,) of any arrow array, and which rows hold something that cannot be read."""
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return feature.of_numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    if feature.how == "date" and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        return feature.take_numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    if feature.type == "date" and (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
         dates = column.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False)
-        return feature.of_dates(dates), np.zeros(len(dates), dtype=bool)
+        return feature.take_dates(dates), np.zeros(len(dates), dtype=bool)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         column = pa.array([None if value is None else str(value) for value in column.to_pylist()], type=pa.string())
     distinct = column.cast(pa.string()).dictionary_encode()
-    return feature.of_cells(distinct.dictionary, distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+    return feature.parse_cells(distinct.dictionary, distinct.indices.fill_null(-1).to_numpy(zero_copy_only=False))
 
 
-def read_text(data: bytes, reading: Reading, delimiter: str | None = None) -> "pa.Table":
+def read_text(data: bytes, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
     """Return the rows of a text, every cell of which is text, laid out as the table was, or as its names show."""
-    layout, said = reading.layout, reading.said
-    lines = list(io.StringIO(_decoded(data, layout, said), newline=""))
-    mark, own = layout.get("comment") or "", delimiter or layout.get("delimiter", ",")
-    if mark:
-        lines = [_uncommented(line, mark, own, reading.head) for line in lines]
-    while lines and not lines[-1].strip(" \r\n\x1a"):
-        lines.pop()
-    if said.get("skip_footer"):
-        del lines[-said["skip_footer"] :]
-    why = ""
-    for each in dict.fromkeys((own, *(() if delimiter else ",;\t|"))):
-        try:
-            found = _below_names(lines, each, reading)
-        except csv.Error as error:
-            found, why = None, f" ({error}: a quote that is not closed?)"
-        if found is not None:
-            return _rows(lines[found[0] :], found[1], each, bool(layout.get("skip_footer")))
-    first = next((line.strip() for line in lines if line.strip()), "")
-    raise ValueError(f"the names {reading.sources} are not in the file, whose first line is {first[:200]!r}{why}")
-
-
-def _decoded(data: bytes, layout: Mapping[str, Any], said: Mapping[str, Any]) -> str:
-    marks = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-    marked = next((name for mark, name in marks.items() if data.startswith(mark)), "utf-8")
-    before = layout.get("encoding", "utf-8")
-    for encoding in (said.get("encoding") or marked, before if not before.startswith("utf") else "cp1252"):
-        try:
-            return data.decode(encoding).replace("\0", "")
-        except UnicodeError:
-            continue
-    return data.decode("latin-1")
-
-
-def _uncommented(line: str, mark: str, delimiter: str, head: Sequence[str]) -> str:
-    """A line that is a comment as an empty one; without the mark where it holds the names."""
-    if not line.lstrip(" \t").startswith(mark):
-        return line
-    bare = line.strip().removeprefix(mark).lstrip()
-    try:
-        cells = next(csv.reader([bare], delimiter=delimiter), [])
-    except csv.Error:  # too long for names
-        cells = []
-    return bare + "\n" if [cell.strip() for cell in cells] == [*head] else "\n"
-
-
-def _below_names(lines: Sequence[str], delimiter: str, reading: Reading) -> tuple[int, list[str]] | None:
-    """Which line the rows begin in, and the names of their cells; None where the names are not found."""
-    rows, header = csv.reader(lines, delimiter=delimiter), int(reading.layout.get("header", 1))
-    wanted, skipped = set(reading.sources), reading.said.get("skip_rows", 0)
-    for count, row in enumerate(rows):
-        cells = tuple(cell.strip() for cell in row)
-        if cells and cells == reading.head:
-            for _ in range(header - 1):
-                next(rows, None)
-            return rows.line_num, list(reading.names)
-        if any(cells) and wanted <= set(names := distinct_names(cells)[0]) and header < 2:
-            return rows.line_num, names
-        if reading.unnamed and len(cells) == len(reading.names) and rows.line_num > skipped:
-            return rows.line_num - 1, list(reading.names)
-        if count > MOST_TITLES + max(skipped, reading.layout.get("skip_rows", 0)):
-            return None
-    return None
-
-
-def _rows(lines: Sequence[str], names: Sequence[str], delimiter: str, footer: bool) -> "pa.Table":
-    """The rows of lines below the names, without those that repeat the names, and lines behind the table."""
-    wrong: list[Any] = []
-
-    def skip(row: Any) -> str:
-        wrong.append(row)
-        return "skip"
-
-    empty = pa.table({name: pa.array([], type=pa.string()) for name in names})
-    if not any(line.strip() for line in lines):
-        return empty
-    content = "".join(lines).encode()
-    table = pyarrow.csv.read_csv(
-        pa.BufferReader(content if content.endswith((b"\n", b"\r")) else content + b"\n"),
-        pyarrow.csv.ReadOptions(use_threads=False, block_size=1 << 26, column_names=list(names)),
-        pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip),
-        pyarrow.csv.ConvertOptions(column_types={name: pa.string() for name in names}, strings_can_be_null=False),
+    notes: list[str] = []
+    raw = apply_layout(
+        data, spec, options, lambda tried, known: read_delimited(data, tried, NO_LIMITS, NEVER, known), notes
     )
-    behind = [row for row in wrong if footer and row.number > table.num_rows]
-    if len(behind) < len(wrong):
-        bad = next(row for row in wrong if row not in behind)
-        raise ValueError(f"row {bad.number} has {bad.actual_columns} cells and not {len(names)}: {bad.text[:200]!r}")
-    kept = np.ones(table.num_rows, dtype=bool)
-    named = [np.array([cell.strip() == name for cell in table[name].to_pylist()], dtype=bool) for name in names]
-    # A name that stands in its column in other rows too is a level there, and the row may be one of these.
-    repeats = named[0] if len(names) > 1 and all(np.array_equal(named[0], other) for other in named) else ~kept
-    last = table[names[0]].slice(max(0, len(kept) - MOST_TITLES)).to_pylist()
-    while footer and len(kept) > 2 and last and FOOTER.match(last.pop().strip()):
-        kept[len(last) - min(MOST_TITLES, len(kept))] = False
-    kept &= ~repeats
-    left = len(wrong) + int((~kept).sum())
-    if left:
-        sys.stderr.write(f"score: {left} lines that repeat the names, or are behind the table, are left out\n")
-    return table.filter(pa.array(kept))
+    for note in notes:
+        sys.stderr.write(f"score: {note}\n")
+    columns = {
+        column.name: pa.DictionaryArray.from_arrays(pa.array(column.codes, mask=column.codes < 0), column.levels)
+        for column in raw.columns
+        if isinstance(column, TextColumn)
+    }
+    return pa.table(columns)
 
 
 # What no text of a table begins with.
@@ -396,7 +314,7 @@ def _other_format(head: bytes) -> str:
     return "" if wide or head.count(b"\0") <= len(head) // 10 else "binary data"
 
 
-def read_rows(path: str, reading: Reading, delimiter: str | None = None) -> "pa.Table":
+def read_rows(path: str, spec: ParseSpec, options: ReadOptions = DETECTED) -> "pa.Table":
     """Return the columns of a Parquet file, or of a CSV file, every cell of which is text."""
     with Path(path).open("rb") as file:
         head = file.read(1 << 16)
@@ -407,7 +325,7 @@ def read_rows(path: str, reading: Reading, delimiter: str | None = None) -> "pa.
             f"{path} is {what}; this script reads CSV, TSV and Parquet. Save the table as CSV (in a spreadsheet "
             f"program: save as CSV UTF-8), or, where alrviz is installed: alrviz predict MODEL.zip {path}"
         )
-    return read_text(Path(path).read_bytes(), reading, delimiter)
+    return read_text(Path(path).read_bytes(), spec, options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -424,16 +342,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = io.StringIO()
     try:
         model = Model(options.model)
-        table = read_rows(options.rows, model.reading, options.delimiter)
+        table = read_rows(options.rows, model.spec, ReadOptions(delimiter=options.delimiter))
         model.day_first = options.dayfirst
-        if not model.about.get("reading"):
-            sys.stderr.write(f"score: {NO_READING}\n")
+        if not model.about.get("spec"):
+            sys.stderr.write(f"score: {NO_SPEC}\n")
         if not table.num_rows:
             raise ValueError(f"{options.rows} has no rows to predict; a line of names and a row at least were expected")
         csv.writer(text, lineterminator="\n").writerows(model.predictions(table))
-        for column, tally in model.tallies.items():
-            values = "1 value" if tally.bad == 1 else f"{tally.bad:,} values"
-            if tally.bad:
+        for column, count in model.counts.items():
+            values = "1 value" if count.bad == 1 else f"{count.bad:,} values"
+            if count.bad:
                 sys.stderr.write(f"score: {values} of {column!r} cannot be read: missing; 'unseen' names them\n")
         if options.out:
             Path(options.out).write_text(text.getvalue(), encoding="utf-8", newline="")

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import alrviz
-from alrviz.data.apply_reading import read_again
+from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.read import read_columns, read_table
 from alrviz.errors import TableError, for_page
 
@@ -296,7 +296,7 @@ def test_a_column_that_one_text_keeps_from_being_numbers_is_noted_with_how_it_is
     assert dataset.frame["Hb"].isna().sum() == 1
     again = read_table(io.StringIO(csv), target="class", options=alrviz.ReadOptions(missing=()))
     assert "n.b." in set(again.frame["Hb"])
-    rows = read_again(io.StringIO("Hb\nn.b.\n3.5\n"), dataset.reading)
+    rows = read_new_rows(io.StringIO("Hb\nn.b.\n3.5\n"), dataset.spec)
     assert rows.X["Hb"].tolist()[1] == 3.5
     assert not rows.unread, "the same text is missing in new rows as well"
 

@@ -10,7 +10,7 @@ import pytest
 from alrviz.data.column_encoder import interval_labels
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import Encoded, code_dtype
-from alrviz.data.reading import LevelCodes
+from alrviz.data.parse_values import LevelCodes
 from alrviz.errors import RecipeError, Stopped, TableError
 from alrviz.stop import StopToken
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from alrviz.data import quotes
-from alrviz.data.apply_reading import read_again
+from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset
 from alrviz.data.limits import Limits
 from alrviz.data.missing import column_sentinels
@@ -69,7 +69,7 @@ def test_short_lines_count_for_the_limit_of_rows():
 
 def test_lines_that_are_mended_are_noted_of_new_rows_too():
     dataset = read(table(), "class")
-    rows = read_again((table() + '60\n61,"red,no\n').encode(), dataset.reading)
+    rows = read_new_rows((table() + '60\n61,"red,no\n').encode(), dataset.spec)
     assert len(rows.X) == 62
     assert any("fewer cells" in note for note in rows.notes)
     assert any("never closed" in note for note in rows.notes)

@@ -4,10 +4,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from alrviz.data.reading import DATE_FORMS, MARKS, QUANTITY, TIME_FORMS, number_pattern
+from alrviz.data.parse_values import DATE_FORMS, MARKS, QUANTITY_PATTERN, TIME_FORMS, number_pattern
 from alrviz.data.text import NUMBERLIKE, all_match
 
-PATTERNS = [*DATE_FORMS.values(), *TIME_FORMS.values(), QUANTITY, NUMBERLIKE, number_pattern(".", " ")]
+PATTERNS = [*DATE_FORMS.values(), *TIME_FORMS.values(), QUANTITY_PATTERN, NUMBERLIKE, number_pattern(".", " ")]
 TEXTS = [
     "2024-01-31", "31/1/2024", "3 May 2024", "13:45", "$ 1,200", "1\u202f000", "1\u00a0000.5", "1\u20190", "-4e3", "",
     "x", "٣", "1\n", "\u2212 3 kg", "Mär 1, 2024",

@@ -91,7 +91,7 @@ def test_a_frame_and_the_same_frame_read_are_one_model(tmp_path):
     model, data = alrviz.fit(frame, "outcome", order=1), alrviz.read_table(frame, "outcome")
     other = alrviz.fit(data, order=1)
     assert "since month" in data.X
-    assert model.reading_ == other.reading_
+    assert model.spec_ == other.spec_
     assert (model.classes_.tolist(), other.classes_.tolist()) == ([0, 1], ["0", "1"])
     expected = other.predict_proba(data.X)
     alrviz.save_model(model, tmp_path / "m.zip")

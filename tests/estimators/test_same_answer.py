@@ -165,7 +165,7 @@ def ways(model, new, folder, script):
     loaded, scored = alrviz.load_model(folder / "model.zip"), script.Model(folder / "model.zip")
 
     def by_script(file):
-        return scored.predict_proba(script.read_rows(str(folder / file), scored.reading))
+        return scored.predict_proba(script.read_rows(str(folder / file), scored.spec))
 
     def in_batches(file):
         return probabilities(pd.concat(predict_batches(model, folder / file, notes=[])))

@@ -55,7 +55,7 @@ def test_it_is_watched_ended_cloned_and_pickled_like_any_other(stream):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert not hasattr(clone(model), "classes_")
     np.testing.assert_array_equal(clone(model).fit(X, y).phi_, model.fit(X, y).phi_)
-    assert not hasattr(model, "reading_")
+    assert not hasattr(model, "spec_")
 
 
 def test_what_is_chosen_by_rows_is_chosen_by_those_of_the_stream(stream):

@@ -57,18 +57,18 @@ def page_on(csv, page_class, link):
     return page
 
 
-def part_of(page):
+def date_part(page):
     return getattr(page, "tab", page)
 
 
 def settled(page):
-    part = part_of(page)
+    part = date_part(page)
     until(page, lambda: page.session.table.loading is None and part.runner.costs is not None)
     return part
 
 
 def recipes_of(page):
-    return part_of(page).spec.recipes
+    return date_part(page).spec.recipes
 
 
 def test_slugs_of_cuts_say_what_recipes_say():

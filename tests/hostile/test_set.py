@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from alrviz import AnDEClassifier, DLRClassifier, KDBClassifier, NaiveBayesClassifier, load_model
-from alrviz.data.apply_reading import read_again
+from alrviz.data.apply_spec import read_new_rows
 from alrviz.data.dataset import Dataset
 from alrviz.data.encode import Encoder
 from alrviz.data.limits import Limits
@@ -72,7 +72,7 @@ def test_a_table_is_read_whole_or_refused_in_words(table: Hostile, tmp_path: Pat
 
 def check_again(dataset: Dataset, source: object) -> None:
     """What is read as a table was read is that table."""
-    again = read_again(source, dataset.reading, limits=LIMITS.within_memory(MEMORY))
+    again = read_new_rows(source, dataset.spec, limits=LIMITS.within_memory(MEMORY))
     of = dataset.table.values[dataset.table.names.index(dataset.target)].series
     found = again.X[of.notna().to_numpy()].reset_index(drop=True)
     assert list(found) == list(dataset.X)

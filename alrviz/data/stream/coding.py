@@ -19,22 +19,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from alrviz.data import splits
-from alrviz.data.apply_reading import as_text, values_of
+from alrviz.data.apply_spec import as_text, values_of
 from alrviz.data.column_encoder import ColumnEncoder
 from alrviz.data.encode import Encoder
 from alrviz.data.encoded import code_dtype
-from alrviz.data.interpret import Values
 from alrviz.data.kinds import sort_levels
-from alrviz.data.numbers import short
-from alrviz.data.reading import ColumnReading, number_text
+from alrviz.data.parse_spec import ColumnSpec
 from alrviz.data.splits import SHUFFLE_SEED, chunk_of, hash_test_rows, row_hash, validation_rows
 from alrviz.data.stream.cache import READING, CacheWriter, CodeCache, no_room
-from alrviz.data.stream.source import Batch, Column, Source
-from alrviz.errors import TableError
+from alrviz.data.stream.source import Batch, Source
+from alrviz.errors import TableError, short
 from alrviz.home import make_private_folder
 from alrviz.stop import NEVER, StopToken
 
@@ -46,8 +43,8 @@ class Coding:
     """How a table is coded: features, class, what to do with what cannot be read, cuts, held-out rows."""
 
     source: Source
-    features: tuple[ColumnReading, ...]
-    target: ColumnReading
+    features: tuple[ColumnSpec, ...]
+    target: ColumnSpec
     unreadable: str
     encoder: Encoder
     holdout: float
@@ -129,16 +126,17 @@ class _Spool:
         end = self.n_rows if end is None else end
         return np.fromfile(self._paths[j], kind, end - begin, offset=begin * kind.itemsize)
 
-    def _coded(self, batch: Batch, feature: ColumnReading, levels: _Levels) -> NDArray[np.int32]:
+    def _coded(self, batch: Batch, feature: ColumnSpec, levels: _Levels) -> NDArray[np.int32]:
         """A column's levels by number: each different value is read once."""
-        texts, places = _distinct(batch.columns[feature.source])
-        values, bad = feature.of_texts(texts)
+        text = as_text(batch.columns[feature.source])
+        places = text.codes
+        values, bad = feature.parse_texts(text.levels)
         numbers = np.append(levels.of(values), np.int32(-1))
         if bad.any():
             self._check(batch, feature, np.append(bad, False)[places])
         return numbers[places].astype(np.int32, copy=False)
 
-    def _check(self, batch: Batch, feature: ColumnReading, bad: NDArray[np.bool_]) -> None:
+    def _check(self, batch: Batch, feature: ColumnSpec, bad: NDArray[np.bool_]) -> None:
         if not bad.any():
             return
         if self.coding.unreadable == "missing":
@@ -149,19 +147,9 @@ class _Spool:
         value = short(text.levels[int(text.codes[row])].as_py())
         raise TableError(
             f"column {feature.source!r} holds {value} in row {batch.first + row + 1:,} ({batch.path.name!r}), which is "
-            f"not {feature.what}; the rows that were looked at first were. Say its kind, such as categorical, or "
+            f"not {feature.expected}; the rows that were looked at first were. Say its kind, such as categorical, or "
             "unreadable='missing' (--unreadable missing) to count such values as missing"
         )
-
-
-def _distinct(column: Column) -> tuple[pa.Array, NDArray[np.integer]]:
-    """The different values of a column as texts, and the place of each row's among them, -1 for missing."""
-    if isinstance(column, Values) and column.series.dtype.kind in "if" and isinstance(column.series.dtype, np.dtype):
-        coded = pa.array(column.series.to_numpy() + 0, from_pandas=True).dictionary_encode()  # + 0: of -0.0 too 0.0
-        texts = pa.array([number_text(number) for number in coded.dictionary.to_numpy()], type=pa.string())
-        return texts, coded.indices.fill_null(-1).to_numpy()
-    text = as_text(column)
-    return text.levels, text.codes
 
 
 def _encoded(
@@ -286,7 +274,7 @@ def _split(coding: Coding, spool: _Spool) -> tuple[NDArray[np.int16], NDArray[np
     return y, hash_test_rows(y, len(names), coding.holdout, coding.seed), names[order].astype(str)
 
 
-def _series(feature: ColumnReading, levels: _Levels | None, values: NDArray[Any]) -> pd.Series:
+def _series(feature: ColumnSpec, levels: _Levels | None, values: NDArray[Any]) -> pd.Series:
     """Rows of a column as an encoder takes them."""
     if levels is None:
         return pd.Series(values, name=feature.name)

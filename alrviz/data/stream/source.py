@@ -28,13 +28,12 @@ from alrviz.data.delimited import read_delimited
 from alrviz.data.frames import column_of_arrow, is_text
 from alrviz.data.interpret import Values
 from alrviz.data.limits import NO_LIMITS
-from alrviz.data.numbers import listed
 from alrviz.data.options import ReadOptions
 from alrviz.data.quotes import RepairedStream, quotes_note
 from alrviz.data.records import UnevenRows, record_batches
 from alrviz.data.source import default_name, sniff_format
 from alrviz.data.text import TextColumn
-from alrviz.errors import MissingFileError, TableError, TableFileError, nearest
+from alrviz.errors import MissingFileError, TableError, TableFileError, listed, nearest
 from alrviz.stop import NEVER, StopToken
 
 BATCH = 2**17  # rows of a Parquet batch

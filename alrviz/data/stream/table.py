@@ -21,18 +21,18 @@ from numpy.typing import NDArray
 from alrviz.data.dataset import Column, Dataset, Table
 from alrviz.data.encode import Encoder, lost_text
 from alrviz.data.encoded import SMOOTH_WAYS, Encoded
-from alrviz.data.interpret import RawTable, Values, of_type
+from alrviz.data.interpret import Values
 from alrviz.data.kinds import ROLES
 from alrviz.data.limits import OWN_LIMITS
 from alrviz.data.options import ReadOptions
-from alrviz.data.read import decide
-from alrviz.data.reading import ColumnReading, Reading
+from alrviz.data.parse_spec import ColumnSpec, ParseSpec
+from alrviz.data.raw import decide
 from alrviz.data.splits import row_hash
 from alrviz.data.stream.cache import SUFFIX, CodeCache, open_cache
 from alrviz.data.stream.coding import Coding, Progress, code_table
 from alrviz.data.stream.source import Column as StreamColumn
 from alrviz.data.stream.source import Source, open_source
-from alrviz.data.text import TextColumn
+from alrviz.data.text import RawTable, TextColumn
 from alrviz.errors import MEASURED_TARGET, RecipeError, TableError, nearest
 from alrviz.home import home, restrict_home
 from alrviz.stop import NEVER, StopToken
@@ -40,7 +40,7 @@ from alrviz.stop import NEVER, StopToken
 SAMPLE = 50_000  # rows that tell what columns are
 UNREADABLE = ("error", "missing")
 _SAMPLED = 2**40  # seed of the sample's hash: no recipe's, or the sample would be rows that are held out
-_FORMAT = 2  # of codes: raised where the same table would be coded otherwise
+_FORMAT = 3  # of codes: raised where the same table would be coded otherwise
 
 
 _turns = threading.Lock()
@@ -58,7 +58,7 @@ class Stream:
         source: the files.
         sample: rows of the whole table as a `Dataset`: what columns are was told by these.
         target: name of the class.
-        reading: how its columns are read; new rows are read so.
+        spec: how its columns are read; new rows are read so.
         n_rows: rows of all files, those without a class too.
         unreadable: what becomes of values that are not what their column's are: "error" or "missing".
         cache: the folder of codes.
@@ -104,10 +104,9 @@ class Stream:
         return self.sample.kinds
 
     @property
-    def reading(self) -> Reading:
+    def spec(self) -> ParseSpec:
         """How columns are read."""
-        assert self.sample.reading is not None
-        return self.sample.reading
+        return self.sample.spec
 
     @property
     def hash(self) -> str:
@@ -162,21 +161,19 @@ class Stream:
         encoder = Encoder(discretize=discretize, n_bins=n_bins, missing=missing)
         key = self._key([discretize, n_bins, missing, holdout, seed, self.unreadable])
         path = self.cache / f"{key[:32]}{SUFFIX}"
-        coding = Coding(self.source, self.reading.columns, self._class_reading, self.unreadable, encoder, holdout, seed)
+        coding = Coding(self.source, self.spec.features, self._class_spec, self.unreadable, encoder, holdout, seed)
         cache = coded_cache(coding, path, progress, stop)
         fitted = Encoder.from_dict(cache.facts["encoder"])
         fitted.lost_ = tuple(cache.facts["lost"])
         return CodedTable(cache, fitted, coding)
 
     @property
-    def _class_reading(self) -> ColumnReading:
+    def _class_spec(self) -> ColumnSpec:
         """How the class is read: as texts, whatever it is."""
-        column = next(each for each in self.sample.table.values if each.name == self.target)
-        return replace(column.reading or of_type(column, ("",)), kind="categorical")
+        return replace(next(each for each in self.spec.columns if each.kind == "target"), kind="categorical")
 
     def _key(self, more: list[Any]) -> str:
-        reading = self.reading.to_dict() | {"target": self._class_reading.to_dict()}
-        state = [_FORMAT, self.source.identity, reading, *more]
+        state = [_FORMAT, self.source.identity, self.spec.to_dict(), *more]
         return hashlib.sha256(json.dumps(state, sort_keys=True, default=str).encode()).hexdigest()
 
 

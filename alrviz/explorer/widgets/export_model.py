@@ -20,7 +20,7 @@ from alrviz.data.splits import split_table
 from alrviz.data.stream.table import Stream
 from alrviz.estimators.make import estimator_of
 from alrviz.estimators.model_file import save_model
-from alrviz.estimators.model_parts import reading_of
+from alrviz.estimators.model_parts import spec_of
 from alrviz.estimators.recipes import RecipeClassifier
 from alrviz.explorer.server.tables import safe_name
 from alrviz.explorer.session.page_tasks import PageTasks
@@ -119,7 +119,7 @@ def model_of_peer(name: str, classifier: Any, dataset: Dataset, n_rows: int, hol
 
     def make() -> RecipeClassifier:
         fitted: RecipeClassifier = classifier
-        fitted.reading_ = reading_of(dataset, fitted.encoder_)
+        fitted.spec_ = spec_of(dataset, fitted.encoder_)
         return fitted
 
     judged = Judged(

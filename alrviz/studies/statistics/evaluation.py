@@ -21,7 +21,7 @@ from scipy.special import entr, expit, logit
 from sklearn.metrics import confusion_matrix, confusion_matrix_at_thresholds, roc_auc_score
 
 from alrviz.data.column_encoder import interval_labels
-from alrviz.data.reading import number_text
+from alrviz.data.parse_values import number_text
 from alrviz.errors import TableError, nearest
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.studies.statistics.measures import (

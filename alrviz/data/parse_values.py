@@ -1,29 +1,22 @@
-"""How texts become values, as it was decided when a table was read: applied to whatever rows come later.
+"""How texts become values: numbers in any convention, quantities, dates, times, levels; names of columns.
 
-    70 kg, 1,234.5, (3), 19M     "number": decimal mark, thousands mark, the unit beside it, whether < 5 is 5
-    31/01/2020 19:00             "date": its form, day or month first; a feature is a part of it (year, month ...)
-    13:45                        "time": hours
-    Red, red, RED                "levels": the spelling that stands for all
+    70 kg, 1,234.5, (3), 19M     a number: decimal mark, thousands mark, what stands beside it
+    31/01/2020 19:00             a date: its form, day or month first
+    13:45                        a time: hours
+    Red, red, RED                a level: the spelling that stands for all
 
-Deciding (numbers.py, quantities.py, dates.py, text.py) asks whether all texts of a column fit; applying takes each text
-by itself, and says which do not fit. Both do it here. This is part of score.py in every model file: it needs the
-standard library, numpy and pyarrow, and nothing else.
+Deciding (numbers.py, quantities.py, dates.py, text.py) asks whether all texts of a column fit; applying (parse_spec.py)
+takes each text by itself, and counts which do not fit. Both parse here. Part of score.py in every model file.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-NO_READING = (  # of a model without one, where it is given a file
-    "the model does not say how its table was read, so texts are levels as they stand; "
-    "alrviz.save_model(model, path, dataset=...) keeps it"
-)
-READING = 2  # format of a reading, raised when what is in it comes to mean something else
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
 
@@ -37,7 +30,7 @@ _UNIT = (
     r"ms|d|yrs?|y|W|kW|kWh|MW|MWh|V|A|mA|Hz|kHz|MHz|GHz|Pa|kPa|hPa|bar|mbar|psi|J|kJ|kcal|cal|B|kB|KB|MB|GB|TB|mph|"
     r"km/h|kmh|kph|m/s|rpm|hp|bhp|PS|cc|CC|px|dB|mmHg|mmol/L|mg/dL|mg/dl|g/dL|kmpl|mpg|x"
 )
-QUANTITY = (
+QUANTITY_PATTERN = (
     rf"^(?P<open>\()?(?P<sign>[+\-\x{{2212}}])?(?P<before>{_CURRENCY})? ?(?P<minus>[+\-\x{{2212}}])?"
     rf"(?P<number>[0-9.][0-9{MARKS}]*?) ?(?P<factor>[kKMB]|bn|Mio\.?|Mrd\.?)??"
     rf"(?: ?(?P<after>{_CURRENCY}|{_UNIT})| (?P<word>[a-zA-Zäöüµ°²³/]{{2,14}}\.?))?(?P<close>\))?$"
@@ -87,7 +80,7 @@ class Quantities:
 
 def bare_numbers(levels: "pa.Array") -> Quantities:
     """Return the numbers of quantities: $1,234, 12.5%, 70 kg, 19M, (1,234)."""
-    found = pc.extract_regex(levels, QUANTITY)
+    found = pc.extract_regex(levels, QUANTITY_PATTERN)
     parts = {f.name: pc.fill_null(found.field(i), "").to_pylist() for i, f in enumerate(found.type)}
     fits = found.is_valid().to_pylist()
     numbers, units, changed = list[str | None](), list[str](), False
@@ -205,7 +198,7 @@ _WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|mon|tue|wed|thu|fri|sat|sun)[a-z]
 _CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}(?:[.,][0-9]+)?))?"
 _CLOCK += r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 _TIME = rf"(?:(?:T|,? +){_CLOCK}(?: ?(?P<zone>Z|UTC|GMT|[+-][0-9]{{2}}:?[0-9]{{2}}))?)?$"
-FORMS = {
+SPLIT_DATE_FORMS = {
     "y-m-d": r"^(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})" + _TIME,
     "y/m/d": r"^(?P<year>[0-9]{4})/(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})" + _TIME,
     "y.m.d": r"^(?P<year>[0-9]{4})\.(?P<month>[0-9]{2})\.(?P<day>[0-9]{2})" + _TIME,
@@ -222,7 +215,7 @@ FORMS = {
 EIGHT_DIGITS = "yyyymmdd"
 DATE_FORMS = {
     EIGHT_DIGITS: r"^(?P<year>(?:19|20)[0-9]{2})(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12][0-9]|3[01])$",
-    **FORMS,
+    **SPLIT_DATE_FORMS,
 }
 WHOLE = {form: text for form, text in DATE_FORMS.items() if form != "y-m"}
 ISO = "y-m-d"  # read in every column of dates: nobody reads it another way, and JSON and programs write it
@@ -232,8 +225,8 @@ TIME_FORMS = {
 }
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-PARTS = {"year": (), "month": MONTHS, "weekday": WEEKDAYS, "hour": ()}  # of a date, with the names of their values
-_NO_DATE = np.datetime64("NaT", "us")
+DATE_PARTS = {"year": (), "month": MONTHS, "weekday": WEEKDAYS, "hour": ()}  # of a date, with the names of their values
+NO_DATE = np.datetime64("NaT", "us")
 
 
 def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT) -> "np.ndarray":
@@ -256,7 +249,7 @@ def dates_of(levels: "pa.Array", form: str, day_first: bool, pivot: int = PIVOT)
     found = first.astype("datetime64[D]") + (np.where(good, days, 1) - 1).astype("timedelta64[D]")
     micros, timely = _microseconds(parts, len(years))
     good &= timely & (found.astype("datetime64[M]") == first)
-    return np.where(good, found.astype("datetime64[us]") + micros, _NO_DATE)
+    return np.where(good, found.astype("datetime64[us]") + micros, NO_DATE)
 
 
 def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
@@ -266,7 +259,7 @@ def hours_of(levels: "pa.Array", form: str) -> "np.ndarray":
     return np.where(fits & timely, micros.astype(np.int64) / 3.6e9, np.nan)
 
 
-def part_of(dates: "np.ndarray", part: str) -> "np.ndarray":
+def date_part(dates: "np.ndarray", part: str) -> "np.ndarray":
     """Return a part of dates (N,) as numbers (N,), NaN where there is none; months and weekdays count from 0."""
     present = ~np.isnat(dates)
     some = np.where(present, dates, np.datetime64(0, "us")).astype("datetime64[us]")
@@ -376,209 +369,6 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]
     return result, changed
 
 
-# ---- a column --------------------------------------------------------------------------------------------------------
-
-HOWS = {"number": "a number", "date": "a date", "time": "a time", "levels": "a number"}  # what a text has to be
-
-
-@dataclass(frozen=True)
-class ColumnReading:
-    """How one feature is made of a column of its source.
-
-    name: of the feature. source: the column's. how: one of `HOWS`. kind: "numeric", "categorical" or "ordinal". part:
-    of a date, one of `PARTS`. missing: the texts that are missing, numbers among them as numbers too. decimal and
-    thousands: marks of numbers, decimal "" where the source had numbers of its own type and no text. unit: what may
-    stand beside a number, None where nothing does. form: of dates or times, "" where the source had dates of its own
-    type. day_first: whether the day comes before the month in dates that leave it open, None where the table's own form
-    does not tell. spellings: by the folded text, the level that stands for its spellings. limits: whether numbers may
-    be limits (<5), which are read as the number. pivot: two digits below it are years of this century.
-    """
-
-    name: str
-    source: str
-    how: str = "levels"
-    kind: str = "categorical"
-    part: str = ""
-    missing: tuple[str, ...] = ("",)
-    decimal: str = ""
-    thousands: str = ""
-    unit: str | None = None
-    form: str = ""
-    day_first: bool | None = None
-    spellings: Mapping[str, str] = field(default_factory=dict)
-    limits: bool = False
-    pivot: int = PIVOT
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the table's own dates leave it open which of day and month comes first."""
-        return self.how == "date" and "first" in DATE_FORMS.get(self.form, "")
-
-    @property
-    def what(self) -> str:
-        """What a text has to be, in words."""
-        order = "" if self.day_first is None else f", {'day' if self.day_first else 'month'} first"
-        return HOWS[self.how] + order + (f" in {self.unit!r}" if self.unit else "")
-
-    @property
-    def hint(self) -> str:
-        """What may be said, where a text is not that."""
-        if self.how != "date" or self.day_first is not None:
-            return ""
-        return (
-            "; that table does not tell which comes first in 5/6/2020, day or month: dayfirst, or --day-first, says it"
-        )
-
-    def of_texts(self, texts: "pa.Array") -> tuple["np.ndarray", "np.ndarray"]:
-        """Return the values (N,) of distinct texts, and which of these are there and cannot be read: they are missing.
-
-        Values are float64 of a numeric feature, NaN where missing, else texts, None where missing.
-        """
-        empty: Any = np.nan if self.kind == "numeric" else None
-        if not len(texts):
-            return np.array([empty])[:0], np.zeros(0, dtype=bool)
-        texts = pc.utf8_trim_whitespace(texts)
-        gone = pc.is_in(texts, value_set=pa.array(self.missing, type=pa.string())).to_numpy(zero_copy_only=False)
-        if self.how == "levels" and self.kind != "numeric":
-            levels = self._levels(texts)
-            levels[gone] = None
-            return levels, np.zeros(len(texts), dtype=bool)
-        values = self._dates(texts) if self.how == "date" else self._numbers(texts)
-        absent = np.isnat(values) if self.how == "date" else np.isnan(values)
-        made = self.of_dates(values) if self.how == "date" else self._as_kind(self._without_tokens(values))
-        return np.where(gone, empty, made), absent & ~gone
-
-    def of_cells(self, texts: "pa.Array", codes: "np.ndarray", typed: "np.ndarray | None" = None) -> "Made":
-        """Return the values of rows and which cannot be read: `codes` (N,) into distinct texts, -1 where missing.
-
-        Rows of `typed` (N,) bool were numbers in the source, and their texts Python's: marks are none of theirs.
-        """
-        own, wrong = self.of_texts(texts)
-        gap = np.array([np.nan if self.kind == "numeric" else None], dtype=own.dtype)
-        values, bad = np.concatenate([own, gap])[codes], np.append(wrong, False)[codes]
-        if typed is not None and self.how == "number":
-            rows = np.flatnonzero(typed & (codes >= 0))
-            places, back = np.unique(codes[rows], return_inverse=True)
-            values[rows], bad[rows] = self.of_numbers(as_floats(texts.take(pa.array(places)), ".", "")[back])
-        return values, bad
-
-    def of_numbers(self, numbers: "np.ndarray") -> tuple["np.ndarray", "np.ndarray"]:
-        """Return the same of numbers (N,), NaN where missing."""
-        if self.how in ("number", "time") or (self.how == "levels" and self.kind == "numeric"):
-            return self._as_kind(self._without_tokens(numbers)), np.zeros(len(numbers), dtype=bool)
-        distinct, inverse = np.unique(numbers, return_inverse=True)
-        texts = pa.array(["" if np.isnan(number) else number_text(number) for number in distinct], type=pa.string())
-        values, bad = self.of_texts(texts)
-        return values[inverse], (bad & ~np.isnan(distinct))[inverse]
-
-    def of_dates(self, dates: "np.ndarray") -> "np.ndarray":
-        """Return the part that the feature is of dates (N,), NaT where missing."""
-        numbers = part_of(dates, self.part)
-        labels = PARTS[self.part]
-        if not labels:
-            return self._as_kind(numbers)
-        lookup = np.array([*labels, None], dtype=object)
-        return lookup[np.where(np.isnan(numbers), len(labels), numbers).astype(np.int64)]
-
-    def _as_kind(self, numbers: "np.ndarray") -> "np.ndarray":
-        if self.kind == "numeric":
-            return numbers
-        return np.array([None if np.isnan(number) else number_text(number) for number in numbers], dtype=object)
-
-    def _without_tokens(self, numbers: "np.ndarray") -> "np.ndarray":
-        tokens = numbers_among(self.missing)
-        return np.where(np.isin(numbers, tokens), np.nan, numbers) if tokens else numbers
-
-    def _numbers(self, texts: "pa.Array") -> "np.ndarray":
-        """Texts as numbers, NaN where they are none."""
-        if self.how == "time":
-            return hours_of(texts, self.form)
-        if self.limits:
-            texts = without_limits(texts)
-        if self.unit is not None:
-            bare = bare_numbers(texts)
-            known = (unit in ("", self.unit) for unit in bare.units)
-            plain = pa.array([n if fits else None for n, fits in zip(bare.numbers, known, strict=True)], pa.string())
-            texts = pc.fill_null(plain, "")
-        marks = self.decimal or ".", self.thousands
-        fits = pc.match_substring_regex(texts, number_pattern(*marks)).to_numpy(zero_copy_only=False)
-        numbers = np.full(len(texts), np.nan)
-        numbers[fits] = as_floats(texts.filter(pa.array(fits)), *marks)
-        numbers[np.isinf(numbers)] = np.nan
-        return numbers
-
-    def _dates(self, texts: "pa.Array") -> "np.ndarray":
-        """Texts as dates, NaT where they are none: in the table's form, else in any whose order is known."""
-        found = np.full(len(texts), _NO_DATE)
-        known = [form for form, text in WHOLE.items() if self.day_first is not None or "first" not in text]
-        for form in dict.fromkeys((self.form or ISO, ISO, *known)):
-            left = np.isnat(found)
-            if not left.any():
-                break
-            found[left] = dates_of(texts.filter(pa.array(left)), form, bool(self.day_first), self.pivot)
-        return found
-
-    def _levels(self, texts: "pa.Array") -> "np.ndarray":
-        own: list[Any] = texts.to_pylist()
-        if self.spellings:
-            keys = folded(texts).to_pylist()
-            own = [
-                self.spellings.get(key, text) if is_plain(text) else text for key, text in zip(keys, own, strict=True)
-            ]
-        return np.array([*own, None], dtype=object)[:-1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        state = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {**state, "missing": list(self.missing), "spellings": dict(self.spellings)}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> "ColumnReading":
-        """Rebuild what `to_dict` gave."""
-        return cls(**{**state, "missing": tuple(state["missing"])})
-
-
-Made = tuple["np.ndarray", "np.ndarray"]  # the values of rows (N,), and which hold something that cannot be read
-
-
-@dataclass
-class Tally:
-    """Of a column of which something cannot be read, over all rows: how much that is, and how much could be read."""
-
-    what: str  # it has to be
-    such: str  # that is none
-    hint: str  # of what may be said
-    bad: int = 0
-    read: int = 0
-
-    @classmethod
-    def of(cls, feature: ColumnReading, such: str, made: Made) -> "Tally":
-        """Count a feature's values of rows."""
-        values, bad = made
-        read = values == values if feature.kind == "numeric" else values != None  # noqa: E711 (of each value)
-        return cls(feature.what, such, feature.hint, int(bad.sum()), int(read.sum()))
-
-    def plus(self, other: "Tally") -> "Tally":
-        """Return the count of both's rows."""
-        first = self if self.bad else other
-        return Tally(first.what, first.such, first.hint, self.bad + other.bad, self.read + other.read)
-
-    def note(self, name: str) -> str:
-        """Return a sentence on what of the column called `name` cannot be read."""
-        values = "1 value" if self.bad == 1 else f"{self.bad:,} values"
-        return f"{values} of {name!r} cannot be read as {self.what}, such as {self.such}: missing"
-
-    def refusal(self, name: str) -> str:
-        """Return why the column called `name` cannot be read, empty where some of it can, or one value is to blame."""
-        if self.bad < 2 or self.read:
-            return ""
-        advice = self.hint or "; options (decimal, thousands, missing) say how these rows are to be read"
-        return (
-            f"column {name!r} cannot be read: none of its {self.bad:,} values, such as {self.such}, is {self.what}, as "
-            f"in the table that the model learned from{advice}"
-        )
-
-
 def numbers_among(tokens: Sequence[str]) -> list[float]:
     """Return the finite numbers among texts: -999.0 of "-999"."""
     found = []
@@ -590,99 +380,3 @@ def numbers_among(tokens: Sequence[str]) -> list[float]:
         if np.isfinite(number):
             found.append(number)
     return found
-
-
-def _at_hand(feature: ColumnReading, names: Collection[str]) -> ColumnReading:
-    """Return how a feature is made of a table of these columns."""
-    if feature.part and feature.name in names:
-        how = "number" if feature.kind == "numeric" else "levels"
-        return replace(feature, source=feature.name, part="", how=how, form="")
-    source, _, part = feature.name.rpartition(" ")
-    if not feature.part and feature.source not in names and source in names and part in PARTS:
-        return replace(feature, source=source, how="date", part=part)
-    return feature
-
-
-# ---- a table ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a table was read, so that later rows are read alike.
-
-    names: of the source's columns, in order. head: the cells of its first row of names as they stand, () without one.
-    layout: the options that were in force, as JSON holds them: delimiter, encoding, header, skip_rows, skip_footer,
-    comment, sheet ... said: those of them that somebody said; others were found, and are looked for again in a file
-    that is laid out in another way. columns: how each feature is made, in order.
-    """
-
-    names: tuple[str, ...]
-    head: tuple[str, ...]
-    layout: Mapping[str, Any]
-    said: Mapping[str, Any]
-    columns: tuple[ColumnReading, ...]
-
-    @classmethod
-    def of_columns(cls, columns: Sequence[Mapping[str, Any]], signs: Sequence[str]) -> "Reading":
-        """Return how rows are read for a model that was fitted to a table in memory: as that table's values were taken.
-
-        Texts are levels as they stand, numbers are numbers; names are expected in the first line of a file.
-
-        Args:
-            columns: the model's columns, as `ColumnEncoder.to_dict` gives them.
-            signs: texts that stand for a missing value, except those that are levels of their column.
-        """
-        names = [column["name"] for column in columns]
-        sources = tuple(distinct_names(names)[0])
-        layout = {"delimiter": ",", "header": 1, "skip_rows": 0, "skip_footer": 0, "comment": ""}
-        features = []
-        for name, source, column in zip(names, sources, columns, strict=True):
-            numeric = column["kind"] == "numeric"
-            levels = set() if numeric else {level_text(value) for value in column["values"] or ()}
-            missing = ("", *(sign for sign in signs if sign and sign not in levels))
-            how, kind = ("number", "numeric") if numeric else ("levels", "categorical")
-            features.append(ColumnReading(name, source, how, kind, missing=missing))
-        return cls(sources, sources, layout, {}, tuple(features))
-
-    def at_hand(self, names: Collection[str], day_first: bool | None = None) -> list[ColumnReading]:
-        """Return how features are made of a table of these columns: what is made of a date may itself be there, and
-        where a feature such as "born year" is not, a date "born" is what `read_table` would make it of.
-
-        `day_first`: whether the day comes before the month in dates, where that is said of this table.
-        """
-        features = [_at_hand(each, names) for each in self.columns]
-        if day_first is None:
-            return features
-        return [replace(each, day_first=day_first) if each.how == "date" else each for each in features]
-
-    @property
-    def unnamed(self) -> bool:
-        """Whether the table had no names, and its columns were numbered: rows are then told by their places."""
-        return not self.head and self.names == tuple(f"column {k + 1}" for k in range(len(self.names)))
-
-    @property
-    def sources(self) -> list[str]:
-        """The columns that rows need, each once."""
-        return list(dict.fromkeys(column.source for column in self.columns))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        state = {each.name: getattr(self, each.name) for each in fields(self)}
-        lists = {
-            "names": list(self.names),
-            "head": list(self.head),
-            "layout": dict(self.layout),
-            "said": dict(self.said),
-        }
-        return {"format": READING, **state, **lists, "columns": [column.to_dict() for column in self.columns]}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> "Reading":
-        """Rebuild what `to_dict` gave; ValueError for another format."""
-        if state["format"] not in (1, READING):
-            raise ValueError(f"reading format {state['format']!r}; this version reads the formats up to {READING}")
-        columns = tuple(map(ColumnReading.from_dict, state["columns"]))
-        if state["format"] == 1:  # which had an order of day and month for every column
-            columns = tuple(each if each.ordered else replace(each, day_first=None) for each in columns)
-        names, head = tuple(state["names"]), tuple(state["head"])
-        return cls(names, head, dict(state["layout"]), dict(state["said"]), columns)

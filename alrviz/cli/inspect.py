@@ -1,0 +1,72 @@
+"""`alrviz inspect`: what a file was read as, why, and what is doubtful; or the spec that reads files like it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from alrviz.cli.options import Commands, add_read_options, kind_of, read_options, require_file, with_options
+from alrviz.errors import short
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+_LAYOUT = {
+    "sheet": "sheet", "encoding": "encoding", "delimiter": "delimiter", "header": "rows of names",
+    "skip_rows": "lines before the names", "skip_footer": "lines behind the table", "comment": "comments begin with",
+}  # fmt: skip
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "inspect", help="show what a file is read as, why, and what is doubtful",
+        description="Read a file and show its columns, what was decided and what is doubtful. --json prints how it was "
+        "read, for alrviz.read_table(path, spec=...), which then decides nothing by itself.",
+    )  # fmt: skip
+    parser.add_argument("file", type=Path, metavar="FILE", help="a table: CSV, Parquet, ARFF, xlsx ...")
+    parser.add_argument("--json", action="store_true", help="print the spec as JSON")
+    parser.add_argument("--spec", type=Path, metavar="FILE", help="read it by this spec")
+    parser.add_argument("--target", "--class", metavar="COLUMN", help="the column that is the class (default: guessed)")
+    parser.add_argument("--quartiles", action="store_true", help="cut a target of measured numbers into four classes")
+    parser.add_argument("--kind", metavar="COLUMN=KIND", action="append", default=[], help="categorical, numeric, "
+                        "ordinal or ignore; may be given several times")  # fmt: skip
+    add_read_options(parser)
+    parser.set_defaults(command=inspect)
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Print what a file is read as."""
+    from alrviz.data.read import read_table
+
+    for file in filter(None, (options.file, options.spec)):
+        require_file(file)
+    dataset = read_table(
+        options.file, options.target, spec=options.spec, options=read_options(options),
+        quartiles=options.quartiles or None,
+    ).with_kinds(**dict(map(kind_of, options.kind)))  # fmt: skip
+    print(dataset.spec.to_json() if options.json else _summary(dataset), end="" if options.json else "\n")
+    return 0
+
+
+def _summary(dataset: Dataset) -> str:
+    """Return rows and columns, the layout, a line for each column, notes, doubts."""
+    layout, types = dataset.spec.layout, {column.name: column.type for column in dataset.spec.columns}
+    lines = [f"{dataset.name}: {dataset.table.n_rows:,} rows, {len(layout.names):,} columns", "", "layout"]
+    found = {words: getattr(layout, name) for name, words in _LAYOUT.items()}
+    lines += [f"  {words}: {value!r}" for words, value in found.items() if value not in (None, 0, "")]
+    widths = [max(len(getattr(column, name)) for column in dataset.columns) for name in ("name", "kind")]
+    lines += ["", "columns"]
+    for column in dataset.columns:
+        gaps = f", {column.missing:,} missing" if column.missing else ""
+        what = f"{types[column.name]}, {column.levels:,} different{gaps}: {column.why}"
+        lines.append(f"  {column.name.ljust(widths[0])}  {column.kind.ljust(widths[1])}  {what}")
+    if dataset.notes:
+        lines += ["", "notes", *(f"  {with_options(note)}" for note in dataset.notes)]
+    if dataset.doubts:
+        lines += ["", "doubtful"]
+    for doubt in dataset.doubts:
+        change = ", ".join(f"{name}={value!r}" for name, value in doubt.change.items())
+        lines += [f"  {doubt.question}", f"    if so: read_table({short(dataset.name)}, options=ReadOptions({change}))"]
+    return "\n".join(lines)

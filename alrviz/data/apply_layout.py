@@ -1,0 +1,106 @@
+"""Where the table is in a file like one that was read before.
+
+Its layout is tried as it was; names say whether it fits. Where it does not (no title lines this time, commas instead of
+semicolons), it is detected as for any file, and a note says so. Part of score.py in every model file.
+"""
+
+import codecs
+from collections.abc import Callable
+from dataclasses import replace
+
+from alrviz.data.options import ReadOptions
+from alrviz.data.parse_spec import LAYOUT_OPTIONS, Layout, ParseSpec
+from alrviz.data.text import Buffer, RawTable
+from alrviz.errors import AlrvizError, TableError
+
+ReadRaw = Callable[[ReadOptions, Layout], RawTable]
+
+_UTF8 = ("utf-8", "utf-8-sig", "ascii")
+# In notes that are about these rows.
+_KEPT_NOTES = ("left out", "not UTF-8", "formula", "never closed", "fewer cells", "empty cells", "more cells")
+
+
+def apply_layout(data: Buffer, spec: ParseSpec, given: ReadOptions, read: ReadRaw, notes: list[str]) -> RawTable:
+    """Return the columns of a file's bytes, laid out as the table of `spec` was, or else as it is detected to be.
+
+    Args:
+        data: the file's bytes, unpacked.
+        given: what is said of this file alone.
+        read: reads the columns by options, given a layout whose names are known.
+        notes: gets sentences about the file.
+
+    Raises:
+        TableError: no layout of these gives a table.
+    """
+    layout, sources = spec.layout, set(spec.sources)
+    problem: TableError | None = None
+    best: RawTable | None = None
+    for options, as_before in _candidates(layout, given, _encoding(data, layout)).items():
+        try:
+            raw = read(options, layout)
+        except TableError as error:
+            problem = problem or error
+            continue
+        names = {column.name for column in raw.columns}
+        by_place = layout.is_unnamed and not options.header
+        if sources <= names and (not by_place or len(names) == len(layout.names)):
+            if not as_before and layout.is_text:
+                notes.append(_changes_note(layout, raw.options))
+            notes += [note for note in raw.notes if any(word in note for word in _KEPT_NOTES)]
+            return raw
+        best = best or raw
+    if best is None:
+        raise problem or AlrvizError("the table cannot be read")
+    if layout.is_unnamed and len(best.columns) != len(layout.names):
+        raise TableError(
+            f"the rows have {len(best.columns)} columns, and the table that the model learned from, without names, has "
+            f"{len(layout.names)}; a file like it was expected"
+        )
+    return best
+
+
+def _encoding(data: Buffer, layout: Layout) -> str | None:
+    """The table's encoding, None where it is to be detected: UTF-8 is strict enough to be known by itself."""
+    if "encoding" in layout.fixed or layout.encoding in (None, *_UTF8):
+        return layout.encoding if "encoding" in layout.fixed else None
+    try:
+        codecs.utf_8_decode(data, "strict", True)
+        return None
+    except UnicodeError:
+        return None if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else layout.encoding
+
+
+def _candidates(layout: Layout, given: ReadOptions, encoding: str | None) -> dict[ReadOptions, bool]:
+    """Return what is tried, one after the other, and whether it is as the table was."""
+    options = ReadOptions(
+        delimiter=layout.delimiter,
+        encoding=encoding,
+        header=layout.header or not layout.is_unnamed,
+        comment=layout.comment,
+        sheet=layout.sheet,
+        skip_rows=layout.skip_rows,
+        # lines behind the table are looked for where there were some: a file of one row may have none
+        skip_footer=layout.skip_footer if "skip_footer" in layout.fixed or not layout.skip_footer else None,
+    )
+    tried = [(True, options), (True, replace(options, skip_rows=0)), (True, replace(options, skip_rows=None))]
+    tried += [(False, replace(options, sheet=None)), (False, ReadOptions(header=True))]
+    if layout.is_unnamed:  # names that are numbers are in no file: lines before the rows are looked for again
+        named = ReadOptions(delimiter=options.delimiter, header=True, sheet=options.sheet)
+        skip = layout.skip_rows if "skip_rows" in layout.fixed else None if layout.skip_rows else 0
+        tried = [(True, named), (True, replace(options, skip_rows=skip)), (False, ReadOptions(header=False))]
+    candidates: dict[ReadOptions, bool] = {}
+    for as_before, options in tried:
+        candidates.setdefault(options.with_change(given.given), as_before)
+    return candidates
+
+
+def _changes_note(layout: Layout, options: ReadOptions) -> str:
+    """Return a note on what is laid out in another way than before."""
+    changes = [
+        f"{name.replace('_', ' ')} {now!r}, not {before!r}"
+        for name in LAYOUT_OPTIONS
+        if (now := getattr(options, name)) not in (None, before := getattr(layout, name)) and before is not None
+    ]
+    return "the rows are laid out in another way than the table that the model learned from" + (
+        f" ({'; '.join(changes)})" if changes else ""
+    )

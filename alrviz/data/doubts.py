@@ -1,0 +1,93 @@
+r"""What was decided while reading a table and may be meant otherwise: a question, and what to pass to read it that way.
+
+>>> import alrviz, io
+>>> text = "age,class\n" + "".join(f"{20 + k % 50},{'ab'[k % 2]}\n" for k in range(200)) + "-99,a\n-99,b\n"
+>>> doubt = alrviz.read_table(io.StringIO(text), "class").doubts[0]
+>>> doubt.code.value, doubt.n_cells, doubt.change["columns"]
+('sentinel', 2, {'age': {'missing': ['', '-99']}})
+>>> options = alrviz.ReadOptions().with_change(doubt.change)
+>>> int(alrviz.read_table(io.StringIO(text), "class", options=options).X["age"].min())
+20
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from alrviz.errors import Sentence, for_page, listed
+
+
+class DoubtCode(Enum):
+    """The decision that is in doubt."""
+
+    SENTINEL = "sentinel"
+    MISSING_TEXT = "missing text"
+    LEVEL_TEXT = "level text"
+    STRAY_TEXT = "stray text"
+    NO_HEADER = "no header"
+    DAY_OR_MONTH = "day or month first"
+    TWO_DIGIT_YEARS = "two-digit years"
+    ENCODING = "encoding"
+    DELIMITER = "delimiter"
+
+
+_QUESTIONS = {
+    DoubtCode.SENTINEL: "{such} in {columns} repeats ({cells}) and lies apart from all other values. Does it stand for "
+    "a missing value?",
+    DoubtCode.MISSING_TEXT: "{such} was read as a missing value in {columns} ({cells}). Is it a value like the others?",
+    DoubtCode.LEVEL_TEXT: "{such} in {columns} was read as a value ({cells}). Does it stand for a missing value?",
+    DoubtCode.STRAY_TEXT: "Some texts in {columns}, such as {such}, are no numbers and were read as missing ({cells}). "
+    "Is the column text?",
+    DoubtCode.NO_HEADER: "The first line looks like those below, so it was read as data. Does it hold the names?",
+    DoubtCode.DAY_OR_MONTH: "Dates in {columns}, such as {such}, were read {read}. Are they {other}?",
+    DoubtCode.TWO_DIGIT_YEARS: "Years of two digits in {columns} were read as {read}. Are they {other}?",
+    DoubtCode.ENCODING: "The text is not UTF-8 and was read as {read}. Is it {other}?",
+    DoubtCode.DELIMITER: "Both {read} and {other} cut the lines evenly; {read} was taken. Is it {other}?",
+}
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A decision that may be meant otherwise.
+
+    Attributes:
+        code: which decision.
+        columns: those it is about; () for the whole table.
+        n_cells: how many cells it is about; 0 where it is about all.
+        question: a sentence; yes means the other reading.
+        change: the fields of `ReadOptions` that give the other reading, as `ReadOptions.with_change` takes them.
+    """
+
+    code: DoubtCode
+    columns: tuple[str, ...]
+    n_cells: int
+    question: str
+    change: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls, code: DoubtCode, change: Mapping[str, Any], columns: Sequence[str] = (), n_cells: int = 0, **words: Any
+    ) -> "Doubt":
+        """Make a doubt and its question; `words` are the other parts of the sentence, see `_QUESTIONS`."""
+        cells = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"
+        question = _QUESTIONS[code].format(columns=listed(columns), cells=cells, **words)
+        return cls(code, tuple(columns), n_cells, question, change)
+
+
+class DoubtNote(Sentence):
+    """A note about a doubtful decision, with its `doubt`."""
+
+    doubt: Doubt
+
+    @classmethod
+    def of(cls, note: str, doubt: Doubt) -> "DoubtNote":
+        """Return the note with its doubt."""
+        self = cls(str(note), for_page(note))
+        self.doubt = doubt
+        return self
+
+
+def doubts_among(notes: Iterable[str]) -> tuple[Doubt, ...]:
+    """Return the doubts that notes carry, in their order."""
+    return tuple(note.doubt for note in notes if isinstance(note, DoubtNote))

@@ -1,0 +1,76 @@
+"""From whatever a user hands over to columns: the format by the content, its reader, then what texts are.
+
+bytes -> unpacked -> format -> text or typed columns -> numbers, dates, levels
+source.py            delimited, arff, workbook, frames     interpret.py
+"""
+
+import io
+from collections.abc import Collection
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from alrviz.data.arff import read_arff
+from alrviz.data.delimited import read_delimited
+from alrviz.data.frames import parse_text, read_arrow, read_parquet
+from alrviz.data.interpret import ParsedTable, Values, interpret
+from alrviz.data.json_rows import read_json
+from alrviz.data.limits import Limits
+from alrviz.data.options import ReadOptions
+from alrviz.data.other_sources import is_taken, read_taken
+from alrviz.data.parse_spec import Layout
+from alrviz.data.source import load_bytes, sniff_format
+from alrviz.data.stat_files import read_stat_file
+from alrviz.data.text import Buffer, RawTable, TextColumn
+from alrviz.data.workbook import read_workbook
+from alrviz.stop import StopToken
+
+READERS = {"parquet": read_parquet, "arrow": read_arrow, "arff": read_arff, "json": read_json, "stat": read_stat_file}
+LAID_OUT = {"delimited": read_delimited, "workbook": read_workbook}  # where the row of names has to be found
+
+
+def read_raw(
+    source: Any, options: ReadOptions, limits: Limits, stop: StopToken, notes: list[str], expected: Collection[str] = ()
+) -> RawTable:
+    """Return the columns of whatever `read_table` takes, before it is decided what texts are.
+
+    What of an archive was passed over is added to `notes`.
+    """
+    if is_taken(source):
+        return read_taken(source, options, limits, stop, partial(_values_of, expected=expected))
+    if isinstance(source, io.TextIOBase):
+        options = replace(options, encoding="utf-8")  # it is text already
+    data = load_bytes(source, limits, stop, notes, options.sheet)
+    return raw_of_bytes(data, options, limits, stop, expected=expected)
+
+
+def raw_of_bytes(
+    data: Buffer,
+    options: ReadOptions,
+    limits: Limits,
+    stop: StopToken,
+    known: Layout | None = None,
+    expected: Collection[str] = (),
+) -> RawTable:
+    """Return the columns of a file's bytes, before it is decided what texts are."""
+    kind = sniff_format(data)
+    if kind in LAID_OUT:
+        return LAID_OUT[kind](data, options, limits, stop, known, expected)
+    return READERS[kind](data, options, limits, stop)
+
+
+def decide(raw: RawTable, stop: StopToken) -> ParsedTable:
+    """Return the columns as values."""
+    if raw.sort == "decided":
+        values = [column for column in raw.columns if isinstance(column, Values)]
+        return ParsedTable(values, raw.options, raw.notes, raw.sheets, raw.head, raw.kinds)
+    if raw.sort == "typed":
+        return parse_text(raw.columns, raw.options, raw.notes, stop)
+    texts = [column for column in raw.columns if isinstance(column, TextColumn)]
+    return replace(interpret(texts, raw.options, raw.notes, stop), sheets=raw.sheets, head=raw.head, kinds=raw.kinds)
+
+
+def _values_of(
+    data: Buffer, options: ReadOptions, limits: Limits, stop: StopToken, expected: Collection[str]
+) -> ParsedTable:
+    return decide(raw_of_bytes(data, options, limits, stop, expected=expected), stop)

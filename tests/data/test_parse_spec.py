@@ -1,0 +1,251 @@
+"""A spec: read by it, a table is the one that it was made of; whatever form the same cells have, it reads them alike.
+
+`ALRVIZ_TABLES=20000 pytest -n 0 tests/data/test_parse_spec.py -k random` goes over so many random tables.
+"""
+
+import io
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alrviz
+from alrviz.data.options import ReadOptions
+from alrviz.data.parse_spec import ParseSpec
+from alrviz.data.read import read_table
+from alrviz.errors import AlrvizError, TableError
+from tests.estimators.test_new_rows import ROWS, TABLES
+from tests.hostile.generate import tables
+from tests.hostile.test_set import LIMITS, MEMORY
+
+N_TABLES = int(os.environ.get("ALRVIZ_TABLES", "40"))
+
+
+def same(one, other):
+    """Whether two data sets are the same bit for bit, ordered levels in their order, and their specs are."""
+    pd.testing.assert_frame_equal(one.X, other.X, check_categorical=False)
+    for name in [name for name, kind in one.kinds.items() if kind == "ordinal"]:
+        assert one.X[name].cat.categories.tolist() == other.X[name].cat.categories.tolist()
+    return one.hash == other.hash and one.spec.columns == other.spec.columns
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_read_by_its_own_spec_is_the_same(name):
+    table = TABLES[name]
+    source = table.of(range(40 if name.startswith("layout") else ROWS))
+    dataset = read_table(source, table.target, **table.options)
+    again = read_table(source, spec=json.loads(dataset.spec.to_json()))
+    assert same(again, dataset)
+    assert again.spec == dataset.spec == ParseSpec.from_dict(dataset.spec.to_dict())
+
+
+@pytest.mark.parametrize("table", tables(), ids=lambda table: table.name)
+def test_a_hostile_table_read_by_its_own_spec_is_the_same(table, tmp_path):
+    try:
+        dataset = read_table(table.make(tmp_path), limits=LIMITS, max_memory=MEMORY)
+    except AlrvizError:
+        return
+    again = read_table(table.make(tmp_path / "again"), spec=dataset.spec, limits=LIMITS, max_memory=MEMORY)
+    assert same(again, dataset)
+
+
+CELLS = pd.DataFrame(
+    {
+        "when": [f"{i % 28 + 1:02}/{i % 12 + 1:02}/2020" for i in range(40)],
+        "size": [f"{i * 7 % 11},5 kg" if i % 9 else "NA" for i in range(40)],
+        "code": ["NA" if i % 4 == 0 else ["ZA", "BW", "ZM"][i % 3] for i in range(40)],
+        "n": [str(i % 13) if i % 13 != 5 else "-99" for i in range(40)],
+        "class": ["yes" if i % 3 else "No" for i in range(40)],
+    }
+)
+
+
+def as_workbook(frame):
+    frame.to_excel(out := io.BytesIO(), index=False)
+    return out.getvalue()
+
+
+FORMS = {
+    "CSV": lambda frame: frame.to_csv(index=False).encode(),
+    "semicolons": lambda frame: frame.to_csv(index=False, sep=";").encode("utf-16"),
+    "title lines": lambda frame: b"a title\nof two lines\n" + frame.to_csv(index=False, sep="\t").encode(),
+    "frame": lambda frame: frame,
+    "Parquet": lambda frame: frame.to_parquet(index=False),
+    "workbook": as_workbook,
+    "JSON": lambda frame: frame.to_json(orient="records", lines=True).encode(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_spec_of_a_csv_file_reads_the_same_cells_in_any_form(form):
+    options = ReadOptions(columns={"n": {"missing": ["-99"]}})
+    dataset = read_table(FORMS["CSV"](CELLS), "class", options=options)
+    again = read_table(FORMS[form](CELLS), spec=dataset.spec)
+    assert same(again, dataset)
+    assert dataset.X["n"].isna().sum() == 3
+    assert "NA" in set(dataset.X["code"])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_spec_of_any_form_reads_a_csv_file(form):
+    frame = pd.DataFrame({"x": [1.5, 2.5, 4.0, np.nan] * 9, "k": ["a", "b", "c"] * 12, "class": ["u", "v"] * 18})
+    dataset = read_table(FORMS[form](frame), "class")
+    assert read_table(FORMS["CSV"](frame), spec=dataset.spec).hash == dataset.hash
+
+
+def test_what_is_said_over_a_spec_holds():
+    dataset = read_table(FORMS["CSV"](CELLS), "class")
+    other = read_table(FORMS["CSV"](CELLS), "code", spec=dataset.spec, size="ignore")
+    assert (other.target, other.kinds["size"], other.kinds["class"]) == ("code", "ignore", "categorical")
+
+
+def test_an_edited_spec_is_read_by():
+    state = read_table(FORMS["CSV"](CELLS), "class").spec.to_dict()
+    column = next(column for column in state["columns"] if column["name"] == "n")
+    column["missing"] = ["", "-99"]
+    assert read_table(FORMS["CSV"](CELLS), spec=state).X["n"].isna().sum() == 3
+
+
+def test_values_that_do_not_fit_are_missing_and_counted():
+    dataset = read_table(FORMS["CSV"](CELLS), "class")
+    strange = CELLS.assign(size=["much", *CELLS["size"][1:]], extra="?")
+    again = read_table(FORMS["CSV"](strange), spec=dataset.spec)
+    assert np.isnan(again.X["size"].iloc[0])
+    assert any("1 value of 'size'" in note and "'much'" in note for note in again.notes)
+    assert any("left out" in note and "'extra'" in note for note in again.notes)
+
+
+def test_quartiles_are_part_of_a_spec():
+    frame = pd.DataFrame({"x": np.arange(60) % 7, "y": np.arange(60) / 4})
+    dataset = read_table(frame, "y", quartiles=True)
+    assert same(read_table(frame, spec=dataset.spec), dataset)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda state: state.update(format=2), "format 2"),
+        (lambda state: state.update(collums=[]), "columns"),
+        (lambda state: state["columns"][0].update(typ="date"), "type"),
+        (lambda state: state["columns"][0].update(type="datum"), "date"),
+        (lambda state: state["columns"][0].pop("name"), "name"),
+        (lambda state: state["columns"][1].update(decimal=";"), "decimal"),
+        (lambda state: state["layout"].update(fixed=["delimeter"]), "delimiter"),
+        (lambda state: state["layout"].update(delimiter=";;"), "delimiter"),
+        (lambda state: state["columns"][4].update(source="sise"), "size"),
+    ],
+)
+def test_a_spec_that_is_none_is_refused_with_what_was_expected(change, said):
+    state = read_table(FORMS["CSV"](CELLS), "class").spec.to_dict()
+    change(state)
+    with pytest.raises(TableError, match=said):
+        read_table(FORMS["CSV"](CELLS), spec=state)
+
+
+def test_a_spec_is_read_from_a_file(tmp_path):
+    dataset = read_table(FORMS["CSV"](CELLS), "class")
+    (tmp_path / "spec.json").write_text(dataset.spec.to_json(), "utf-8")
+    assert same(read_table(FORMS["CSV"](CELLS), spec=tmp_path / "spec.json"), dataset)
+    (tmp_path / "spec.json").write_text("{", "utf-8")
+    for path in (tmp_path / "spec.json", tmp_path / "none.json"):
+        with pytest.raises(TableError, match="cannot be read"):
+            read_table(FORMS["CSV"](CELLS), spec=path)
+
+
+# ---- random tables ---------------------------------------------------------------------------------------------------
+
+WORDS = [
+    "red",
+    "Red",
+    "blue",
+    "dark blue",
+    "NA",
+    "-",
+    "none",
+    "a,b",
+    'say "x"',
+    "é",
+    "x;y",
+    "",
+    "2 rooms",
+    "Total",
+    "1",
+]
+
+
+def random_column(rng, n):
+    """Texts of one sort."""
+    words = [WORDS[k] for k in rng.integers(0, len(WORDS), 4)]
+    marks = [(".", ""), (".", ","), (",", "."), (",", "")][rng.integers(0, 4)]
+    number = [
+        f"{x:,.2f}".replace(",", "_").replace(".", marks[0]).replace("_", marks[1]) for x in rng.normal(size=n) * 999
+    ]
+    whole = [str(k) for k in rng.integers(-3, 60, n)]
+    day = pd.to_datetime("2019-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    form = ["%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%d", "%d.%m.%y", "%b %d, %Y"][rng.integers(0, 5)]
+    column = [
+        lambda: [words[k] for k in rng.integers(0, 4, n)],
+        lambda: number,
+        lambda: whole,
+        lambda: [f"{text} kg" for text in whole],
+        lambda: [f"${text}" for text in number],
+        lambda: list(day.strftime(form)),
+        lambda: [f"{k % 24}:{k % 60:02}" for k in rng.integers(0, 1000, n)],
+        lambda: [f"<{text}" if k % 7 == 0 else text for k, text in enumerate(whole)],
+    ][rng.integers(0, 8)]()
+    gap = ["", "NA", "?", "-99"][rng.integers(0, 4)]
+    return [gap if lost else text for text, lost in zip(column, rng.random(n) < rng.choice([0, 0.1]), strict=True)]
+
+
+def random_table(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(12, 60))
+    frame = pd.DataFrame({f"x{j}": random_column(rng, n) for j in range(int(rng.integers(1, 5)))})
+    return frame.assign(**{"class": ["k0", "k1", *(f"k{k}" for k in rng.integers(0, 2, n - 2))]})
+
+
+@pytest.fixture(scope="module")
+def script():
+    from tests.estimators.test_same_answer import script as make
+
+    return make.__wrapped__()
+
+
+def check_random_table(seed, folder, script):
+    """One spec reads a table in every form, as training rows, new rows, in batches and by the script."""
+    frame = random_table(seed)
+    data = frame.to_csv(index=False).encode()
+    dataset = read_table(data, "class")
+    tabs = frame.to_csv(index=False, sep="\t").encode()
+    for source in (data, tabs, frame, frame.to_parquet(index=False)):
+        assert same(read_table(source, spec=dataset.spec), dataset)
+    features = [column.name for column in dataset.spec.features]
+    if not features:
+        return
+    expected = dataset.X.astype(object).where(dataset.X.notna(), None)
+    spec = ParseSpec(dataset.spec.layout, dataset.spec.features)
+    (folder / "rows.csv").write_bytes(data)
+    new = alrviz.data.apply_spec.read_new_rows(data, spec).X
+    source = alrviz.data.stream.source.open_source(folder / "rows.csv", dataset.options)
+    batches = list(alrviz.data.stream.new_rows.read_batches_again(source, spec, ReadOptions(), []))
+    table = script.read_rows(folder / "rows.csv", script.ParseSpec.from_dict(spec.to_dict()))
+    by_script = {
+        column.name: script.read_array(column, script._array(table[column.source]))[0]
+        for column in script.ParseSpec.from_dict(spec.to_dict()).columns
+    }
+    for found in (new, pd.concat([batch.X for batch in batches]), pd.DataFrame(by_script)):
+        pd.testing.assert_frame_equal(found.astype(object).where(found.notna(), None), expected, check_dtype=False)
+
+
+def test_a_random_table_is_read_alike_in_every_way(tmp_path, script):
+    refused = 0
+    for seed in range(N_TABLES):
+        try:
+            check_random_table(seed, tmp_path, script)
+        except AlrvizError:
+            refused += 1
+        except AssertionError as error:
+            raise AssertionError(f"table {seed}: {error}") from error
+    assert refused <= N_TABLES // 4
