@@ -15,7 +15,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm_covers
 from alrviz.memory import used_memory
-from alrviz.models.cell_space import sizes_of
+from alrviz.models.cell_space import tuple_sizes
 from alrviz.pictures.formatting import bytes_text, count_text, seconds_text
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate, estimate_fit
@@ -90,7 +90,7 @@ def over_all_rows(stream: Stream, of_sample: RecipeEstimate) -> RecipeEstimate:
     """
     recipe, columns = of_sample.recipe, stream.sample.X.shape[1]
     counted = recipe.definition.counted(with_likely_order(recipe, columns).params, columns)
-    sizes, keep = sizes_of(counted[-1], columns), recipe.params.get("keep", 1.0)
+    sizes, keep = tuple_sizes(counted[-1], columns), recipe.params.get("keep", 1.0)
     tuples = sum(most_kept(keep if size > 1 else 1.0, comb(columns, size)) for size in sizes)
     seconds = stream.n_rows * tuples * max(2, stream.sample.n_classes) / VISITED
     chunks = Cost(bytes=4 * CHUNK * (2 * columns + 12))  # that are read ahead, and gone over
