@@ -21,7 +21,7 @@ import numpy as np
 from alrviz.models.density import DensityFeatures
 from alrviz.models.leave_one_out import left_out
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.density import THIN, ColumnSums, Kinds, fill
+from alrviz.passes.density import MIN_GRID_SUM, ColumnSums, RowKinds, fill_numeric
 from alrviz.passes.sources import Sources
 from alrviz.passes.threads import resolve_jobs
 from benchmarks._tools import Row, reached, seconds, show, taking_turns, timed
@@ -84,7 +84,7 @@ def errors(rows: int) -> Iterator[Row]:
     column = Sources(x[0], y, np.ones(rows), classes)
     kinds = left_out(y, np.ones(rows), np.bincount(y).astype(np.float64), 1)
     *exact, logs = _filled(column, kinds, h, 0.0)
-    fair = np.exp(logs.min(axis=0)) >= THIN
+    fair = np.exp(logs.min(axis=0)) >= MIN_GRID_SUM
     last: Row = {}
     for ratio in RATIOS:
         if column.grid(h / ratio).exact:  # so few rows that no grid is used
@@ -96,9 +96,9 @@ def errors(rows: int) -> Iterator[Row]:
         yield last
 
 
-def _filled(column: Sources, kinds: Kinds, h: float, delta: float) -> tuple[Floats, Floats, Floats]:
+def _filled(column: Sources, kinds: RowKinds, h: float, delta: float) -> tuple[Floats, Floats, Floats]:
     phi, dphi, logs = (np.empty((n, len(column.x))) for n in (1, 1, 2))
-    fill([ColumnSums(column, column.x, column.place, h, delta, phi, dphi, logs)], kinds, 1.0, THIN, 1)
+    fill_numeric([ColumnSums(column, column.x, column.place, h, delta, phi, dphi, logs)], kinds, 1.0, MIN_GRID_SUM, 1)
     return phi, dphi, logs
 
 

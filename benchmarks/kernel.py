@@ -66,9 +66,9 @@ def measure(encoded: Encoded, at_hand: Ready, options: argparse.Namespace) -> Me
     w = np.random.default_rng(0).normal(0.0, 0.1, at_hand.fit.w0.shape)
     point = objective.value_grad(w)
     blocks, jobs = cover.blocks, rows.n_jobs
-    cells = np.random.default_rng(1).normal(0.0, 0.1, (blocks.n_cells, rows.padded))
+    cells = np.random.default_rng(1).normal(0.0, 0.1, (blocks.n_cells, rows.padded_width))
     table, grad, z, out = (
-        np.zeros((n, rows.padded)) for n in (blocks.n_joint, blocks.n_joint, rows.n_rows, rows.n_rows)
+        np.zeros((n, rows.padded_width)) for n in (blocks.n_joint, blocks.n_joint, rows.n_rows, rows.n_rows)
     )
     bias = np.zeros(rows.n_classes)
     parts = taking_turns(

@@ -26,7 +26,7 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm
 from alrviz.memory import free_memory
-from alrviz.passes.cost_model import Work
+from alrviz.passes.cost_model import PassSize
 from benchmarks._child import Peak, in_child
 from benchmarks._passes import ready
 from benchmarks._sets import load_set, made_rows, train_and_held
@@ -90,11 +90,11 @@ def measure(folder: Path | None, name: str, recipe: Recipe, repeats: int) -> Mea
     return Measured("", known.cells_seen, known.cost.bytes, traced, growth, *times)
 
 
-def work_of(encoded: Encoded, recipe: Recipe, cells: int) -> Work:
+def work_of(encoded: Encoded, recipe: Recipe, cells: int) -> PassSize:
     """Return what a pass is made of, as it is estimated."""
     at_hand = ready(encoded, recipe)
     plan = at_hand.plan
-    return Work(at_hand.covered.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.joint, plan.links)
+    return PassSize(at_hand.covered.rows.n_rows, encoded.n_classes, cells, len(plan.blocks), plan.joint, plan.links)
 
 
 def pass_seconds(

@@ -26,7 +26,7 @@ from alrviz.data.stream.table import open_table
 from alrviz.fitting.warm import warm_cuts, warm_stream
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
-from alrviz.passes.stream import OwnChunks, single_table
+from alrviz.passes.stream import LocalChunks, single_table
 from benchmarks._child import in_child
 from benchmarks._learners import side_by_side
 from benchmarks._tools import Row, mib, seconds, show, timed
@@ -62,12 +62,12 @@ def measured(path: str, options: argparse.Namespace) -> dict[str, Any]:
         coded = open_table(path, "class", kinds=kinds, cache=folder).coded(holdout=0.05)
         encode = time.perf_counter() - begin
         cache = coded.cache
-        chunks = OwnChunks(partial(cache.chunks, "train"), len(cache.parts["train"]))
+        chunks = LocalChunks(partial(cache.chunks, "train"), len(cache.parts["train"]))
         streamed = count_stream(coded.levels, options.order, chunks, options.classes, 1.0, 2**31, options.threads)
         passes = streamed.passes
         scale = parameterise("alr", streamed.tables).scale
         bias, table = np.zeros(options.classes), streamed.blank(None)
-        steps = single_table(passes.cells.n_rows, 3, passes.padded)
+        steps = single_table(passes.cells.n_rows, 3, passes.padded_width)
         steps[np.append(streamed.rows, passes.cells.n_rows), 0, : options.classes] = scale
         works: dict[str, Callable[[], Any]] = {
             "count": passes.count,

@@ -19,7 +19,7 @@ SIZE, LENGTH = r"(?:\d*[A-Za-z](?:_\w+)?|\d+)", r"[\w+\-*/. ]+"
 SHAPE = re.compile(
     rf"\({LENGTH},\)|\({SIZE}(?:, {LENGTH})+\)|\((?:{LENGTH}, )+{SIZE}(?:, {LENGTH})*\)|\bshape|, of any"
 )
-AS_PROTOCOL = re.compile(r"As `\w+` says")
+AS_PROTOCOL = re.compile(r"As `\w+` says|; see `\w+`\.$")
 SHOWN = ("property", "cached_property", "setter", "overload", "abstractmethod")
 
 

@@ -105,11 +105,11 @@ def _center(text: str) -> int | str:
 def fit(options: argparse.Namespace) -> int:
     """Fit the model and write it."""
     from alrviz.memory import few_arenas, whole_arrays
-    from alrviz.passes.cluster import connected
+    from alrviz.passes.cluster import connect
 
     few_arenas()
     whole_arrays()
-    with connected(options.scheduler) as client:  # first: all files might be read for nothing
+    with connect(options.scheduler) as client:  # first: all files might be read for nothing
         return _fit_on(client, options)
 
 

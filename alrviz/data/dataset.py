@@ -34,7 +34,7 @@ from alrviz.data.splitting import (
 )
 from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
 from alrviz.data.text import RawTable
-from alrviz.errors import Sentence, TableError, for_page, listed, nearest, short
+from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, short
 from alrviz.stop import NEVER, StopToken
 
 _SPOKEN = 0.01  # share of the rows from which repeats are spoken of
@@ -104,10 +104,13 @@ class Table:
                 f"the table has only one column, {values[0].name!r}; a class and at least one more were expected"
                 + (f" (the delimiter read is {options.delimiter!r})" if options.delimiter else "")
                 if values
-                else "the table has no columns; a class and at least one more were expected"
+                else "the table has no columns; a class and at least one more were expected",
+                code=ONE_COLUMN if values else EMPTY_TABLE,
             )
         if len(values[0].series) == 0:
-            raise TableError("the table has names but no rows; at least one row of values was expected")
+            raise TableError(
+                "the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE
+            )
         table = cls(
             name, tuple(with_date_parts(values)), options, limits, (), parsed.sheets, asked, parsed.head, parsed.kinds
         )
@@ -149,6 +152,10 @@ class Table:
         """Return what else may be the class, for a sentence; empty where there is nothing."""
         others = [choice.name for choice in self.target_choices if choice.name != name][:MOST_OFFERED]
         return " or ".join(map(short, others))
+
+    def where(self, keep: np.ndarray) -> "Table":
+        """Return the rows of a mask (N,) alone; levels that none of them has are gone."""
+        return replace(self, values=tuple(_rows(column, keep) for column in self.values))
 
     def dataset(
         self,

@@ -36,7 +36,7 @@ from alrviz.data.parse_values import MOST_TITLES
 from alrviz.data.quotes import close_quotes, quotes_note
 from alrviz.data.records import UnevenRows, empty_batch, record_batches
 from alrviz.data.text import Buffer, RawTable, TextColumn
-from alrviz.errors import TableError
+from alrviz.errors import EMPTY_TABLE, TableError
 from alrviz.stop import StopToken
 
 BLOCK = 1 << 21  # bytes parsed between two looks at the stop token: about 15 ms
@@ -75,7 +75,9 @@ def read_delimited(
         start = min(start, end)
     sample = _sample(data, start, end)
     if not sample.strip():
-        raise TableError("the table is empty; a row of names and at least one row of values were expected")
+        raise TableError(
+            "the table is empty; a row of names and at least one row of values were expected", code=EMPTY_TABLE
+        )
     delimiter, other = options.delimiter or named or "", ""
     if not delimiter:
         delimiter, other = detect_delimiter(sample)

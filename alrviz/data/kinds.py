@@ -58,8 +58,8 @@ RANGE = re.compile(
 )
 # Names that weights of rows have and nothing else, and those that also a person's or a car's weight has.
 WEIGHT_NAME = re.compile(
-    r"^(psp|[pdfs]|an|per|hh|samp(le|ling)?|survey|case|row|instance|person|household|pop(ulation)?|(post)?strat|design|"
-    r"expansion|fnl|final(?=w)|rak(ed|ing)|replicate)_*(weights?|we?i?ghts?|wgts?|wghts?|wts?|wtfinl)$|^(wtfinl|asecwt)$"
+    r"^(psp|[pdfs](?=w(eigh|g))|an|per|hh|samp(le|ling)?|survey|case|row|instance|person|household|pop(ulation)?|(post)?strat|design|"
+    r"expansion|fnl|asec|rak(ed|ing)|replicate)_*(weights?|wgts?|wghts?|wts?)$|^wtfinl$"
 )
 MAYBE_WEIGHT_NAME = re.compile(r"^(w|wt|wgt|weights?|final_*(weight|wt))$")
 UNIT_NAME = re.compile(
@@ -177,22 +177,23 @@ def guess_kind(values: Values, *, n_levels: int, n_present: int, limits: Limits 
 def _guess_role(values: Values, n_levels: int, n_present: int) -> KindGuess | None:
     """Return the guess for a column that weighs rows or says which of them belong together; None for others."""
     name, series = re.sub(r"\W+", "_", values.name.lower()), values.series
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        unit = UNIT_NAME.match(name) and n_levels > MOST_CODES
-        if unit and 2 * n_levels <= n_present and all(map(UNIT_LABEL.match, series.cat.categories)):
-            return _group(n_levels, n_present)
+    sure, maybe, unit = WEIGHT_NAME.match(name), MAYBE_WEIGHT_NAME.match(name), UNIT_NAME.match(name)
+    if not (sure or maybe or unit):
         return None
+    several = 2 * n_levels <= n_present
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        is_id = unit and several and n_levels > MOST_CODES and all(map(UNIT_LABEL.match, series.cat.categories))
+        return _group(n_levels, n_present) if is_id else None
     numbers = series.to_numpy(dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]
+    if unit:
+        is_id = several and n_levels > max(MOST_MEMBERS, n_present / 20) and (numbers == np.floor(numbers)).all()
+        return _group(n_levels, n_present) if is_id else None
     low, mean = float(numbers.min()), float(numbers.mean())
-    sure, maybe = WEIGHT_NAME.match(name), MAYBE_WEIGHT_NAME.match(name)
     # of normalised weights, which have many decimals; of bodies and cars few have a mean near 1 in any unit
-    near_one = low < 1 < numbers.max() and 0.5 <= mean <= 2 and bool((np.round(numbers, 2) != numbers).any())
-    if low >= 0 and n_levels > 1 and (sure or (maybe and near_one)):
+    near_one = low < 1 < numbers.max() and 0.5 <= mean <= 2 and (np.round(numbers, 2) != numbers).any()
+    if low >= 0 and n_levels > 1 and (sure or near_one):
         return KindGuess("ignore", f"named like a weight of rows, with a mean of {mean:.3g}", KindCode.WEIGHT)
-    whole = bool((numbers == np.floor(numbers)).all())
-    if whole and n_levels > max(MOST_MEMBERS, n_present / 20) and 2 * n_levels <= n_present and UNIT_NAME.match(name):
-        return _group(n_levels, n_present)
     return None
 
 

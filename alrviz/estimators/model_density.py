@@ -17,8 +17,8 @@ from alrviz.estimators.density import DLRClassifier
 from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, class_columns, level_pieces
 from alrviz.models.density_model import DensityModel
-from alrviz.models.density_votes import LARGEST, WIDEST, DensityVotes, VoteGrid
-from alrviz.passes.density import THIN
+from alrviz.models.density_votes import MAX_ABS_NUMBER, WIDEST, DensityVotes, VoteGrid
+from alrviz.passes.density import MIN_GRID_SUM
 from alrviz.passes.rows import Floats
 from alrviz.passes.sources import Sources
 
@@ -93,7 +93,7 @@ def _level_counts(model: Any) -> Floats:
 def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTable]) -> None:
     encoder, features = model.encoder_, tables["features.parquet"]
     bias, class_counts, thin = finite(about["bias"]), finite(about["class_counts"]), finite([about["thin"]])[0]
-    if class_counts.shape != bias.shape or not (class_counts > 0).all() or not 0 < thin <= THIN:
+    if class_counts.shape != bias.shape or not (class_counts > 0).all() or not 0 < thin <= MIN_GRID_SUM:
         raise ModelFileError("class counts must be above 0, one a class, and 'thin' as in a fit")
     chosen, numeric = features.whole("column"), encoder.numeric_
     others = np.setdiff1d(np.arange(len(encoder.columns_)), numeric)
@@ -123,7 +123,7 @@ def _sources(table: ModelTable, missing: Floats, n_classes: int) -> list[Sources
     order = np.lexsort((value, cls, feature))
     if (np.diff(order) != 1).any() or (cls >= n_classes).any() or (feature >= len(missing)).any():
         raise ModelFileError("votes.parquet must list the votes by feature, class and value, of those there are")
-    if (np.abs(value) > LARGEST).any() or (weight <= 0).any() or (missing < 0).any():
+    if (np.abs(value) > MAX_ABS_NUMBER).any() or (weight <= 0).any() or (missing < 0).any():
         raise ModelFileError("votes.parquet has a number or a weight that no fit takes")
     ends, found = np.searchsorted(feature, np.arange(len(missing) + 1)), []
     for d, (begin, end) in enumerate(pairwise(ends.tolist())):

@@ -175,7 +175,7 @@ class Density:
     phi    = log(S_1 / S_0) - (D - 1)/D log(N_1 / N_0)         more classes: log(S_k / sum S) - (D - 1)/D log(N_k / N)
     """
 
-    LIMIT, LARGEST = 30.0, 1e140  # of |phi|; of numbers
+    LIMIT, MAX_ABS_NUMBER = 30.0, 1e140  # of |phi|; of numbers
     REACH = 40.0  # votes exp(-40) below the nearest one's are nothing beside it
     AT_ONCE = 2**20  # rows x votes of an exact sum: 8 MB an array; rows in both tails of a million votes would take GBs
 
@@ -227,8 +227,10 @@ class Density:
 
     def _log_sums(self, d: int, x: "np.ndarray") -> "np.ndarray":
         """log S_k of numbers (N,), (N, C)."""
-        if (np.abs(x) > self.LARGEST).any():
-            raise ValueError(f"column {self.columns[self.of[d]].name!r} takes numbers within {self.LARGEST:g} of 0")
+        if (np.abs(x) > self.MAX_ABS_NUMBER).any():
+            raise ValueError(
+                f"column {self.columns[self.of[d]].name!r} takes numbers within {self.MAX_ABS_NUMBER:g} of 0"
+            )
         sums = self._on_grid(d, x)
         with np.errstate(divide="ignore"):
             out = np.log(np.where(sums >= self.thin, sums, 0.0))

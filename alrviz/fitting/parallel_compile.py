@@ -64,5 +64,5 @@ class CompileProcess:
 def _never_compiled() -> bool:
     """Whether nothing is kept on disk yet: the smallest kernel had to be compiled then."""
     cells = np.zeros((1, 2))
-    vectors.difference(cells, cells, np.empty(cells.shape, np.float32))
+    vectors.subtract(cells, cells, np.empty(cells.shape, np.float32))
     return bool(sum(kernels.subtract.stats.cache_misses.values()))

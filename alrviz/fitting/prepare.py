@@ -58,8 +58,8 @@ class CoveredRows:
         """Return the same rows for passes on so many threads."""
         if self.rows.n_jobs == n_jobs:
             return self
-        heldout = None if self.heldout is None else self.heldout.on(n_jobs)
-        return replace(self, rows=self.rows.on(n_jobs), heldout=heldout)
+        heldout = None if self.heldout is None else self.heldout.with_jobs(n_jobs)
+        return replace(self, rows=self.rows.with_jobs(n_jobs), heldout=heldout)
 
 
 class Prepared:

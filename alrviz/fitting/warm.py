@@ -35,13 +35,13 @@ from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import count_stream
 from alrviz.models.structures import Structure
 from alrviz.models.tables import count_tables
-from alrviz.passes.aligned_buffers import LANES, lanes_of
+from alrviz.passes.aligned_buffers import VECTOR_WIDTHS, class_widths
 from alrviz.passes.features import FeatureRows
 from alrviz.passes.losses import LOSSES
 from alrviz.passes.prequential import Learner
 from alrviz.passes.rows import Rows
 from alrviz.passes.sources import Sources
-from alrviz.passes.stream import OwnChunks, Way, single_table, visited
+from alrviz.passes.stream import Direction, LocalChunks, adagrad_steps, single_table
 from alrviz.passes.warm import warm_passes, warm_single
 from alrviz.stop import NEVER
 
@@ -78,23 +78,23 @@ def warm_stream(n_classes: int, levels: NDArray[np.int64], exact: bool = False) 
     seconds it took (0.0 if they were).
     """
     seconds = warm_covers(False) + warm_passes(n_classes, False, LOSSES["nll"], True) if exact else 0.0
-    kind, lanes = code_dtype(levels), lanes_of(n_classes)[0]
+    kind, lanes = code_dtype(levels), class_widths(n_classes)[0]
     with _lock:
         if (kind, lanes) in _streams:
             return seconds
         start = time.perf_counter()
         codes, y = np.zeros((2, 2), kind), np.zeros(2, np.int32)
         streamed = count_stream(
-            np.array([2, 2]), 2, OwnChunks(lambda order, stop: [(codes, y)], 1), n_classes, 1.0, 2**20, 1
+            np.array([2, 2]), 2, LocalChunks(lambda order, stop: [(codes, y)], 1), n_classes, 1.0, 2**20, 1
         )
         passes = streamed.passes
         table, bias = streamed.blank(None), np.zeros(n_classes)
-        passes.loss_and_gradient(table, bias, way=Way(table, bias, (1.0,)), bends=True)
+        passes.loss_and_gradient(table, bias, direction=Direction(table, bias, (1.0,)), with_curvature=True)
         for parts in (3, 4, 5):
-            moved = single_table(passes.cells.n_rows, parts, passes.padded)
+            moved = single_table(passes.cells.n_rows, parts, passes.padded_width)
             passes.visit(codes, y, np.arange(2), moved, 1.0)
             wide = passes.cells.keys(codes).astype(np.uint32)  # of cells that are found by their hash
-            visited(wide, passes.cells.first, y, moved, n_classes, 1.0)
+            adagrad_steps(wide, passes.cells.first, y, moved, n_classes, 1.0)
         _streams.add((kind, lanes))
         return seconds + time.perf_counter() - start
 
@@ -128,7 +128,7 @@ def warm_networks(wide: bool = False) -> float:
 def warm_density(n_classes: int) -> float:
     """Make ready what fits of dlr call; return the seconds it took (0.0 if it was)."""
     with _lock:
-        key = lanes_of(n_classes)[0]
+        key = class_widths(n_classes)[0]
         if key in _densities:
             return 0.0
         start = time.perf_counter()
@@ -154,7 +154,7 @@ def warm(wide: bool = True) -> tuple[int, float]:
     Returns the number of variants and the seconds.
     """
     start = time.perf_counter()
-    variants = [(lanes, wider) for wider in ((False, True) if wide else (False,)) for lanes in LANES]
+    variants = [(lanes, wider) for wider in ((False, True) if wide else (False,)) for lanes in VECTOR_WIDTHS]
     for lanes, wider in variants:
         warm_covers(wider)
         warm_passes(lanes, wider)

@@ -23,9 +23,9 @@ from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
 from alrviz.models.networks import NetworkModel
 from alrviz.models.tables import Tables
-from alrviz.passes.aligned_buffers import Floats, empty, lanes_of, zeros
-from alrviz.passes.rows import as_compiled
-from alrviz.passes.threads import resolve_jobs, share
+from alrviz.passes.aligned_buffers import Floats, class_widths, empty, zeros
+from alrviz.passes.rows import as_kernel_codes
+from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 
 # Factors in one call of the kernel: about 20 ms of eight classes.
@@ -62,7 +62,7 @@ class AverageModel:
 
         The scores of a row are the log of the mean of their exponentials over the networks that are finite.
         """
-        codes = as_compiled(codes)
+        codes = as_kernel_codes(codes)
         low, high, larger, joint = self._prepared()
         n, n_tuples = codes.shape[1], self.parents.space.n_tuples
         found, wider = low.locate(codes, 0, n), high.locate(codes, 0, n)
@@ -77,10 +77,10 @@ class AverageModel:
 
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C), log p(k, x), of codes (a, N); a code >= levels[column] is no level."""
-        codes, jobs = as_compiled(codes), resolve_jobs(n_jobs)
+        codes, jobs = as_kernel_codes(codes), resolve_jobs(n_jobs)
         z = np.empty((codes.shape[1], self.n_classes))
         for begin in range(0, len(z), _BATCH):
-            rows = codes if len(z) <= _BATCH else as_compiled(codes[:, begin : begin + _BATCH])
+            rows = codes if len(z) <= _BATCH else as_kernel_codes(codes[:, begin : begin + _BATCH])
             groups = _Groups.of(rows, self.parents.space.levels)
             score = self._by_parent if self._expands(rows.shape[1], groups) else self._by_row
             score(rows, groups, z[begin : begin + _BATCH], jobs, stop)
@@ -100,20 +100,20 @@ class AverageModel:
             found, wider = low.locate(codes, begin, end), high.locate(codes, begin, end)
             self._average(found, wider, codes, begin, larger, joint, z[begin:end])
 
-        share(part, -(-len(z) // chunk), jobs)
+        run_parts(part, -(-len(z) // chunk), jobs)
 
     def _expands(self, n: int, groups: "_Groups") -> bool:
         """Whether so many rows are more work than a table for every parent, none of which is too large."""
         cells, values = np.diff(self._prepared()[0].begin), int(groups.values.sum()) + 1
         few = values * cells.sum() < n * len(cells) * len(groups.widths)
-        return few and 8 * lanes_of(self.n_classes)[1] * values * int(cells.max() + 1) <= _TABLES
+        return few and 8 * class_widths(self.n_classes)[1] * values * int(cells.max() + 1) <= _TABLES
 
     def _by_parent(self, codes: Codes, groups: "_Groups", z: Floats, jobs: int, stop: StopToken) -> None:
         """Write the scores (n, C) to z parent by parent: a table of its cells with all that rows may hold, and the rows
         by that.
         """
         low, n = self._prepared()[0], len(z)
-        (lanes, padded), of_groups, values = lanes_of(self.n_classes), groups.keys(codes), groups.values
+        (lanes, padded), of_groups, values = class_widths(self.n_classes), groups.keys(codes), groups.values
         sizes = np.diff(low.begin) + 1  # and a cell for rows that lie in none
         blocks = sizes[:, None] * np.cumsum([0, 1, *values])
         tables: dict[int, Floats] = {}
@@ -140,8 +140,8 @@ class AverageModel:
                 seen[begin:end] += keys[0] < sizes[t] - 1
 
         for parents in _pieces(blocks[:, -1] * 8 * padded):
-            share(lambda k, parents=parents: expand(parents[k]), len(parents), jobs)  # type: ignore[misc]
-            share(lambda k, parents=parents: add(k * _ROWS, parents), -(-n // _ROWS), jobs)  # type: ignore[misc]
+            run_parts(lambda k, parents=parents: expand(parents[k]), len(parents), jobs)  # type: ignore[misc]
+            run_parts(lambda k, parents=parents: add(k * _ROWS, parents), -(-n // _ROWS), jobs)  # type: ignore[misc]
             tables.clear()
         with np.errstate(divide="ignore"):
             z[:] = (top + np.log(total / np.maximum(seen, 1.0)[:, None]))[:, : self.n_classes]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from alrviz.errors import TableError
 from alrviz.models.density_votes import (
-    LARGEST,
     LIMIT,
+    MAX_ABS_NUMBER,
     WIDEST,
     DensityVotes,
     VoteCurve,
@@ -22,12 +22,12 @@ from alrviz.models.density_votes import (
 )  # fmt: skip
 from alrviz.models.leave_one_out import left_out
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.density import THIN, Kinds
+from alrviz.passes.density import MIN_GRID_SUM, RowKinds
 from alrviz.passes.sources import Sources
-from alrviz.passes.threads import resolve_jobs, share
+from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 
-__all__ = ["LARGEST", "LIMIT", "WIDEST", "DensityFeatures", "VoteCurve", "VoteFeatures"]
+__all__ = ["LIMIT", "MAX_ABS_NUMBER", "WIDEST", "DensityFeatures", "VoteCurve", "VoteFeatures"]
 
 
 class DensityFeatures(DensityVotes):
@@ -50,7 +50,7 @@ class DensityFeatures(DensityVotes):
         silverman: (D_num,) bandwidths h = 1.06 sigma N^(-1/5), sigma and N weighted, over the rows that have a number.
 
     Raises:
-        TableError: if a number is beyond LARGEST, a class has no row or no column has a feature.
+        TableError: if a number is beyond MAX_ABS_NUMBER, a class has no row or no column has a feature.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class DensityFeatures(DensityVotes):
         categorical = np.array([j for j, of in enumerate(counts) if (of.sum(axis=1) > 0).sum() > 1], np.int64)
         super().__init__(
             [columns[j] for j in numeric], [counts[j] for j in categorical], numeric, categorical, class_counts,
-            smoothing, THIN * min(1.0, float(self._weights.max())), n_jobs,
+            smoothing, MIN_GRID_SUM * min(1.0, float(self._weights.max())), n_jobs,
         )  # fmt: skip
         self._codes = [category_codes(codes[j], counts[j]) for j in categorical]
 
@@ -111,7 +111,7 @@ class DensityFeatures(DensityVotes):
         return self._fill(xs, self._codes, kinds, log_h, gradient, spacing, previous, stop)
 
     @cached_property
-    def _left_out(self) -> Kinds:
+    def _left_out(self) -> RowKinds:
         return left_out(self._y, self._weights, self.class_counts, self.n_features)
 
     def __getstate__(self) -> dict[str, object]:
@@ -126,7 +126,7 @@ class DensityFeatures(DensityVotes):
             x = np.array(numbers[j], np.float64)
             columns[j] = Sources(x, self._y, self._weights, self.n_classes)
 
-        share(work, len(columns), self.n_jobs)
+        run_parts(work, len(columns), self.n_jobs)
         return [column for column in columns if column is not None]
 
     def _count(self, codes: NDArray[np.unsignedinteger], levels: int) -> Floats:

@@ -27,12 +27,12 @@ from alrviz.errors import TableError
 from alrviz.models.leave_one_out import strangers
 from alrviz.passes import density as passes
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.density import LIMIT, ColumnSums, Kinds
-from alrviz.passes.sources import LARGEST, PER_BANDWIDTH, Sources
+from alrviz.passes.density import LIMIT, ColumnSums, RowKinds
+from alrviz.passes.sources import MAX_ABS_NUMBER, NODES_PER_BANDWIDTH, Sources
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
-__all__ = ["LARGEST", "LIMIT", "WIDEST", "DensityVotes", "VoteCurve", "VoteFeatures"]
+__all__ = ["LIMIT", "MAX_ABS_NUMBER", "WIDEST", "DensityVotes", "VoteCurve", "VoteFeatures"]
 
 # log h stays within this of Silverman's: far below every row stands alone, far above all are one.
 WIDEST = float(np.log(1e3))
@@ -183,7 +183,7 @@ class DensityVotes:
         """Return the features of other rows: (a_num, M) numbers and (a_cat, M) codes of all columns.
 
         Raises:
-            TableError: if a number is beyond LARGEST.
+            TableError: if a number is beyond MAX_ABS_NUMBER.
         """
         require_fit(numbers)
         count = numbers.shape[1]
@@ -199,7 +199,7 @@ class DensityVotes:
         count, places = len(x), np.full(len(x), -1, np.int32)
         phi, none, logs = (np.empty(shape) for shape in ((self.n_values, count), (0, 0), (self.n_classes, count)))
         want = ColumnSums(column, x, places, h, 0.0, phi, none, logs)
-        passes.fill([want], self._strangers(count), self.smoothing, self._thin, self.n_jobs)
+        passes.fill_numeric([want], self._strangers(count), self.smoothing, self._thin, self.n_jobs)
         log_scale = log_h + 0.5 * np.log(2 * np.pi) + np.log(self.class_counts)
         return VoteCurve(x, phi, np.exp(logs - log_scale[:, None]))
 
@@ -216,14 +216,14 @@ class DensityVotes:
         counts = self._counts[feature]
         phi = np.empty((self.n_values, len(counts)))
         codes = np.arange(len(counts), dtype=np.int32)
-        passes.fill_levels(codes, self._strangers(len(counts)), counts, self.smoothing, phi, 1)
+        passes.fill_categorical(codes, self._strangers(len(counts)), counts, self.smoothing, phi, 1)
         return phi
 
     def _fill(
         self,
         xs: list[tuple[Floats, NDArray[np.int32]]],
         codes: list[NDArray[np.int32]],
-        kinds: Kinds,
+        kinds: RowKinds,
         log_h: Floats,
         gradient: bool,
         spacing: NDArray[np.int64] | None,
@@ -246,21 +246,21 @@ class DensityVotes:
                     continue
             h, delta = float(np.exp(log_h[d])), self._delta(d, grids[d])
             wanted.append(ColumnSums(column, x, place, h, delta, phi[d], dphi[d], none))
-        passes.fill(wanted, kinds, self.smoothing, self._thin, self.n_jobs, stop)
+        passes.fill_numeric(wanted, kinds, self.smoothing, self._thin, self.n_jobs, stop)
         for d, (places, counts) in enumerate(zip(codes, self._counts, strict=True), start=len(xs)):
             if previous is None:
-                passes.fill_levels(places, kinds, counts, self.smoothing, phi[d], self.n_jobs, stop)
+                passes.fill_categorical(places, kinds, counts, self.smoothing, phi[d], self.n_jobs, stop)
             else:
                 phi[d] = previous.phi[d]
         return VoteFeatures(phi, dphi if gradient else None, log_h, grids)
 
     def _delta(self, d: int, spacing: np.int64) -> float:
-        return float(self.silverman[d] * 2.0**spacing / PER_BANDWIDTH)
+        return float(self.silverman[d] * 2.0**spacing / NODES_PER_BANDWIDTH)
 
     def _octaves(self, log_h: Floats) -> Floats:
         return (np.asarray(log_h) - np.log(self.silverman)) / np.log(2.0)
 
-    def _strangers(self, count: int) -> Kinds:
+    def _strangers(self, count: int) -> RowKinds:
         return strangers(count, self.class_counts, self.n_features)
 
 
@@ -270,10 +270,10 @@ def category_codes(codes: NDArray[np.unsignedinteger], counts: Floats) -> NDArra
 
 
 def require_fit(numbers: Floats) -> None:
-    """Raise `TableError` where one of numbers (a_num, N) is beyond LARGEST."""
-    if not (np.abs(numbers) <= LARGEST)[~np.isnan(numbers)].all():
-        column, row = np.argwhere(np.abs(numbers) > LARGEST)[0]
+    """Raise `TableError` where one of numbers (a_num, N) is beyond MAX_ABS_NUMBER."""
+    if not (np.abs(numbers) <= MAX_ABS_NUMBER)[~np.isnan(numbers)].all():
+        column, row = np.argwhere(np.abs(numbers) > MAX_ABS_NUMBER)[0]
         raise TableError(
             f"numeric column {column} is {numbers[column, row]:g} in row {row}; expected a number within "
-            f"{LARGEST:g} of 0, or NaN for missing"
+            f"{MAX_ABS_NUMBER:g} of 0, or NaN for missing"
         )

@@ -21,7 +21,7 @@ from alrviz.models.joint_values import Codes
 from alrviz.models.set_cover import levels_of_rows
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.threads import share
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 # Look-ups in one call of a kernel: about 10 ms.
@@ -71,7 +71,7 @@ def sum_by_cell(
             for y, added in values:
                 kernels.count(rows, begin, y, added, sums)
 
-    share(sum_part, -(-space.n_tuples // _TUPLES), n_jobs)
+    run_parts(sum_part, -(-space.n_tuples // _TUPLES), n_jobs)
     return sums
 
 

@@ -33,8 +33,8 @@ from alrviz.models.set_cover import cover_rows
 from alrviz.models.slices import Slices, with_parts
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.rows import as_compiled
-from alrviz.passes.threads import resolve_jobs, share
+from alrviz.passes.rows import as_kernel_codes
+from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 
 # Slice means are 0 up to so much of the largest effect of a tuple; steps of least squares, at most.
@@ -113,7 +113,7 @@ class Effects:
                 needed,
                 allowed,
             )
-        return self._effects(as_compiled(codes), chosen, slice(0, n))
+        return self._effects(as_kernel_codes(codes), chosen, slice(0, n))
 
     def visit(
         self, codes: Codes, see: Callable[[slice, Floats, int], None], tuples: Sequence[int] | None = None,
@@ -122,7 +122,7 @@ class Effects:
         """Call see(rows, effects (R, T, C), part) for all rows of codes (a, N), some at a time: those of a part of
         `parts(N)` one after another, parts on several threads.
         """
-        codes, n, chosen = as_compiled(codes), codes.shape[1], self._chosen(tuples)
+        codes, n, chosen = as_kernel_codes(codes), codes.shape[1], self._chosen(tuples)
         chunk, total = self._chunk, self.parts(n)
 
         def one(part: int) -> None:
@@ -132,7 +132,7 @@ class Effects:
                 rows = slice(start, min(end, start + chunk))
                 see(rows, self._effects(codes, chosen, rows), part)
 
-        share(one, total, resolve_jobs(n_jobs))
+        run_parts(one, total, resolve_jobs(n_jobs))
 
     def parts(self, n: int) -> int:
         """Return in how many parts so many rows are visited, on any number of threads: sums are kept for each."""
@@ -191,7 +191,7 @@ def purify(model: LinearModel, encoded: Encoded, n_jobs: int | None = None, stop
     jobs = resolve_jobs(n_jobs)
     space = with_parts(model.space)
     live = np.flatnonzero(encoded.weights > 0)
-    codes = as_compiled(encoded.codes)
+    codes = as_kernel_codes(encoded.codes)
     seen = index_cells(space, [(np.array([t]), live) for t in range(space.n_tuples)], codes, jobs, stop).seen
     there = _renumbered(model, space)
     index = CellIndex.of_seen(space, np.union1d(seen, there))
@@ -233,7 +233,7 @@ def _purified(
             t = level[i]
             left[t] = kernels.purify(t, n, f, weights, index.begin, at, mass, room, moves, _TOL, _MOST)
 
-        share(one, len(level), jobs)
+        run_parts(one, len(level), jobs)
         for t in level.tolist():
             for j in range(n):
                 moved = moves[room[t, j] : room[t, j + 1]]
@@ -310,7 +310,7 @@ def _as_tables(model: LinearModel, index: CellIndex[AnySpace], there: NDArray[np
 
 def _weights(index: CellIndex[AnySpace], codes: Codes, weights: Floats, stop: StopToken) -> Floats:
     """(S,) the weight of the rows in each cell."""
-    codes, n, count = as_compiled(codes), codes.shape[1], index.space.n_tuples
+    codes, n, count = as_kernel_codes(codes), codes.shape[1], index.space.n_tuples
     rows = np.zeros(len(index.local))
     chunk = max(16, _HELD // max(1, count))
     for begin in range(0, n, chunk):

@@ -20,7 +20,7 @@ from alrviz.models.joint_values import Codes, Joined
 from alrviz.models.plan import Block
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.blocks import Blocks
-from alrviz.passes.threads import share
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 # Rows of a cell table are numbered in int32.
@@ -111,7 +111,7 @@ class CellIndex(Generic[S]):
             stop.check()
             cell_kernels.score(codes, k * chunk, min(n, (k + 1) * chunk), *where, cells, bias, z)
 
-        share(part, -(-n // chunk), n_jobs)
+        run_parts(part, -(-n // chunk), n_jobs)
         return z
 
     def add_up(
@@ -166,7 +166,7 @@ class CellIndex(Generic[S]):
             table[:, : len(ties)] = np.transpose(ties)
             table[:, len(ties) :] = cells.reshape(len(shown), len(tuples))
 
-        share(one, len(pieces), n_jobs)
+        run_parts(one, len(pieces), n_jobs)
         return first, at, links
 
     def _where(self) -> tuple[Any, ...]:
@@ -222,7 +222,7 @@ def index_cells(
         stop.check()
         found[p] = _distinct(space, pieces[p][0], codes, pieces[p][1])
 
-    share(one, len(pieces), n_jobs)
+    run_parts(one, len(pieces), n_jobs)
     number = np.empty(space.n_tuples, np.int64)
     for (tuples, _), (counts, _) in zip(pieces, found, strict=True):
         number[tuples] = counts

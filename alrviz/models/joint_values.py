@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import joint_values as kernels
 from alrviz.models.plan import Block
-from alrviz.passes.threads import share
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 # Joint values possible that are numbered by their place (4 bytes each); more are hashed.
@@ -60,7 +60,7 @@ def join(
         else:
             keys[b] = key
 
-    share(one, len(blocks), n_jobs)
+    run_parts(one, len(blocks), n_jobs)
     if wide:
         keys = keys.astype(np.uint32)
         for b, key in wide.items():

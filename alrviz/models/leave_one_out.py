@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.density import Kinds
+from alrviz.passes.density import RowKinds
 
 
-def strangers(n_rows: int, class_counts: Floats, n_features: int) -> Kinds:
+def strangers(n_rows: int, class_counts: Floats, n_features: int) -> RowKinds:
     """Return the one kind of rows that take nothing from any sum; class_counts (C,) are weights of training rows."""
-    return Kinds(np.zeros(n_rows, np.int32), _arrays(np.array([-1]), np.zeros(1), class_counts, n_features))
+    return RowKinds(np.zeros(n_rows, np.int32), _arrays(np.array([-1]), np.zeros(1), class_counts, n_features))
 
 
-def left_out(y: NDArray[np.int32], weights: Floats, class_counts: Floats, n_features: int) -> Kinds:
+def left_out(y: NDArray[np.int32], weights: Floats, class_counts: Floats, n_features: int) -> RowKinds:
     """Return the kinds of training rows, y and weights (N,), that are left out of their own sums."""
     amounts, amount = np.unique(np.minimum(1.0, weights), return_inverse=True)
     classes = len(class_counts)
     found, rows = np.unique(amount * classes + y, return_inverse=True)
     arrays = _arrays(found % classes, amounts[found // classes], class_counts, n_features)
-    return Kinds(rows.astype(np.int32), arrays)
+    return RowKinds(rows.astype(np.int32), arrays)
 
 
 def _arrays(

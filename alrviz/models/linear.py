@@ -16,7 +16,7 @@ from alrviz.models.index import CellIndex, Unseen, cell_table
 from alrviz.models.plan import Block, plan_cover
 from alrviz.models.score_table import ScoreTable
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.rows import as_compiled
+from alrviz.passes.rows import as_kernel_codes
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
@@ -64,7 +64,7 @@ class LinearModel:
 
         Of many rows what tuples add is summed block by block, of few tuple by tuple: the last bits may differ.
         """
-        codes, jobs = as_compiled(codes), resolve_jobs(n_jobs)
+        codes, jobs = as_kernel_codes(codes), resolve_jobs(n_jobs)
         bias = np.require(self.bias, np.float64, ["C", "W"])
         table = self._score_table(codes, jobs, stop)
         if table is not None:
@@ -78,7 +78,7 @@ class LinearModel:
 
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores."""
-        codes = as_compiled(codes)
+        codes = as_kernel_codes(codes)
         index, cells = self._lookup()
         return cells[index.locate(codes, 0, codes.shape[1])]
 

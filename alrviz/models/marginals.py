@@ -22,8 +22,8 @@ from alrviz.kernels import marginals as kernels
 from alrviz.models.cell_space import TupleSpace
 from alrviz.models.structures import Structure
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.rows import as_compiled
-from alrviz.passes.threads import share
+from alrviz.passes.rows import as_kernel_codes
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 Ints = NDArray[np.int64]
@@ -116,7 +116,7 @@ class Parts:
             Stopped: where `stop` asks for it, between columns.
         """
         with_gaps = np.flatnonzero((codes >= tree.levels[:, None]).any(axis=0))
-        codes = as_compiled(codes[:, with_gaps])
+        codes = as_kernel_codes(codes[:, with_gaps])
         missing = codes >= tree.levels[:, None]
         evidence = ~missing  # a level, or one somewhere below
         for j in tree.order[::-1]:
@@ -153,7 +153,7 @@ class Parts:
             k, (begin, end) = task // len(pieces), pieces[task % len(pieces)]
             kernels.log_sums(self.codes, self.row, self.roots, begin, end, k, self.tree, phi, alone, sums)
 
-        share(work, len(pieces) * phi.shape[1], n_jobs)
+        run_parts(work, len(pieces) * phi.shape[1], n_jobs)
         return sums
 
     def add_scores(self, sums: Floats, z: Floats) -> None:
@@ -174,7 +174,7 @@ class Parts:
                 stop.check()
                 kernels.add_slopes(self.codes, self.row, self.roots, begin, end, k, self.tree, phi, alone, own, out)
 
-        share(work, phi.shape[1], n_jobs)
+        run_parts(work, phi.shape[1], n_jobs)
         return out
 
     def _pieces(self) -> list[tuple[int, int]]:

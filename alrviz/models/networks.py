@@ -24,8 +24,8 @@ from alrviz.models.marginals import Parts, Tree
 from alrviz.models.structures import Structure
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.rows import as_compiled
-from alrviz.passes.threads import resolve_jobs, share
+from alrviz.passes.rows import as_kernel_codes
+from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class NetworkModel:
 
     def scores(self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER) -> Floats:
         """Return the class scores (N, C) of codes (a, N); a code >= levels[column] is no level."""
-        codes = as_compiled(codes)
+        codes = as_kernel_codes(codes)
         z = self.table_scores(codes, n_jobs, stop)
         if not self.summed:
             return z
@@ -83,7 +83,7 @@ class NetworkModel:
             parts = Parts.of_rows(tree, codes[:, begin:end], stop)
             parts.add_scores(parts.log_sums(self.phi, self.alone, 1, stop), z[begin:end])
 
-        share(part, -(-n // chunk), resolve_jobs(n_jobs))
+        run_parts(part, -(-n // chunk), resolve_jobs(n_jobs))
         return z
 
     def table_scores(
@@ -114,7 +114,7 @@ class NetworkModel:
     def _scores(
         self, codes: NDArray[np.unsignedinteger], bias: Floats, some: slice, n_jobs: int | None, stop: StopToken
     ) -> Floats:
-        codes = as_compiled(codes)
+        codes = as_kernel_codes(codes)
         below, above = self._indexes()
         chosen = np.arange(self.space.n_tuples)[some]
         n, chunk = codes.shape[1], self._chunk
@@ -129,7 +129,7 @@ class NetworkModel:
                 self.structure.children, self.phi, self.rest, self.alone, first, self.summed, bias, z[begin:end],
             )  # fmt: skip
 
-        share(part, -(-n // chunk), resolve_jobs(n_jobs))
+        run_parts(part, -(-n // chunk), resolve_jobs(n_jobs))
         return z
 
     @property
@@ -220,7 +220,7 @@ def count_network(
     levels = tables.space.levels
     chosen = [(*structure.parents[j], j) for j in structure.order]
     space, parents = TupleSpace(levels, chosen), TupleSpace(levels, [own[:-1] or own for own in chosen])
-    codes = as_compiled(codes)
+    codes = as_kernel_codes(codes)
     index = index_rows(space, codes, np.arange(codes.shape[1]), n_jobs, stop)
     seen, counts = index.seen, sum_by_cell(index, codes, [(y, weights)], tables.n_classes, n_jobs, stop)
     t = space.tuple_of(seen)

@@ -257,7 +257,7 @@ class Parameterisation:
     def spread(self, w: Floats, rows: Floats, n_jobs: int = 1) -> Floats:
         """Write phi of the cells to `rows` (S, W), or the change of it, and return that of the intercepts (C,)."""
         each = self._each(w)
-        vectors.spread(self.scale, each, rows, n_jobs)
+        vectors.scale_rows(self.scale, each, rows, n_jobs)
         last: Floats = self.scale[-1] * each[-1]
         return last
 
@@ -266,7 +266,7 @@ class Parameterisation:
 
         `out` (S + 1, C) is room for it; it is used up where weights are shared.
         """
-        vectors.adjoint(self.scale, rows, out, n_jobs)
+        vectors.scale_rows_adjoint(self.scale, rows, out, n_jobs)
         out[-1] = self.scale[-1] * last
         return self._summed(out)
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import plan as kernels
 from alrviz.models.cell_space import AnySpace, CellSpace, OrdersSpace, Space, TupleSpace
-from alrviz.passes.threads import share
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 # Nanoseconds, of which only the ratios matter: a look-up and a scatter of one row; a joint value, most of it for the
@@ -138,7 +138,7 @@ def plan_cover(
 
     # Side by side only where what both count in is no larger than what one may have.
     beside = len(plans) * _slots(sample, int(space.levels.max())) <= SLOTS
-    share(one, len(plans), n_jobs if beside else 1)
+    run_parts(one, len(plans), n_jobs if beside else 1)
     return _nested(min(plans, key=lambda grown: grown.plan.cost(n_rows)), sample, space, stop)
 
 

@@ -25,9 +25,9 @@ from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
 from alrviz.models.plan import Block
-from alrviz.passes.aligned_buffers import Floats, empty, lanes_of
-from alrviz.passes.rows import as_compiled
-from alrviz.passes.threads import share
+from alrviz.passes.aligned_buffers import Floats, class_widths, empty
+from alrviz.passes.rows import as_kernel_codes
+from alrviz.passes.threads import run_parts
 from alrviz.stop import StopToken
 
 # Bytes of a table and of what finds its rows, at most.
@@ -48,7 +48,7 @@ _KEYS = 2**23
 
 def table_bytes(joint_values: float, n_classes: int) -> int:
     """Return the bytes of a table of so many joint values, and of what finds its rows: never more than MOST_BYTES."""
-    return int(min(MOST_BYTES, joint_values * (8 * lanes_of(n_classes)[1] + _FOUND)))
+    return int(min(MOST_BYTES, joint_values * (8 * class_widths(n_classes)[1] + _FOUND)))
 
 
 class ScoreTable:
@@ -64,7 +64,7 @@ class ScoreTable:
     def __init__(self, index: CellIndex[AnySpace], cells: Floats, blocks: Sequence[Block], most: int | None = None):
         self._index, self._cells = index, cells
         most = min(MOST_BYTES, free_memory() // 16) if most is None else most
-        lanes, self._padded = lanes_of(cells.shape[1])
+        lanes, self._padded = class_widths(cells.shape[1])
         self._width = (0,) * lanes
         self._most = max(1, most // (8 * self._padded + _FOUND))
         self._tuples = np.concatenate([block.tuples for block in blocks])
@@ -118,7 +118,7 @@ class ScoreTable:
                     raise
                 self._add(keys, padded_bias, own, n_jobs, stop)
             if len(strange):
-                rest = as_compiled(codes[:, origin + strange])
+                rest = as_kernel_codes(codes[:, origin + strange])
                 own[strange, :classes] = self._index.score(rest, self._cells, bias, n_jobs, stop)
         return z[:, :classes]
 
@@ -134,7 +134,7 @@ class ScoreTable:
             begin, end = part * _CALL, min(n, (part + 1) * _CALL)
             some[part] = kernels.find_keys(codes, origin, begin, end, self._segments(), keys, missed)
 
-        share(find, len(some), n_jobs)
+        run_parts(find, len(some), n_jobs)
         rows = np.flatnonzero(missed) if any(some) else np.empty(0, np.int64)
         for begin in range(0, len(rows), self._entered):
             self._enter(codes, origin, rows[begin : begin + self._entered], keys, n_jobs, stop)
@@ -175,7 +175,7 @@ class ScoreTable:
                 self._table[base + begin : base + last],
             )  # fmt: skip
 
-        share(fill, -(-(end - base) // chunk), n_jobs)
+        run_parts(fill, -(-(end - base) // chunk), n_jobs)
 
     def _add(self, keys: NDArray[np.uint32], bias: Floats, z: Floats, n_jobs: int, stop: StopToken) -> None:
         """Write to z (n, W) the bias and the rows of the table that `keys` name."""
@@ -186,7 +186,7 @@ class ScoreTable:
             begin, end = k * _CALL, min(len(z), (k + 1) * _CALL)
             row_kernels.forward(keys, first, self._table, bias, z, begin, end, 0, self.n_blocks, self._width)
 
-        share(part, -(-len(z) // _CALL), n_jobs)
+        run_parts(part, -(-len(z) // _CALL), n_jobs)
 
     def _segments(self) -> kernels.Segments:
         return kernels.Segments(

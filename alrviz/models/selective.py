@@ -20,8 +20,8 @@ from alrviz.models.networks import NetworkCounts, count_network
 from alrviz.models.structures import Structure
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.rows import as_compiled
-from alrviz.passes.threads import share
+from alrviz.passes.rows import as_kernel_codes
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 
@@ -52,7 +52,7 @@ def select(
 
     Every column of every row must have a level (a missing value is one).
     """
-    codes, a = as_compiled(codes), len(structure.order)
+    codes, a = as_kernel_codes(codes), len(structure.order)
     given = (tables, codes, y, weights, n_jobs, stop)
     most = max(map(len, structure.parents))
     squares = np.stack([_errors(count_network(structure.cut(k, a), *given), *given[1:]) for k in range(most + 1)])
@@ -82,5 +82,5 @@ def _errors(
             alone, tables.class_counts, tables.smoothing / tables.cards, tables.smoothing, sums[c],
         )  # fmt: skip
 
-    share(part, len(sums), n_jobs)
+    run_parts(part, len(sums), n_jobs)
     return sums.sum(axis=0)

@@ -44,15 +44,15 @@ class Cover:
         self, rows: Rows, phi: Floats, bias: Floats, unseen: Unseen | None = None, stop: StopToken = NEVER
     ) -> Floats:
         """Return the scores (N, W) of rows of this cover, for phi (S, C) of the seen cells and b (C,)."""
-        cells = cell_table(self.blocks.n_cells, self.index.space.n_tuples, rows.padded, unseen)
+        cells = cell_table(self.blocks.n_cells, self.index.space.n_tuples, rows.padded_width, unseen)
         cells[2 * self.index.space.n_tuples : self.index.n_rows, : rows.n_classes] = phi
-        table = self.blocks.expand(cells, empty(self.blocks.n_joint, rows.padded), rows.n_jobs, stop)
+        table = self.blocks.expand(cells, empty(self.blocks.n_joint, rows.padded_width), rows.n_jobs, stop)
         return rows.forward(self.blocks, table, bias, stop=stop)
 
     def sums(self, rows: Rows, values: Floats, stop: StopToken = NEVER) -> Floats:
         """Return the sums (S, C) of values (N, W) of rows of this cover, by seen cell."""
-        joint = rows.scatter(self.blocks, values, zeros(self.blocks.n_joint, rows.padded), stop)
-        cells = self.blocks.scatter_to_cells(joint, zeros(self.blocks.n_cells, rows.padded), rows.n_jobs, stop)
+        joint = rows.scatter(self.blocks, values, zeros(self.blocks.n_joint, rows.padded_width), stop)
+        cells = self.blocks.scatter_to_cells(joint, zeros(self.blocks.n_cells, rows.padded_width), rows.n_jobs, stop)
         return cells[2 * self.index.space.n_tuples : self.index.n_rows, : rows.n_classes].copy()
 
 

@@ -12,8 +12,8 @@ from alrviz.models.cell_space import AnySpace, CellSpace, SomeCells, Tuples, adm
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, zeros
-from alrviz.passes.rows import as_compiled
-from alrviz.passes.stream import LARGE, CellLookup, Chunks, DenseCells, SeenCells, StreamPasses, union
+from alrviz.passes.rows import as_kernel_codes
+from alrviz.passes.stream import MIN_SHARED_SUM_BYTES, CellLookup, Chunks, DenseCells, SeenCells, StreamPasses, union
 from alrviz.stop import NEVER, StopToken
 
 # Large tables have no row for cells that do not occur, where a row for every possible cell is over so many times what
@@ -55,7 +55,7 @@ def count_stream(
     wide = None if isinstance(tuples, SomeCells) else _with_gaps(space, allowed, n_classes)
     if wide is not None:
         return _dense(space, wide, chunks, n_classes, smoothing, n_jobs, stop)
-    seen = chunks.over(partial(_occurring, space, tuples), union, 1, stop)
+    seen = chunks.map_reduce(partial(_occurring, space, tuples), union, 1, stop)
     index = CellIndex.of_seen(space, seen)
     passes = StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs)
     counts, t = passes.count(stop), space.n_tuples
@@ -72,7 +72,7 @@ def _indexed(index: CellIndex[AnySpace], tables: Tables, passes: StreamPasses) -
         tables,
         passes,
         np.arange(2 * n_tuples, index.n_rows),
-        lambda unseen: cell_table(index.n_rows, n_tuples, passes.padded, unseen),
+        lambda unseen: cell_table(index.n_rows, n_tuples, passes.padded_width, unseen),
     )
 
 
@@ -84,7 +84,7 @@ def _occurring(
     for codes, _ in chunks:
         stop.check()
         every = np.arange(space.n_tuples), np.arange(codes.shape[1])
-        own = index_cells(space, [every], as_compiled(codes), n_jobs, stop).seen
+        own = index_cells(space, [every], as_kernel_codes(codes), n_jobs, stop).seen
         seen = np.union1d(seen, admitted(tuples, space, own))
     return seen
 
@@ -124,12 +124,12 @@ def _dense(
     of_tuple = np.zeros((space.n_tuples, n_classes))
     np.add.at(of_tuple, t, own)
     tables = Tables(space, seen, own, classes, of_tuple, _cards(space), smoothing)
-    if wide.n_cells > SPARSE * len(seen) and 8 * wide.n_cells * passes.padded > LARGE:
+    if wide.n_cells > SPARSE * len(seen) and 8 * wide.n_cells * passes.padded_width > MIN_SHARED_SUM_BYTES:
         index = CellIndex.of_seen(space, seen)
         return _indexed(index, tables, StreamPasses(_seen_cells(index), chunks, n_classes, n_jobs))
 
     def blank(unseen: Unseen | None) -> Floats:
-        table = zeros(wide.n_cells, passes.padded)
+        table = zeros(wide.n_cells, passes.padded_width)
         if unseen is not None:
             for k in range(space.n_tuples):
                 table[first[k] : first[k + 1], :n_classes] = unseen.phi[k]

@@ -116,7 +116,7 @@ def count_tables(rows: Rows, cover: Cover, smoothing: float, stop: StopToken = N
     """Count the seen cells of `cover` on its training rows: by joint value, then by cell."""
     space, classes = cover.index.space, rows.n_classes
     joint = rows.count(cover.blocks, stop)
-    room = zeros(cover.blocks.n_cells, rows.padded)
+    room = zeros(cover.blocks.n_cells, rows.padded_width)
     cells = cover.blocks.scatter_to_cells(joint, room, rows.n_jobs, stop)[: cover.index.n_rows]
     absent = cells[space.n_tuples : 2 * space.n_tuples, :classes]
     class_counts = np.bincount(rows.y, rows.weights, minlength=classes).astype(np.float64)

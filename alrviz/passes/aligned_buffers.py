@@ -1,4 +1,7 @@
-"""Room for numbers as the kernels take them: class widths, and arrays that begin where a cache line does."""
+"""Buffers as the kernels need them: padded class widths, and arrays that begin at a cache line.
+
+Tables of classes are padded from C to W columns, so that one vector instruction moves whole rows or equal parts of one.
+"""
 
 import math
 import weakref
@@ -9,48 +12,49 @@ from numpy.typing import DTypeLike, NDArray
 
 Floats = NDArray[np.float64]
 
-LANES = (2, 3, 4, 8, 16)
-# A row of 8 classes is one cache line if the first begins with one: half the traffic of rows that straddle two.
-_LINE = 64
+VECTOR_WIDTHS = (2, 3, 4, 8, 16)
+# A row of 8 classes fills one cache line if the array begins at one; otherwise every row touches two.
+_CACHE_LINE_BYTES = 64
 
 
-def lanes_of(n_classes: int) -> tuple[int, int]:
-    """Return the lanes of one vector instruction and the padded number of classes W for `n_classes`.
+def class_widths(n_classes: int) -> tuple[int, int]:
+    """Return the lanes of a vector instruction, and the padded number of classes W, for `n_classes`.
 
-    Each number of lanes is compiled once more, so there are five; above 16 classes rows are moved 16 lanes at a time.
+    Kernels compile once for each number of lanes, so there are only five. Above 16 classes rows are moved 16 lanes at a
+    time.
     """
-    for lanes in LANES:
-        if n_classes <= lanes:
-            return lanes, lanes
-    return LANES[-1], -(-n_classes // LANES[-1]) * LANES[-1]
+    for n_lanes in VECTOR_WIDTHS:
+        if n_classes <= n_lanes:
+            return n_lanes, n_lanes
+    return VECTOR_WIDTHS[-1], -(-n_classes // VECTOR_WIDTHS[-1]) * VECTOR_WIDTHS[-1]
 
 
-def width_of(table: NDArray[np.floating]) -> tuple[int, ...]:
-    """Return the tuple by whose length kernels know the lanes of a padded table (rows, ..., W)."""
-    return (0,) * min(table.shape[-1], LANES[-1])
+def lanes_of_table(table: NDArray[np.floating]) -> tuple[int, ...]:
+    """Return the tuple whose length tells kernels the lanes of a padded table (rows, ..., W)."""
+    return (0,) * min(table.shape[-1], VECTOR_WIDTHS[-1])
 
 
-def empty(rows: int, padded: int) -> Floats:
-    """Return room for numbers, shaped (rows, padded), not initialised."""
-    size = rows * padded
-    raw = np.empty(size + _LINE // 8)
-    skip = -raw.ctypes.data % _LINE // 8
-    return raw[skip : skip + size].reshape(rows, padded)
+def empty(rows: int, padded_width: int) -> Floats:
+    """Return an uninitialised array, shaped (rows, padded_width), that begins at a cache line."""
+    size = rows * padded_width
+    raw = np.empty(size + _CACHE_LINE_BYTES // 8)
+    skip = -raw.ctypes.data % _CACHE_LINE_BYTES // 8
+    return raw[skip : skip + size].reshape(rows, padded_width)
 
 
-def zeros(rows: int, padded: int) -> Floats:
-    """Return zeros, shaped (rows, padded)."""
-    size = rows * padded
-    raw = np.zeros(size + _LINE // 8)
-    skip = -raw.ctypes.data % _LINE // 8
-    return raw[skip : skip + size].reshape(rows, padded)
+def zeros(rows: int, padded_width: int) -> Floats:
+    """Return zeros, shaped (rows, padded_width), that begin at a cache line."""
+    size = rows * padded_width
+    raw = np.zeros(size + _CACHE_LINE_BYTES // 8)
+    skip = -raw.ctypes.data % _CACHE_LINE_BYTES // 8
+    return raw[skip : skip + size].reshape(rows, padded_width)
 
 
-class Pool:
-    """Room that is lent again once nobody looks at it any more.
+class BufferPool:
+    """Reuses the memory of arrays that nothing refers to any more.
 
-    Memory new to a process is found page by page, which takes several times as long as to fill it (3 ns a number
-    against 0.5): a step that asks for scores, weights and a gradient of its own spent a third of its time so.
+    The operating system maps new memory page by page, which takes several times as long as filling it (3 ns a number
+    against 0.5): a step that allocates its own scores, weights and gradient spent a third of its time on this.
     """
 
     def __init__(self) -> None:
@@ -58,32 +62,32 @@ class Pool:
         self._closed = False
 
     def empty(self, *shape: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Return room for an array shaped `shape`, not initialised, in C order from the start of a cache line on."""
+        """Return an uninitialised array, shaped `shape`, in C order from the start of a cache line on."""
         kind = np.dtype(dtype)
         size = math.prod(shape) * kind.itemsize
         free = self._free.get(size)
-        raw = free.pop() if free else np.empty(size + _LINE, np.uint8)
-        return np.asarray(_Lent(raw, shape, kind, self))
+        raw = free.pop() if free else np.empty(size + _CACHE_LINE_BYTES, np.uint8)
+        return np.asarray(_LentBuffer(raw, shape, kind, self))
 
     def close(self) -> None:
-        """Keep nothing any more: neither what is free nor what is given back later; what is asked for is new then."""
+        """Free all memory that is not in use, and stop keeping memory that comes back."""
         self._closed = True
         self._free = {}
 
-    def take_back(self, raw: NDArray[np.uint8]) -> None:
-        """Keep memory that was lent, raw (bytes,), for the next who asks for as much."""
-        self._free.setdefault(len(raw) - _LINE, []).append(raw)
-        if self._closed:  # asked last: another thread may close at any time
+    def keep(self, raw: NDArray[np.uint8]) -> None:
+        """Keep freed memory, raw (bytes,), for the next array of its size."""
+        self._free.setdefault(len(raw) - _CACHE_LINE_BYTES, []).append(raw)
+        if self._closed:  # tested last, because another thread may close the pool at any time
             self._free = {}
 
 
-class _Lent:
-    """What a lent array and every view of it hold on to; with the last of them its memory goes back, if to a pool."""
+class _LentBuffer:
+    """Owner of a lent array's memory: array and views refer to it, and it returns the memory when the last one goes."""
 
-    def __init__(self, raw: NDArray[np.uint8], shape: tuple[int, ...], kind: np.dtype[Any], pool: Pool):
+    def __init__(self, raw: NDArray[np.uint8], shape: tuple[int, ...], kind: np.dtype[Any], pool: BufferPool):
         start = raw.ctypes.data
         self.__array_interface__ = {
-            "shape": shape, "typestr": kind.str, "data": (start + -start % _LINE, False), "version": 3
+            "shape": shape, "typestr": kind.str, "data": (start + -start % _CACHE_LINE_BYTES, False), "version": 3
         }  # fmt: skip
         self._raw = raw
         self._pool = weakref.ref(pool)
@@ -91,4 +95,4 @@ class _Lent:
     def __del__(self) -> None:
         pool = self._pool()
         if pool is not None:
-            pool.take_back(self._raw)
+            pool.keep(self._raw)

@@ -1,13 +1,13 @@
 """The super-tables of a cover: from cells to joint values before a pass over the rows, and back after it.
 
-    blocks.expand(cells, table)           table[j] = sum of the cells of the block's tuples
+    blocks.expand(cells, table)                table[j] = sum of the cells of the block's tuples
     blocks.scatter_to_cells(grad, cells)       its transpose
 
-A block may have inner ones (models/plan.py), `below`: their joint values are rows of the cell table, behind the cells.
-Expanding fills them in first, marginalising passes them on last.
+A block may have inner blocks (models/plan.py). Their joint values are rows of the cell table, behind the cells:
+`expand` fills them first, `scatter_to_cells` passes them on last.
 
-Each is cut into parts of like size that write to different places: joint values for `expand`, tuples for
-`scatter_to_cells`. The bits are the same for any number of threads.
+Work is split into parts of similar size that write to different places: joint values for `expand`, tuples for
+`scatter_to_cells`. So the bits are the same for any number of threads.
 """
 
 from dataclasses import dataclass
@@ -17,113 +17,119 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.kernels import rows as kernels
-from alrviz.passes.aligned_buffers import Floats, width_of
-from alrviz.passes.threads import share
+from alrviz.passes.aligned_buffers import Floats, lanes_of_table
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
-# Links in one part: 50 us, so that few are left when a stop comes or another thread is done.
-_PART = 40_000
-# Links up to which waking another thread costs more than it saves.
-_FEW = 120_000
+# Links in one part: 50 us, so that a stop is noticed soon and threads end at about the same time.
+_LINKS_PER_PART = 40_000
+# With fewer links than this, waking another thread costs more than it saves.
+_MIN_SHARED_LINKS = 120_000
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Where joint values lie in the stacked table, and which rows of the cell table add up to each.
+    """The links from joint values, rows of the stacked table, to the rows of the cell table that add up to each.
 
     Attributes:
         first: (B + 1,) int64, where each block's joint values begin.
-        at: (B + 1,) int64, where each block's links begin.
+        first_link: (B + 1,) int64, where each block's links begin.
         links: int32, (joint values x tuples) of each block.
         n_cells: rows of the cell table, joint values of inner blocks included.
-        below: inner blocks, whose joint values are the last rows of the cell table.
+        inner: inner blocks, whose joint values are the last rows of the cell table.
     """
 
     first: NDArray[np.int64]
-    at: NDArray[np.int64]
+    first_link: NDArray[np.int64]
     links: NDArray[np.int32]
     n_cells: int
-    below: "Blocks | None" = None
+    inner: "Blocks | None" = None
 
     @property
     def n_blocks(self) -> int:
-        """B."""
+        """Number of blocks, B."""
         return len(self.first) - 1
 
     @property
     def n_joint(self) -> int:
-        """Joint values of all blocks: rows of the stacked table."""
+        """Number of joint values of all blocks: rows of the stacked table."""
         return int(self.first[-1])
 
     def expand(self, cells: Floats, table: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
         """Write to `table` (joint values, W) the sums of `cells` (cells, W)."""
         self._check(cells)
-        if self.below is not None:
-            self.below.expand(cells[: self.below.n_cells], cells[self.below.n_cells :], n_jobs, stop)
-        width = width_of(table)
-        parts = self._rows
+        if self.inner is not None:
+            self.inner.expand(cells[: self.inner.n_cells], cells[self.inner.n_cells :], n_jobs, stop)
+        width = lanes_of_table(table)
+        parts = self._row_ranges
 
         def part(k: int) -> None:
             stop.check()
             block, begin, end = parts[k]
-            kernels.expand(self.links, self.at, self.first, cells, table, block, begin, end, width)
+            kernels.expand(self.links, self.first_link, self.first, cells, table, block, begin, end, width)
 
-        share(part, len(parts), n_jobs if len(self.links) > _FEW else 1)
+        run_parts(part, len(parts), n_jobs if len(self.links) > _MIN_SHARED_LINKS else 1)
         return table
 
     def scatter_to_cells(self, grad: Floats, cells: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
         """Add to `cells` (cells, W) the sums of `grad` (joint values, W)."""
         self._check(cells)
-        width = width_of(grad)
+        width = lanes_of_table(grad)
         spans, edges = self._spans
 
         def part(k: int) -> None:
             stop.check()
-            kernels.scatter_to_cells(self.links, self.at, self.first, grad, cells, spans, edges[k], edges[k + 1], width)
+            kernels.scatter_to_cells(
+                self.links, self.first_link, self.first, grad, cells, spans, edges[k], edges[k + 1], width
+            )
 
-        share(part, len(edges) - 1, n_jobs if len(self.links) > _FEW else 1)
-        if self.below is not None:
-            self.below.scatter_to_cells(cells[self.below.n_cells :], cells[: self.below.n_cells], n_jobs, stop)
+        run_parts(part, len(edges) - 1, n_jobs if len(self.links) > _MIN_SHARED_LINKS else 1)
+        if self.inner is not None:
+            self.inner.scatter_to_cells(cells[self.inner.n_cells :], cells[: self.inner.n_cells], n_jobs, stop)
         return cells
 
     def _check(self, cells: Floats) -> None:
-        """Kernels write wherever links point: a table without room for inner blocks would end the process."""
+        """Raise where the cell table has no rows for inner blocks: kernels write wherever links point."""
         if len(cells) != self.n_cells:
             raise ValueError(f"a cell table has {len(cells)} rows; expected {self.n_cells}, those of inner blocks too")
 
     @property
-    def by_joint_value(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The links, and where those of each joint value begin, (joint values + 1,)."""
-        return self.links, np.append(0, np.cumsum(np.repeat(self._tuples, np.diff(self.first))))
+    def links_by_joint_value(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the links, and where those of each joint value begin, (joint values + 1,)."""
+        return self.links, np.append(0, np.cumsum(np.repeat(self._tuples_per_block, np.diff(self.first))))
 
     @property
-    def _tuples(self) -> NDArray[np.int64]:
-        """(B,) links of each joint value of a block."""
-        return np.diff(self.at) // np.maximum(1, np.diff(self.first))
+    def _tuples_per_block(self) -> NDArray[np.int64]:
+        """(B,) tuples of each block: links of each of its joint values."""
+        return np.diff(self.first_link) // np.maximum(1, np.diff(self.first))
 
     @cached_property
-    def _rows(self) -> list[tuple[int, int, int]]:
-        """Ranges of joint values with the block the first of them is in."""
-        per_row = np.repeat(self._tuples + 2, np.diff(self.first))  # a row is zeroed and written too
-        sums = np.cumsum(per_row)
+    def _row_ranges(self) -> list[tuple[int, int, int]]:
+        """(block, begin, end) of each part: a range of joint values, and the block in which it begins."""
+        row_work = np.repeat(self._tuples_per_block + 2, np.diff(self.first))  # 2 for zeroing and writing the row
+        sums = np.cumsum(row_work)
         total = int(sums[-1]) if len(sums) else 0
-        edges = np.searchsorted(sums, np.arange(0, total, _PART), side="left")
+        edges = np.searchsorted(sums, np.arange(0, total, _LINKS_PER_PART), side="left")
         edges = np.unique(np.append(edges, self.n_joint))
         starts = np.searchsorted(self.first, edges[:-1], side="right") - 1
         return list(zip(starts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
     @cached_property
     def _spans(self) -> tuple[NDArray[np.int64], list[int]]:
-        """(block, first tuple, last tuple) of about _PART links each, and how they are grouped into parts."""
-        joint = np.diff(self.first)
+        """Spans (block, first tuple, end tuple) of about _LINKS_PER_PART links each, and where each part's spans
+        begin.
+        """
+        joint_values = np.diff(self.first)
         group = kernels.GROUP_LINKS
         spans, sizes = [], []
-        for b, (values, number) in enumerate(zip(joint.tolist(), self._tuples.tolist(), strict=True)):
-            many = max(group, _PART // max(1, values) // group * group)
-            for t in range(0, number, many):
-                end = min(number, t + many)
+        for b, (values, n_block_tuples) in enumerate(
+            zip(joint_values.tolist(), self._tuples_per_block.tolist(), strict=True)
+        ):
+            n_tuples = max(group, _LINKS_PER_PART // max(1, values) // group * group)
+            for t in range(0, n_block_tuples, n_tuples):
+                end = min(n_block_tuples, t + n_tuples)
                 spans.append((b, t, end))
                 sizes.append((end - t) * values)
-        filled = np.cumsum(sizes) // _PART if sizes else np.zeros(0, np.int64)
-        edges = [0, *(np.flatnonzero(np.diff(filled)) + 1).tolist(), len(spans)]
+        part_numbers = np.cumsum(sizes) // _LINKS_PER_PART if sizes else np.zeros(0, np.int64)
+        edges = [0, *(np.flatnonzero(np.diff(part_numbers)) + 1).tolist(), len(spans)]
         return np.array(spans, np.int64).reshape(-1, 3), edges

@@ -1,14 +1,14 @@
-"""Passes on the machines of a Dask cluster: sums made where the chunks are read, to the same bits as on one machine.
+"""Passes on the machines of a Dask cluster, with the same bits as on one machine.
 
-    chunks = ClusterChunks(client, coded, "train")        in place of OwnChunks
+    chunks = ClusterChunks(client, coded, "train")        in place of LocalChunks
 
-What a pass does with some chunks is sent once a pass, under a key of its own, as an argument that the scheduler keeps:
-a worker that comes later, or instead of one that died, has it from there. A task is a run of FANOUT^k chunks, as few as
-take a second; it reads them from the codes of the client where it sees these, or from those that its machine makes of
-the files. Sums of tasks are added by the chunks' numbers, FANOUT at a time, on the workers, and one comes back. Nothing
-is only in one worker's memory: a worker that dies costs its tasks of the pass.
+The function of a pass is sent once, as an argument under its own key that the scheduler keeps, so that workers which
+join later or replace a dead one get it from there. A task is a run of FANOUT^k chunks, as few as take a second. It
+reads them from the client's codes where its machine sees these, else from codes that its machine makes of the files.
+Sums of tasks are added by chunk number, FANOUT at a time, on the workers, and one comes back. Nothing lives in one
+worker's memory alone: a dead worker costs only its tasks of the pass.
 
-Steps that are taken row by row, each from where the last one led, are not spread: `read` is this process's own.
+Steps that depend on the one before (`read`) are not distributed: this process reads the chunks itself.
 """
 
 import pickle
@@ -28,16 +28,16 @@ from alrviz.data.stream.cache import CodeCache, open_cache
 from alrviz.data.stream.table import CodedTable, coded_cache
 from alrviz.errors import AlrvizError, RecipeError, TableFileError
 from alrviz.home import home
-from alrviz.passes.stream import FANOUT, Found, OwnChunks, Work
+from alrviz.passes.stream import FANOUT, ChunkWork, LocalChunks, Result
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-LOOK = 0.2  # seconds between two looks at whether it is to be stopped
-PATIENCE = 60.0  # seconds for a scheduler to answer, and for a cluster that has no worker to get one
-TASK = 1.0  # seconds that a task takes at least, where there are rows enough
-_ARGUMENT = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}  # tables are arguments on purpose
+POLL_SECONDS = 0.2  # between two checks of the stop token
+TIMEOUT_SECONDS = 60.0  # for a scheduler to answer, and for a cluster without workers to get one
+MIN_TASK_SECONDS = 1.0  # as far as there are rows enough
+_DASK_CONFIG = {"distributed.admin.large-graph-warning-threshold": "1 PiB"}  # tables are sent as arguments on purpose
 
 
 def require_dask() -> None:
@@ -49,12 +49,12 @@ def require_dask() -> None:
 
 
 @contextmanager
-def connected(scheduler: "str | Client | None") -> "Iterator[Client | None]":
-    """Give a client of the scheduler at an address, closed at the end; a client that there is already, as it is.
+def connect(scheduler: "str | Client | None") -> "Iterator[Client | None]":
+    """Yield a client of the scheduler at an address, closed at the end; a client is yielded as it is, None as None.
 
     Raises:
-        RecipeError: what is neither, or Dask is not installed.
-        AlrvizError: nothing answers there.
+        RecipeError: the argument is neither an address nor a client, or Dask is not installed.
+        AlrvizError: no scheduler answers.
     """
     if scheduler is None:
         yield None
@@ -71,7 +71,7 @@ def connected(scheduler: "str | Client | None") -> "Iterator[Client | None]":
             "distributed.Client"
         )
     try:
-        client = Client(scheduler, set_as_default=False, timeout=PATIENCE)
+        client = Client(scheduler, set_as_default=False, timeout=TIMEOUT_SECONDS)
     except (OSError, ValueError) as error:  # a time-out is an OSError
         raise AlrvizError(
             f"no Dask scheduler answers at {scheduler!r} ({error or type(error).__name__}); expected the address that "
@@ -81,109 +81,112 @@ def connected(scheduler: "str | Client | None") -> "Iterator[Client | None]":
         yield client
 
 
-def own_chunks(coded: CodedTable, part: str, n_first: int = 0) -> OwnChunks:
-    """Return the chunks of a part without its `n_first` first rows, passed over by this process."""
-    return OwnChunks(partial(coded.cache.rest, part, n_first), len(coded.cache.parts[part]))
+def local_chunks(coded: CodedTable, part_name: str, n_first: int = 0) -> LocalChunks:
+    """Return the chunks of a part of a coded table without its first rows, read by this process."""
+    return LocalChunks(partial(coded.cache.rest, part_name, n_first), len(coded.cache.parts[part_name]))
 
 
 class ClusterChunks:
-    """Chunks of a part of a coded table, passed over by the workers of a cluster; see `passes.stream.Chunks`.
+    """Chunks of a part of a coded table, read by the workers of a cluster; see `passes.stream.Chunks`.
 
     Raises:
-        AlrvizError: there is no worker; one lacks the files and the codes, has other rows, or another alrviz.
+        AlrvizError: there is no worker; or a worker lacks the files and the codes, has other rows or another alrviz.
     """
 
-    def __init__(self, client: "Client", coded: CodedTable, part: str, stop: StopToken = NEVER):
-        self._client, self._of, self._rest = client, (part, 0), coded.cache.rest
-        self.number, self.passes = len(coded.cache.parts[part]), 0
-        self._seconds = 0.0  # that a chunk took in the pass before
-        with _told():
-            self._table = self._submit(_received, pickle.dumps(_absolute(coded)))
+    def __init__(self, client: "Client", coded: CodedTable, part_name: str, stop: StopToken = NEVER):
+        self._client, self._rows, self._read_chunks = client, (part_name, 0), coded.cache.rest
+        self.n_chunks, self.passes = len(coded.cache.parts[part_name]), 0
+        self._chunk_seconds = 0.0  # measured in the pass before
+        with _cluster_errors():
+            self._table = self._submit(_unchanged, pickle.dumps(_with_absolute_paths(coded)))
             hosts = {urlsplit(address).hostname: address for address in self._workers(stop)}
-            ready = [self._submit(_prepared, self._table, workers=[one], retries=1) for one in hosts.values()]
+            ready = [self._submit(_prepare, self._table, workers=[host], retries=1) for host in hosts.values()]
             versions = self._results(ready, stop)
-        for found in versions:
-            if found != __version__:
-                raise AlrvizError(f"a worker has alrviz {found} and this is {__version__}; expected the same")
+        for version in versions:
+            if version != __version__:
+                raise AlrvizError(f"a worker has alrviz {version} and this is {__version__}; expected the same")
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
-        """Yield the chunks, read here."""
-        return self._rest(*self._of, order, stop)
+        """Yield the chunks, read by this process."""
+        return self._read_chunks(*self._rows, order, stop)
 
     def without(self, n_first: int) -> "ClusterChunks":
         """Return the same rows without the first so many."""
         rest = copy(self)
-        rest._of, rest.passes = (self._of[0], n_first), 0
+        rest._rows, rest.passes = (self._rows[0], n_first), 0
         return rest
 
-    def over(self, work: Work[Found], combine: Any, n_jobs: int, stop: StopToken) -> Found:
-        """As `Chunks` says: a task a run of chunks, their results combined by number."""
+    def map_reduce(self, work: ChunkWork[Result], combine: Any, n_jobs: int, stop: StopToken) -> Result:
+        """Apply `work` to runs of chunks, a task each, and combine the results by chunk number; see `Chunks`."""
         self.passes += 1
-        size = 1 if self._seconds else FANOUT
-        while self._seconds and self._seconds * size < TASK and size < self.number:
+        size = 1 if self._chunk_seconds else FANOUT
+        while self._chunk_seconds and self._chunk_seconds * size < MIN_TASK_SECONDS and size < self.n_chunks:
             size *= FANOUT
-        starts = range(0, self.number, size)
-        with _told():
-            sent, workers = self._submit(_received, pickle.dumps(work)), self._workers(stop)
-            nodes = [
+        starts = range(0, self.n_chunks, size)
+        with _cluster_errors():
+            sent_work, workers = self._submit(_unchanged, pickle.dumps(work)), self._workers(stop)
+            tasks = [
                 self._submit(
-                    _shard, self._table, sent, self._of, range(begin, min(begin + size, self.number)),
+                    _run_task, self._table, sent_work, self._rows, range(begin, min(begin + size, self.n_chunks)),
                     workers=[workers[k * len(workers) // len(starts)]],
                 )
                 for k, begin in enumerate(starts)
             ]  # fmt: skip
-            every = [*nodes]
-            while len(nodes) > 1:
-                nodes = [self._submit(_combined, combine, nodes[k : k + FANOUT]) for k in range(0, len(nodes), FANOUT)]
-                every += nodes
+            all_tasks = [*tasks]
+            while len(tasks) > 1:
+                tasks = [
+                    self._submit(_combine_results, combine, tasks[k : k + FANOUT]) for k in range(0, len(tasks), FANOUT)
+                ]
+                all_tasks += tasks
             try:
-                seconds, found = self._results(nodes, stop)[0]
+                seconds, result = self._results(tasks, stop)[0]
             except BaseException:
-                self._client.cancel(every, force=True)
+                self._client.cancel(all_tasks, force=True)
                 raise
-        self._seconds = seconds / self.number
-        return found
+        self._chunk_seconds = seconds / self.n_chunks
+        return result
 
     def _submit(self, work: Any, *arguments: Any, **options: Any) -> "Future":
-        """Send a task of its own: it may run on any worker, and again."""
+        """Submit a task under its own key, so that it may run on any worker, and again."""
         import dask
 
         key = f"alrviz{work.__name__}-{uuid4().hex}"
         if "workers" in options:
             options["allow_other_workers"] = True
-        with dask.config.set(_ARGUMENT):
+        with dask.config.set(_DASK_CONFIG):
             return self._client.submit(work, *arguments, key=key, pure=False, **options)
 
     def _workers(self, stop: StopToken) -> list[str]:
-        """The workers' addresses, sorted; waits for the first."""
-        begin = time.monotonic()
-        while not (found := sorted(self._client.ncores())):
-            if time.monotonic() - begin > PATIENCE:
-                where = self._client.scheduler.address
+        """Return the workers' addresses, sorted; wait for the first worker."""
+        start = time.monotonic()
+        while not (addresses := sorted(self._client.ncores())):
+            if time.monotonic() - start > TIMEOUT_SECONDS:
+                scheduler = self._client.scheduler.address
                 raise AlrvizError(
-                    f"the cluster at {where} has had no worker for {PATIENCE:.0f} s; start one (`dask worker ADDRESS`)"
+                    f"the cluster at {scheduler} has had no worker for {TIMEOUT_SECONDS:.0f} s; start one "
+                    "(`dask worker ADDRESS`)"
                 )
-            stop.rest(LOOK)
-        return found
+            stop.rest(POLL_SECONDS)
+        return addresses
 
     def _results(self, futures: "Sequence[Future]", stop: StopToken) -> list[Any]:
-        """Wait for what tasks return, as long as there are workers."""
-        seen = time.monotonic()
+        """Return the results of tasks; wait for them as long as there are workers."""
+        last_check = time.monotonic()
         for future in futures:
             while not future.done():
-                stop.rest(LOOK)
-                if time.monotonic() - seen > PATIENCE / 4:
+                stop.rest(POLL_SECONDS)
+                if time.monotonic() - last_check > TIMEOUT_SECONDS / 4:
                     self._workers(stop)
-                    seen = time.monotonic()
+                    last_check = time.monotonic()
         results = [future.result() for future in futures]
-        if refused := next((found for found in results if isinstance(found, _Refused)), None):
-            raise TableFileError(refused)
+        if refusal := next((result for result in results if isinstance(result, _Refusal)), None):
+            raise TableFileError(refusal)
         return results
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Say as an AlrvizError what became of workers or of the scheduler while they were asked."""
+def _cluster_errors() -> Iterator[None]:
+    """Raise failures of workers and of the scheduler as AlrvizError."""
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
@@ -205,79 +208,85 @@ def _told() -> Iterator[None]:
 # ---- on the workers --------------------------------------------------------------------------------------------------
 
 
-def _absolute(coded: CodedTable) -> CodedTable:
-    """The same, said in a way that does not hang on the folder a process was started in."""
+def _with_absolute_paths(coded: CodedTable) -> CodedTable:
+    """Return the table with paths that do not depend on the working directory of a process."""
     cache, coding = coded.cache, coded.coding
     source = replace(coding.source, paths=tuple(path.absolute() for path in coding.source.paths))
     return replace(coded, cache=replace(cache, path=cache.path.absolute()), coding=replace(coding, source=source))
 
 
-def _received(data: bytes) -> bytes:
-    """What was sent, which other workers have from here, or anew from the scheduler."""
+def _unchanged(data: bytes) -> bytes:
+    """Return the data: as the result of a task it is kept by the scheduler and shared between workers."""
     return data
 
 
-class _Refused(str):
-    """Why a worker cannot do its task, returned: Dask's way to send an error back breaks those of two bases."""
+class _Refusal(str):
+    """The reason why a worker cannot do its task, as a result: Dask cannot send exceptions that have two bases."""
 
 
-def _prepared(table: bytes) -> str:
-    """Make sure of the codes; return the version."""
+def _prepare(table: bytes) -> str:
+    """Make the codes available on this machine; return the version of alrviz."""
     try:
-        _codes(pickle.loads(table))
+        _open_codes(pickle.loads(table))
     except AlrvizError as error:
-        return _Refused(f"{_name()} {error}")
+        return _Refusal(f"{_worker_name()} {error}")
     return __version__
 
 
-def _shard(table: bytes, work: bytes, of: tuple[str, int], numbers: Sequence[int]) -> "tuple[float, Any] | _Refused":
-    """Seconds, and what a pass makes of chunks of some numbers; unpickled here, its arrays are as kernels want them."""
+def _run_task(
+    table: bytes, work: bytes, rows: tuple[str, int], numbers: Sequence[int]
+) -> "tuple[float, Any] | _Refusal":
+    """Return the seconds and the result of a pass over chunks of these numbers.
+
+    `work` is unpickled here, so that its arrays have the flags for which kernels are compiled.
+    """
     begin = time.perf_counter()
-    for again in (True, False):  # what is damaged is removed, and made anew
+    for may_retry in (True, False):  # damaged codes have been removed and are made again
         try:
-            found = pickle.loads(work)(_codes(pickle.loads(table)).rest(*of, numbers), 1, NEVER)
+            result = pickle.loads(work)(_open_codes(pickle.loads(table)).rest(*rows, numbers), 1, NEVER)
             break
         except AlrvizError as error:
-            if not again:
-                return _Refused(f"{_name()} {error}")
-    return time.perf_counter() - begin, found
+            if not may_retry:
+                return _Refusal(f"{_worker_name()} {error}")
+    return time.perf_counter() - begin, result
 
 
-def _combined(combine: Any, found: "Sequence[tuple[float, Any] | _Refused]") -> "tuple[float, Any] | _Refused":
-    made: list[tuple[float, Any]] = []
-    for one in found:
-        if isinstance(one, _Refused):
-            return one
-        made.append(one)
-    return sum(seconds for seconds, _ in made), combine([own for _, own in made])
+def _combine_results(combine: Any, parts: "Sequence[tuple[float, Any] | _Refusal]") -> "tuple[float, Any] | _Refusal":
+    """Return the total seconds and the combined result, or the first refusal."""
+    results: list[tuple[float, Any]] = []
+    for part in parts:
+        if isinstance(part, _Refusal):
+            return part
+        results.append(part)
+    return sum(seconds for seconds, _ in results), combine([result for _, result in results])
 
 
-def _name() -> str:
+def _worker_name() -> str:
     from distributed import get_worker
 
     return f"worker {get_worker().name!r} at {get_worker().address}:"
 
 
-def _codes(coded: CodedTable) -> CodeCache:
-    """The codes as this machine sees them: the client's, or its own, made of the files.
+def _open_codes(coded: CodedTable) -> CodeCache:
+    """Return the codes of this machine: the client's where it sees them, else its own, made of the files.
 
     Raises:
-        TableError: it sees neither, or has other rows.
+        TableError: the machine sees neither, or has other rows.
     """
     path = coded.cache.path
-    own = path if path.parent.is_dir() else home() / "codes" / path.name
-    if open_cache(own) is None:
-        _require_files(coded.coding.source.paths, own)
-    found = coded_cache(coded.coding, own)
-    if found.parts != coded.cache.parts:
-        raise TableFileError(f"{str(own)!r} holds other rows than {str(path)!r} of the client; remove it")
-    return found
+    path_here = path if path.parent.is_dir() else home() / "codes" / path.name
+    if open_cache(path_here) is None:
+        _require_files(coded.coding.source.paths, path_here)
+    cache = coded_cache(coded.coding, path_here)
+    if cache.parts != coded.cache.parts:
+        raise TableFileError(f"{str(path_here)!r} holds other rows than {str(path)!r} of the client; remove it")
+    return cache
 
 
 def _require_files(paths: Iterable[Path], codes: Path) -> None:
-    lacking = next((path for path in paths if not path.exists()), None)
-    if lacking is not None:
+    missing = next((path for path in paths if not path.exists()), None)
+    if missing is not None:
         raise TableFileError(
-            f"sees neither the file {str(lacking)!r} nor the codes {str(codes)!r}; expected the files at one place on "
+            f"sees neither the file {str(missing)!r} nor the codes {str(codes)!r}; expected the files at one place on "
             "all workers, or codes in a folder that all share (cache=, --cache)"
         )

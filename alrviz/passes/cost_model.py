@@ -1,10 +1,9 @@
-"""How long a pass will take, before one is made.
+"""Predicted seconds of a pass.
 
-    seconds = (this machine against the reference machine) * sum over parts of (how often) * (nanoseconds there)
-    of which several threads have their share, and what waking them takes
+    seconds = machine factor * sum over parts of (how often) * (nanoseconds on the reference machine)
 
-The reference figures are medians of kernel timings on two cores of an AMD EPYC (AVX2); the factor of this machine is
-measured once in a process, by one small pass.
+Several threads divide this between them, plus the time of waking them. The reference figures are medians of kernel
+timings on two cores of an AMD EPYC (AVX2). The machine factor is measured once in a process, by a small pass.
 """
 
 import threading
@@ -13,31 +12,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alrviz.passes.aligned_buffers import lanes_of, zeros
+from alrviz.passes.aligned_buffers import class_widths, zeros
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.rows import Rows
 from alrviz.passes.threads import resolve_jobs
 from alrviz.passes.warm import warm_passes
 
-# ns: looking up a joint value, and moving one lane of it, forward and scatter together; adding a cell to a joint value
-# and back, and one lane of it; a row and one class of it in a softmax; one number of phi and of its gradient.
-_LOOKUP, _LANE = 0.9, 0.27
-_LINK, _LINK_LANE = 1.5, 0.28
-_ROW, _CLASS = 27.0, 6.0
-_CELL = 6.0
-# Seconds of waking other threads, once for each of the parts: expanding, forward, softmax, scatter, marginalising.
-_WAKING = 5 * 60e-6
-# What the small pass took on the reference machine over its own reference seconds. From 2 to 26 classes that differs
-# by a tenth, so it is made with as many as are asked about first: their kernels are needed anyway.
-_SMALL_PASS = 0.76
+# Forward and scatter together: looking up a joint value, and each lane of it; adding a cell to a joint value and back,
+# and each lane of it; a row in a softmax, and each class of it; one number of phi and of its gradient.
+_LOOKUP_NS, _LANE_NS = 0.9, 0.27
+_LINK_NS, _LINK_LANE_NS = 1.5, 0.28
+_ROW_NS, _CLASS_NS = 27.0, 6.0
+_CELL_NS = 6.0
+# Of other threads, once for each stage: expand, forward, softmax, scatter, scatter to cells.
+_WAKING_SECONDS = 5 * 60e-6
+# Seconds that the small pass took on the reference machine, over its predicted ones. It differs by a tenth between 2
+# and 26 classes, so the pass has as many classes as the first question: their kernels are needed anyway.
+_REFERENCE_RATIO = 0.76
 
 _lock = threading.Lock()
 _factor: float | None = None
 
 
 @dataclass(frozen=True)
-class Work:
-    """What one NLL and gradient is made of; blocks, joint values and links as in models/plan.py."""
+class PassSize:
+    """Size of one pass for a loss and its gradient; blocks, joint values and links as in models/plan.py."""
 
     n_rows: int
     n_classes: int
@@ -47,19 +46,18 @@ class Work:
     n_links: float
 
     def reference_seconds(self) -> float:
-        """Seconds on one thread of the reference machine."""
-        padded = lanes_of(self.n_classes)[1]
-        lookups = self.n_rows * self.n_blocks * (_LOOKUP + _LANE * padded)
-        links = (self.n_links + self.n_joint) * (_LINK + _LINK_LANE * padded)
-        softmax = self.n_rows * (_ROW + self.n_classes * _CLASS)
-        return 1e-9 * (lookups + links + softmax + self.n_cells * self.n_classes * _CELL)
+        """Return the seconds on one thread of the reference machine."""
+        padded_width = class_widths(self.n_classes)[1]
+        lookups = self.n_rows * self.n_blocks * (_LOOKUP_NS + _LANE_NS * padded_width)
+        links = (self.n_links + self.n_joint) * (_LINK_NS + _LINK_LANE_NS * padded_width)
+        softmax = self.n_rows * (_ROW_NS + self.n_classes * _CLASS_NS)
+        return 1e-9 * (lookups + links + softmax + self.n_cells * self.n_classes * _CELL_NS)
 
 
 def machine_factor(n_classes: int = 8) -> float:
-    """Return this machine's time over the reference machine's for the same small pass; measured once, then with
-    `n_classes`.
+    """Return this machine's time over the reference machine's for the same small pass, measured once, with `n_classes`.
 
-    It takes about 10 ms, and what compiling takes where the kernels are not ready.
+    The measurement takes about 10 ms, and the time of compiling kernels that are not ready.
     """
     global _factor
     with _lock:
@@ -68,28 +66,29 @@ def machine_factor(n_classes: int = 8) -> float:
         return _factor
 
 
-def seconds_here(alone: float, n_jobs: int | None = None, n_classes: int = 8) -> float:
-    """Return the seconds on this machine of passes over so many classes that take `alone` on one thread of the
-    reference machine.
+def seconds_on_this_machine(reference_seconds: float, n_jobs: int | None = None, n_classes: int = 8) -> float:
+    """Return the seconds on this machine of passes that take `reference_seconds` on one thread of the reference
+    machine.
     """
     threads = resolve_jobs(n_jobs)
-    shared = alone / (1.0 + 0.8 * (threads - 1)) + _WAKING
-    return machine_factor(n_classes) * (alone if threads == 1 else min(alone, shared))
+    threaded_seconds = reference_seconds / (1.0 + 0.8 * (threads - 1)) + _WAKING_SECONDS
+    return machine_factor(n_classes) * (reference_seconds if threads == 1 else min(reference_seconds, threaded_seconds))
 
 
 def _measure(n_classes: int) -> float:
-    n, b, joint = 8192, 12, 12
-    work = Work(n, n_classes, b * joint, b, b * joint, b * joint)
-    keys = np.tile(np.arange(joint, dtype=np.uint16), n * b // joint).reshape(b, n)
+    """Return the time of a small pass, the best of five, over its predicted seconds on the reference machine."""
+    n, n_blocks, n_joint = 8192, 12, 12
+    size = PassSize(n, n_classes, n_blocks * n_joint, n_blocks, n_blocks * n_joint, n_blocks * n_joint)
+    keys = np.tile(np.arange(n_joint, dtype=np.uint16), n * n_blocks // n_joint).reshape(n_blocks, n)
     rows = Rows(np.zeros(n, np.int32), np.ones(n), n_classes, keys, 1)
-    warm_passes(n_classes, bends=False)
-    first = np.arange(b + 1) * joint
-    blocks = Blocks(first, first, np.arange(b * joint, dtype=np.int32), b * joint)
-    table, bias, times = zeros(b * joint, rows.padded), np.zeros(n_classes), []
+    warm_passes(n_classes, with_hessian=False)
+    first = np.arange(n_blocks + 1) * n_joint
+    blocks = Blocks(first, first, np.arange(n_blocks * n_joint, dtype=np.int32), n_blocks * n_joint)
+    table, bias, times = zeros(n_blocks * n_joint, rows.padded_width), np.zeros(n_classes), []
     for _ in range(5):
         start = time.perf_counter()
         z = rows.forward(blocks, table, bias)
         rows.loss_and_residual(z, None, 0.0, z, z)
         rows.scatter(blocks, z, table)
         times.append(time.perf_counter() - start)
-    return min(times) / (_SMALL_PASS * work.reference_seconds())
+    return min(times) / (_REFERENCE_RATIO * size.reference_seconds())

@@ -1,10 +1,10 @@
-"""Passes over rows: features of numeric columns from kernel sums, and of categorical ones from counts.
+"""Passes over rows: features of numeric columns from kernel sums, and of categorical columns from counts.
 
-    fill([Wanted(...), ...], kinds, ...)       phi and dphi of some rows in some numeric columns
-    fill_levels(codes, kinds, counts, ...)     phi of some rows in a categorical column
+    fill_numeric([ColumnSums(...), ...], kinds, ...)    phi and dphi of rows in numeric columns
+    fill_categorical(codes, kinds, counts, ...)         phi of rows in a categorical column
 
-Passes are shared over columns and runs of rows. A row is one part's alone and the sums of a node are taken in one
-order, so the bits are the same for any number of threads.
+Threads share columns and runs of rows. A row belongs to one part and the sums of a node are taken in one order, so that
+the bits are the same for any number of threads.
 """
 
 from collections.abc import Sequence
@@ -16,26 +16,27 @@ from numpy.typing import NDArray
 from alrviz.kernels import density, grids, ratios
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.sources import NO_BUNDLES, Sources
-from alrviz.passes.threads import share
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
-# S below this (one row is 1) is summed exactly: a grid's error is the greater part of it there.
-THIN = 1e-3
+# Smaller sums S (one row is 1) are taken exactly, because most of such a sum on a grid is error.
+MIN_GRID_SUM = 1e-3
 
-# |phi| is kept within this: a class that has no vote at a place would have phi = -inf.
+# Bound of |phi|: a class without any vote at a place would have phi = -inf.
 LIMIT = 30.0
 
-# Rows of one part, and votes of exact sums at a time: 1 to 5 ms.
-_ROWS, _VOTES = 65_536, 1_000_000
+# Rows of one part, and votes in one call for exact sums: 1 to 5 ms.
+_ROWS_PER_PART, _VOTES_PER_CALL = 65_536, 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
-    """Rows that take the same from their own sums; the kernels have the shapes of `arrays`.
+class RowKinds:
+    """Kinds of rows: those that withdraw the same vote from their own sums. kernels/ratios.py has the shapes of
+    `arrays`.
 
     Attributes:
         rows: (N,) int32, the kind of each row.
-        arrays: classes, taken, totals, bias and prior of each kind.
+        arrays: classes, own_votes, totals, bias and prior of each kind.
     """
 
     rows: NDArray[np.int32]
@@ -44,17 +45,17 @@ class Kinds:
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """A numeric column of some rows: where from, at which bandwidth, and where the results go.
+    """Kernel sums of one numeric column: the voting rows, the rows to score, the bandwidth, and the output arrays.
 
     Attributes:
         sources: the training rows of the column.
         x: (N,) the rows' numbers.
-        place: (N,) int32 where each is among the sources, -1 for other rows.
+        place: (N,) int32 where each row is among the sources, -1 for other rows.
         h: bandwidth.
-        delta: spacing of the grid, 0: none, all sums are exact.
+        delta: spacing of the grid; 0 for exact sums alone.
         phi: (K, N) written.
-        dphi: (K, N) written, or (K, 0): not wanted.
-        logs: (C, N) written with log S_k, or (C, 0): not wanted. Where there is a grid only of rows it leaves.
+        dphi: (K, N) written; (K, 0) if it is not needed.
+        logs: (C, N) written with log S_k of rows that are summed exactly; (C, 0) if it is not needed.
     """
 
     sources: Sources
@@ -67,60 +68,63 @@ class ColumnSums:
     logs: Floats
 
 
-def fill(
-    wanted: Sequence[ColumnSums], kinds: Kinds, smoothing: float, thin: float, n_jobs: int, stop: StopToken = NEVER
+def fill_numeric(
+    columns: Sequence[ColumnSums], kinds: RowKinds, smoothing: float, thin: float, n_jobs: int, stop: StopToken = NEVER
 ) -> None:
-    """Write what is wanted of every column: first the grids, then the rows; sums below `thin` are taken exactly."""
-    sums: list[tuple[np.ndarray, ...]] = [()] * len(wanted)
+    """Write phi, dphi and logs of every column: first make the grids, then the rows; sums below `thin` are exact."""
+    grids_of_columns: list[tuple[np.ndarray, ...]] = [()] * len(columns)
 
     def prepare(k: int) -> None:
-        of = wanted[k]
-        if of.delta > 0.0:
-            sums[k] = of.sources.grid(of.delta, stop).sums(of.h, stop)
+        column = columns[k]
+        if column.delta > 0.0:
+            grids_of_columns[k] = column.sources.grid(column.delta, stop).sums(column.h, stop)
 
-    share(prepare, len(wanted), n_jobs)
-    parts = [(k, begin, end) for k, of in enumerate(wanted) for begin, end in _runs(len(of.x), _ROWS)]
+    run_parts(prepare, len(columns), n_jobs)
+    parts = [(k, begin, end) for k, column in enumerate(columns) for begin, end in _runs(len(column.x), _ROWS_PER_PART)]
 
     def work(part: int) -> None:
         stop.check()
         k, begin, end = parts[part]
-        of, constants = wanted[k], np.array([smoothing, wanted[k].h, thin, LIMIT])
-        todo, found = np.arange(begin, end, dtype=np.int32), np.zeros((end - begin, 2 * of.sources.n_classes))
-        if sums[k]:
-            left = grids.look_up(
-                of.x, kinds.rows, kinds.arrays, sums[k], constants, of.phi, of.dphi, todo, found, begin, end
-            )
-            todo, found = todo[:left], found[:left]
-        order = np.argsort(of.x[todo])  # by value: what one row reaches lies close to what the last one did
-        todo, found = todo[order], found[order]
-        _sum_exactly(of, kinds, todo, found, constants, stop)
+        column, constants = columns[k], np.array([smoothing, columns[k].h, thin, LIMIT])
+        rows = np.arange(begin, end, dtype=np.int32)
+        sums = np.zeros((end - begin, 2 * column.sources.n_classes))
+        if grids_of_columns[k]:
+            n_left = grids.look_up(
+                column.x, kinds.rows, kinds.arrays, grids_of_columns[k], constants, column.phi, column.dphi, rows, sums,
+                begin, end,
+            )  # fmt: skip
+            rows, sums = rows[:n_left], sums[:n_left]
+        order = np.argsort(column.x[rows])  # neighbouring rows reach nearly the same sources
+        rows, sums = rows[order], sums[order]
+        _sum_exactly(column, kinds, rows, sums, constants, stop)
         ratios.write_numeric(
-            todo, found, of.x, kinds.rows, kinds.arrays, of.sources.missing, constants, of.phi, of.dphi
+            rows, sums, column.x, kinds.rows, kinds.arrays, column.sources.missing, constants, column.phi, column.dphi
         )
-        if of.logs.size:
-            of.logs[:, todo] = found[:, : of.sources.n_classes].T
+        if column.logs.size:
+            column.logs[:, rows] = sums[:, : column.sources.n_classes].T
 
-    share(work, len(parts), n_jobs)
+    run_parts(work, len(parts), n_jobs)
 
 
 def _sum_exactly(
-    of: ColumnSums, kinds: Kinds, todo: NDArray[np.int32], found: Floats, constants: Floats, stop: StopToken
+    column: ColumnSums, kinds: RowKinds, rows: NDArray[np.int32], sums: Floats, constants: Floats, stop: StopToken
 ) -> None:
-    """Make `found` log sums; bundles are made once so many votes were taken as making them costs."""
-    done, bundles, sources = 0, NO_BUNDLES, of.sources.arrays
+    """Replace `sums` by log sums; make bundles once as many votes were taken as making them costs."""
+    n_done, bundles, sources = 0, NO_BUNDLES, column.sources.arrays
     while True:
-        done = density.log_sums(
-            todo, found, of.x, kinds.rows, of.place, kinds.arrays, sources, bundles, constants, done, _VOTES
-        )
-        if done == len(todo):
+        n_done = density.log_sums(
+            rows, sums, column.x, kinds.rows, column.place, kinds.arrays, sources, bundles, constants, n_done,
+            _VOTES_PER_CALL,
+        )  # fmt: skip
+        if n_done == len(rows):
             return
         stop.check()
-        bundles = of.sources.bundles(of.h)
+        bundles = column.sources.bundles(column.h)
 
 
-def fill_levels(
+def fill_categorical(
     codes: NDArray[np.int32],
-    kinds: Kinds,
+    kinds: RowKinds,
     counts: Floats,
     smoothing: float,
     phi: Floats,
@@ -128,13 +132,13 @@ def fill_levels(
     stop: StopToken = NEVER,
 ) -> None:
     """Write phi (K, N) of a categorical column; counts (levels + 1, C), the last row 0."""
-    runs, constants = _runs(len(codes), _ROWS), np.array([smoothing, 0.0, 0.0, LIMIT])
+    runs, constants = _runs(len(codes), _ROWS_PER_PART), np.array([smoothing, 0.0, 0.0, LIMIT])
 
     def work(part: int) -> None:
         stop.check()
         ratios.write_categorical(codes, kinds.rows, kinds.arrays, counts, constants, phi, *runs[part])
 
-    share(work, len(runs), n_jobs)
+    run_parts(work, len(runs), n_jobs)
 
 
 def _runs(rows: int, length: int) -> list[tuple[int, int]]:

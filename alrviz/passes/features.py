@@ -1,10 +1,10 @@
 """Rows whose scores are sums of a few dense features, and the passes over them.
 
-    of.scores(w)           z[i, k] = w[D, k] + sum_d w[d, k] phi[d, k, i]; K = 1: of two classes z[i, 1], z[i, 0] = 0
-    of.change(w)           the same for a change of the weights
-    of.sums(phi, residual) sum_i residual[i, k] phi[d, k, i], its transpose
+    rows.scores(w)           z[i, k] = w[D, k] + sum_d w[d, k] phi[d, k, i]; with two classes K = 1 and z[i, 0] = 0
+    rows.change(w)           the same for a change of the weights
+    rows.sums(phi, residual) sum_i residual[i, k] phi[d, k, i], its transpose
 
-Parts of the rows are shared over threads; sums are kept by chunk and added up in order: the same bits for any number.
+Threads share the rows. Sums are kept by chunk and added up in order: the same bits for any number of threads.
 """
 
 from collections.abc import Callable
@@ -14,21 +14,21 @@ import numpy as np
 from alrviz.kernels import features as kernels
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
-from alrviz.passes.threads import share
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
-# Products in one call of a kernel, about 10 ms; below the second figure a second thread costs more than it saves.
-_CALL = 10_000_000
-_SMALL = 500_000
+# Products in one call of a kernel, about 10 ms; and those below which a second thread costs more than it saves.
+_PRODUCTS_PER_CALL = 10_000_000
+_MIN_SHARED_PRODUCTS = 500_000
 
 
 class FeatureRows:
-    """The rows of a table with the features phi (D, K, N) that their scores are made of."""
+    """Rows of a table with their features phi (D, K, N)."""
 
     def __init__(self, rows: Rows, phi: Floats):
         self.rows = rows
         self.phi = np.require(phi, np.float64, ["C", "W"])
-        self._lane = rows.n_classes - phi.shape[1]
+        self._first_lane = rows.n_classes - phi.shape[1]
 
     def scores(self, w: Floats, stop: StopToken = NEVER) -> Floats:
         """Return the scores (N, W) of weights w (D + 1, K), pads -inf."""
@@ -39,35 +39,38 @@ class FeatureRows:
         return self._forward(w, 0.0, stop)
 
     def sums(self, phi: Floats, residual: Floats, squared: bool = False, stop: StopToken = NEVER) -> Floats:
-        """Return the sums of residuals (N, W) times phi (D, K, N), or phi^2, and last times 1: (D + 1, K)."""
+        """Return the sums of residuals (N, W) times phi (D, K, N), or times phi^2, and last times 1: (D + 1, K)."""
         features, values, n = phi.shape
         parts = np.zeros((-(-n // kernels.CHUNK_ROWS), features + 1, values))
 
         def work(begin: int, end: int) -> None:
-            kernels.scatter(phi, residual, self._lane, squared, parts, begin, end)
+            kernels.scatter(phi, residual, self._first_lane, squared, parts, begin, end)
 
         self._by_rows(work, features * values, stop)
         return parts.sum(axis=0)
 
     def _forward(self, w: Floats, pad: float, stop: StopToken) -> Floats:
         z = self.rows.scores()
-        z[:, : self._lane] = 0.0
+        z[:, : self._first_lane] = 0.0
         z[:, self.rows.n_classes :] = pad
         features, values, _ = self.phi.shape
 
         def work(begin: int, end: int) -> None:
-            kernels.forward(self.phi, w, self._lane, z, begin, end)
+            kernels.forward(self.phi, w, self._first_lane, z, begin, end)
 
         self._by_rows(work, features * values, stop)
         return z
 
     def _by_rows(self, work: Callable[[int, int], None], products: int, stop: StopToken) -> None:
-        n, jobs = self.rows.n_rows, self.rows.n_jobs if self.rows.n_rows * products > _SMALL else 1
-        chunks = max(1, min(_CALL // max(1, products) // kernels.CHUNK_ROWS, -(-n // (2 * jobs * kernels.CHUNK_ROWS))))
+        n, jobs = self.rows.n_rows, self.rows.n_jobs if self.rows.n_rows * products > _MIN_SHARED_PRODUCTS else 1
+        chunks = max(
+            1,
+            min(_PRODUCTS_PER_CALL // max(1, products) // kernels.CHUNK_ROWS, -(-n // (2 * jobs * kernels.CHUNK_ROWS))),
+        )
         step = chunks * kernels.CHUNK_ROWS
 
         def part(k: int) -> None:
             stop.check()
             work(k * step, min(n, (k + 1) * step))
 
-        share(part, -(-n // step), jobs)
+        run_parts(part, -(-n // step), jobs)

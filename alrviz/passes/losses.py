@@ -1,10 +1,10 @@
-"""What is summed over the rows: three losses, each the same four passes over scores and what follows from its form.
+"""The three losses: four kernels each, and the properties that solvers ask for.
 
     nll     -log p(y | row)                             convex
     mse     (1/C) sum_k (p_k - 1[k = y])^2              not convex
     hinge   sum over k != y of max(0, 1 + z_k - z_y)^2  convex; has no probabilities
 
-Formulas and shapes are those of the kernels; only those of a loss that is used are compiled.
+Formulas and shapes are in the kernels' modules. Kernels compile when a loss is first used.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,8 +34,11 @@ class Loss:
     has_probabilities: bool = True
 
 
-def _loss(name: str, of: Any, **form: bool) -> Loss:
-    return Loss(name, of.line_eval, of.loss_and_residual, of.hessian_product, of.diagonal, **form)
+def _loss(name: str, kernels: Any, **properties: bool) -> Loss:
+    """Return the loss whose kernels are in a module."""
+    return Loss(
+        name, kernels.line_eval, kernels.loss_and_residual, kernels.hessian_product, kernels.diagonal, **properties
+    )
 
 
 NLL = _loss("nll", scores)

@@ -1,4 +1,4 @@
-"""A learner that meets rows one by one: see kernels/prequential.py for the formulas."""
+"""A learner that tests, then trains on one row after another; kernels/prequential.py has the formulas."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,30 +6,30 @@ from numpy.typing import NDArray
 from alrviz.kernels import prequential as kernels
 from alrviz.passes.aligned_buffers import Floats
 
-# How the weights are scaled; "count" has none.
-KINDS = {"ones": kernels.ONES, "fixed": kernels.FIXED, "so far": kernels.SO_FAR, "count": kernels.COUNT}
+# Scalings of the weights by name; "count" has no weights.
+SCALINGS = {"ones": kernels.ONES, "fixed": kernels.FIXED, "so far": kernels.SO_FAR, "count": kernels.COUNT}
 # lambda of eta_t = eta0 / (1 + lambda t), t in rows.
-DECAY = 1e-2
+ETA_DECAY = 1e-2
 
 
 class Learner:
-    """The state of one learner.
+    """A prequential learner and its state.
 
     Args:
-        kind: "ones", "fixed", "so far" or "count".
-        n_rows: of the cell table; the first `outside` are no cells.
+        scaling: "ones", "fixed", "so far" or "count".
+        n_rows: rows of the cell table; the first `n_outside` are not seen cells.
         n_classes: C.
         cards: (T,) possible cells of each tuple.
         smoothing, gamma: m, and AnJE's factor.
         fixed: (n_rows + 1, C) scale of "fixed", the intercepts' last; None for the others.
-        eta0, adaptive: step length, and whether AdaGrad's.
+        eta0, adaptive: step length, and whether it is AdaGrad's.
     """
 
     def __init__(
         self,
-        kind: str,
+        scaling: str,
         n_rows: int,
-        outside: int,
+        n_outside: int,
         n_classes: int,
         cards: Floats,
         smoothing: float,
@@ -41,22 +41,22 @@ class Learner:
         shape = (n_rows + 1, n_classes)
         self.phi = np.zeros(shape)
         squares = np.zeros(shape if adaptive else (1, n_classes))
-        counts = np.zeros(shape if kind in ("so far", "count") else (1, n_classes))
+        counts = np.zeros(shape if scaling in ("so far", "count") else (1, n_classes))
         self._state = kernels.State(self.phi, squares, counts, np.zeros(n_classes))
-        self._seen = 0
+        self._n_seen = 0
         self._settings = kernels.Settings(
-            outside, KINDS[kind], adaptive, float(eta0), DECAY, float(gamma), float(smoothing),
+            n_outside, SCALINGS[scaling], adaptive, float(eta0), ETA_DECAY, float(gamma), float(smoothing),
             np.ascontiguousarray(cards, np.float64), np.zeros((1, n_classes)) if fixed is None else fixed,
         )  # fmt: skip
 
     def visit(self, cells: NDArray[np.uint32], y: NDArray[np.int32]) -> tuple[Floats, Floats, Floats]:
-        """Judge and learn rows (n, T) of the cell table and their classes (n,).
+        """Predict, then learn rows (n, T) of the cell table with their classes (n,).
 
-        Returns what each cost before it was learned, (n,) each: -log p_y, (1/C) sum_k (p_k - 1[k = y])^2, 1 where the
-        class of the highest score is another.
+        Returns three arrays (n,), of each row before it was learned: -log p_y, (1/C) sum_k (p_k - 1[k = y])^2, and 1
+        where another class has the highest score.
         """
         n = len(y)
         losses, squared, wrong = np.empty(n), np.empty(n), np.empty(n)
-        kernels.visit(cells, y, self._seen, self._seen + n, self._settings, self._state, losses, squared, wrong)
-        self._seen += n
+        kernels.visit(cells, y, self._n_seen, self._n_seen + n, self._settings, self._state, losses, squared, wrong)
+        self._n_seen += n
         return losses, squared, wrong

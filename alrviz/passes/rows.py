@@ -3,11 +3,11 @@
     rows.forward(blocks, table, bias)      scores (N, W) of the stacked table of joint values
     rows.scatter(blocks, residual, grad)   its transpose
     rows.count(blocks)                     weighted counts (joint values, W), pads 0
-    rows.line_eval / loss_and_residual / hessian_product    softmax passes over scores
+    rows.line_eval / loss_and_residual / hessian_product / diagonal    softmax passes over scores
 
-Every pass runs over parts that take at most about 20 ms each, asks the stop token between them and shares them over
-threads: rows for scores (a row belongs to one part), blocks for gradients and counts (a joint value belongs to one). So
-no part writes where another does, nothing is reduced, and the bits are the same for any number of threads.
+A pass is split into parts of at most about 20 ms, which threads share; the stop token is checked between them. Scores
+are split by rows, gradients and counts by blocks, so that no part writes where another does. Nothing is reduced, and
+the bits are the same for any number of threads.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,40 +19,43 @@ from numpy.typing import NDArray
 from alrviz.kernels import rows as row_kernels
 from alrviz.kernels import scores as score_kernels
 from alrviz.passes import aligned_buffers
-from alrviz.passes.aligned_buffers import Floats, lanes_of
+from alrviz.passes.aligned_buffers import Floats, class_widths
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.losses import NLL, Loss
-from alrviz.passes.threads import resolve_jobs, share
+from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 
-CHUNK = score_kernels.CHUNK_ROWS
-# Look-ups (of 8 lanes, 2 ns each) in one call of a kernel: 10 to 20 ms on slow machines, so that a stop is noticed at
-# once.
-_CALL = 4_000_000
-# Lanes of look-ups, and 3 for each look-up itself, below which waking other threads costs more than it saves: it takes
-# 60 us, and so many lanes 200 us.
-_SMALL = 1_000_000
-# Look-ups that a softmax pass takes as long as, a row.
-_SOFTMAX = 16
-# Bytes of stacked table that all blocks are taken over for each chunk of rows; of a larger one as many blocks as the
-# second figure holds are taken over many rows, so that their joint values stay in a core's cache (of 1 MiB: a fifth
-# faster on Covertype than with 6 MiB here).
-_LARGE = 2**20
-_CACHED = 512 * 2**10
+CHUNK_ROWS = score_kernels.CHUNK_ROWS
+# Look-ups of 8 lanes (2 ns each) in one call of a kernel: 10 to 20 ms on slow machines, so that stops are noticed.
+_LOOKUPS_PER_CALL = 4_000_000
+# Lanes of look-ups, plus 3 for each look-up, below which waking other threads (60 us) costs more than it saves: one
+# thread moves so many in 200 us.
+_MIN_SHARED_LANES = 1_000_000
+# A row of a softmax pass takes as long as so many look-ups.
+_SOFTMAX_LOOKUPS = 16
+# A stacked table of up to _CACHE_TABLE_BYTES is looked up chunk by chunk of rows, in all blocks. A larger one is looked
+# up by groups of blocks of _GROUP_TABLE_BYTES over many rows, so that a group stays in a core's cache (of 1 MiB:
+# a fifth faster on Covertype than with a limit of 6 MiB here).
+_CACHE_TABLE_BYTES = 2**20
+_GROUP_TABLE_BYTES = 512 * 2**10
 
-# A read-only array (a column of pandas, a memory map of joblib) is another type to numba: for it every kernel would be
-# compiled anew, in the middle of a fit.
-_AS_COMPILED: tuple[Literal["C_CONTIGUOUS"], Literal["WRITEABLE"]] = ("C_CONTIGUOUS", "WRITEABLE")
+# To numba a read-only array (a column of pandas, a memory map of joblib) is another type, for which every kernel would
+# compile once more, in the middle of a fit.
+_KERNEL_FLAGS: tuple[Literal["C_CONTIGUOUS"], Literal["WRITEABLE"]] = ("C_CONTIGUOUS", "WRITEABLE")
 
 
-# Loss, slope and curvature at a place of a line.
-Trial = tuple[float, float, float]
+# Loss, slope and curvature at a point of a line.
+LineDerivatives = tuple[float, float, float]
 
 
 class Sums(NamedTuple):
-    """Sums over rows, times their weights: the loss that is fitted, and what a settled point is judged by besides.
+    """Weighted sums over rows: the loss that is minimised, and the other measures of a point.
 
-    NaN: nll and squares of a loss without probabilities.
+    Attributes:
+        value: the loss. nll: -log p(y). wrong: rows that predict another class.
+        tied: rows whose own class has not the only highest score. squares: squared error.
+
+    nll and squares are NaN for a loss without probabilities.
     """
 
     value: float
@@ -63,14 +66,14 @@ class Sums(NamedTuple):
 
 
 class Rows:
-    """Classes, weights and keys of N rows in the dtypes and the memory order that the kernels are compiled for.
+    """Classes, weights and keys of N rows in the dtypes and the memory order that kernels are compiled for.
 
     Args:
         y: (N,) class indices.
         weights: (N,) row weights.
         n_classes: C.
-        keys: (B, N) uint16 or uint32, the joint value of each row in each block of a cover; None as long as only the
-            softmax passes are wanted.
+        keys: (B, N) uint16 or uint32, the joint value of each row in each block of a cover; None if only softmax passes
+            are needed.
         n_jobs: threads; None for all.
     """
 
@@ -82,27 +85,27 @@ class Rows:
         keys: NDArray[np.unsignedinteger] | None = None,
         n_jobs: int | None = None,
     ):
-        self.y = np.require(y, np.int32, _AS_COMPILED)
-        self.weights = np.require(weights, np.float64, _AS_COMPILED)
+        self.y = np.require(y, np.int32, _KERNEL_FLAGS)
+        self.weights = np.require(weights, np.float64, _KERNEL_FLAGS)
         self.n_rows = len(self.y)
         self.n_classes = n_classes
         self.n_jobs = resolve_jobs(n_jobs)
-        lanes, self.padded = lanes_of(n_classes)
-        self._width = (0,) * lanes
-        self.keys = np.empty((0, self.n_rows), np.uint16) if keys is None else as_compiled(keys)
+        n_lanes, self.padded_width = class_widths(n_classes)
+        self._lanes = (0,) * n_lanes
+        self.keys = np.empty((0, self.n_rows), np.uint16) if keys is None else as_kernel_codes(keys)
 
     @property
-    def wide(self) -> bool:
-        """Whether keys are of 32 bits: some block has more than 65,536 joint values."""
+    def has_wide_keys(self) -> bool:
+        """Whether keys have 32 bits: some block has more than 65,536 joint values."""
         return self.keys.dtype.itemsize > 2
 
-    def parts(self) -> "Iterator[Rows]":
-        """Yield the rows as many at a time as scores of theirs are held together: all."""
+    def batches(self) -> "Iterator[Rows]":
+        """Yield the rows in batches whose scores are kept at once; here all rows are one batch."""
         yield self
 
     def scores(self) -> Floats:
-        """Return room for scores (N, W), not initialised."""
-        return aligned_buffers.empty(self.n_rows, self.padded)
+        """Return an uninitialised array for scores (N, W)."""
+        return aligned_buffers.empty(self.n_rows, self.padded_width)
 
     def forward(
         self, blocks: Blocks, table: Floats, bias: Floats, out: Floats | None = None, stop: StopToken = NEVER
@@ -116,18 +119,18 @@ class Rows:
         """Return the change of scores (N, W) that a change of the table and the bias makes; pads are 0."""
         return self._forward(blocks, table, bias, 0.0, out, stop)
 
-    def forward_trial(
+    def forward_and_line_eval(
         self, blocks: Blocks, table: Floats, bias: Floats, z: Floats, t: float, out: Floats | None = None,
         stop: StopToken = NEVER, loss: Loss = NLL,
-    ) -> tuple[Floats, Trial]:  # fmt: skip
-        """Return `forward_change` dz (N, W) and `line_eval` at z + t dz, made while dz is at hand."""
+    ) -> tuple[Floats, LineDerivatives]:  # fmt: skip
+        """Return `forward_change` dz (N, W) and `line_eval` at z + t dz, evaluated while dz is in the cache."""
         dz, parts = self.scores() if out is None else out, self._parts(3)
 
-        def then(begin: int, end: int) -> None:
+        def evaluate(begin: int, end: int) -> None:
             loss.line_eval(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
 
-        self._forward(blocks, table, bias, 0.0, dz, stop, then)
-        return dz, _trial(parts)
+        self._forward(blocks, table, bias, 0.0, dz, stop, evaluate)
+        return dz, _line_derivatives(parts)
 
     def _forward(
         self,
@@ -137,37 +140,37 @@ class Rows:
         pad: float,
         out: Floats | None,
         stop: StopToken,
-        then: Callable[[int, int], None] | None = None,
+        after_part: Callable[[int, int], None] | None = None,
     ) -> Floats:
         z = self.scores() if out is None else out
-        padded_bias = np.full(self.padded, pad)
+        padded_bias = np.full(self.padded_width, pad)
         padded_bias[: self.n_classes] = bias
-        spans = self._block_spans(blocks, 0, blocks.n_blocks)
-        segments = self._row_segments(spans[0][1] + (0 if then is None else _SOFTMAX))
+        block_spans = self._block_spans(blocks, 0, blocks.n_blocks)
+        segments = self._row_segments(block_spans[0][1] + (0 if after_part is None else _SOFTMAX_LOOKUPS))
 
         def work(part: int) -> None:
             begin, end = segments[part]
-            for b0, b1 in spans:
+            for b0, b1 in block_spans:
                 stop.check()
-                row_kernels.forward(self.keys, blocks.first, table, padded_bias, z, begin, end, b0, b1, self._width)
-            if then is not None:
-                then(begin, end)
+                row_kernels.forward(self.keys, blocks.first, table, padded_bias, z, begin, end, b0, b1, self._lanes)
+            if after_part is not None:
+                after_part(begin, end)
 
-        share(work, len(segments), self._jobs(blocks.n_blocks + (0 if then is None else _SOFTMAX)))
+        run_parts(work, len(segments), self._jobs(blocks.n_blocks + (0 if after_part is None else _SOFTMAX_LOOKUPS)))
         return z
 
     def scatter(self, blocks: Blocks, residual: Floats, grad: Floats, stop: StopToken = NEVER) -> Floats:
         """Write to `grad` (joint values, W) the sums of `residual` (N, W)."""
 
         def work(begin: int, end: int, b0: int, b1: int) -> None:
-            row_kernels.scatter(self.keys, blocks.first, residual, grad, begin, end, b0, b1, begin == 0, self._width)
+            row_kernels.scatter(self.keys, blocks.first, residual, grad, begin, end, b0, b1, begin == 0, self._lanes)
 
         self._by_blocks(blocks, work, stop)
         return grad
 
     def count(self, blocks: Blocks, stop: StopToken = NEVER) -> Floats:
         """Return weighted counts (joint values, W); pads are 0."""
-        counts = aligned_buffers.zeros(blocks.n_joint, self.padded)
+        counts = aligned_buffers.zeros(blocks.n_joint, self.padded_width)
 
         def work(begin: int, end: int, b0: int, b1: int) -> None:
             row_kernels.count(self.keys, blocks.first, self.y, self.weights, counts, begin, end, b0, b1)
@@ -175,15 +178,15 @@ class Rows:
         self._by_blocks(blocks, work, stop)
         return counts
 
-    def line_eval(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL) -> Trial:
-        """Return the loss, its first and second derivative with respect to t at z + t dz."""
+    def line_eval(self, z: Floats, dz: Floats, t: float, stop: StopToken = NEVER, loss: Loss = NLL) -> LineDerivatives:
+        """Return the loss at z + t dz, and its first and second derivative with respect to t."""
         parts = self._parts(3)
 
         def work(begin: int, end: int) -> None:
             loss.line_eval(z, dz, t, self.y, self.weights, self.n_classes, parts, begin, end)
 
         self._by_rows(work, stop)
-        return _trial(parts)
+        return _line_derivatives(parts)
 
     def loss_and_residual(
         self,
@@ -195,29 +198,28 @@ class Rows:
         stop: StopToken = NEVER,
         loss: Loss = NLL,
     ) -> Sums:
-        """Write z + t dz to `out` (without dz: `out` is z) and its residuals to `residual`, if given; return the sums.
+        """Write z + t dz to `out` and its residuals to `residual`, if given; return the sums.
 
-        All are (N, W); `residual` may be `dz`.
+        All are (N, W); without dz `out` is z, and `residual` may be `dz`.
         """
         parts = self._parts(5)
         write = residual is not None
         target = z if residual is None else residual
-        way, length = (z, 0.0) if dz is None else (dz, t)
+        direction, step_length = (z, 0.0) if dz is None else (dz, t)
         if dz is not None and t == 0.0:
             out[:] = z
 
         def work(begin: int, end: int) -> None:
             loss.loss_and_residual(
-                z, way, length, out, self.y, self.weights, self.n_classes, target, write, parts, begin, end
+                z, direction, step_length, out, self.y, self.weights, self.n_classes, target, write, parts, begin, end
             )
 
         self._by_rows(work, stop)
         return Sums(*map(float, parts.sum(axis=0)))
 
     def hessian_product(self, z: Floats, dz: Floats, stop: StopToken = NEVER, loss: Loss = NLL) -> Floats:
-        """Overwrite `dz` (N, W) with the change of the residuals that it makes at z.
-
-        Of a loss that is not convex it is Gauss-Newton's.
+        """Overwrite `dz` (N, W) with the change of residuals that it makes at z; Gauss-Newton's if the loss is not
+        convex.
         """
 
         def work(begin: int, end: int) -> None:
@@ -226,12 +228,12 @@ class Rows:
         self._by_rows(work, stop)
         return dz
 
-    def diagonal(self, z: Floats, stop: StopToken = NEVER, loss: Loss = NLL, room: Floats | None = None) -> Floats:
+    def diagonal(self, z: Floats, stop: StopToken = NEVER, loss: Loss = NLL, buffer: Floats | None = None) -> Floats:
         """Return the diagonal (N, W) of each row's matrix in `hessian_product`: weight p (1 - p) for nll.
 
-        It is written to `room`, if that is given.
+        It is written to `buffer`, if given.
         """
-        out = self.scores() if room is None else room
+        out = self.scores() if buffer is None else buffer
 
         def work(begin: int, end: int) -> None:
             loss.diagonal(z, out, self.y, self.weights, self.n_classes, begin, end)
@@ -240,46 +242,50 @@ class Rows:
         return out
 
     def with_weights(self, weights: Floats) -> "Rows":
-        """Return the same rows, sharing their keys, with other weights."""
+        """Return the rows with other weights; keys are shared."""
         return Rows(self.y, weights, self.n_classes, self.keys, self.n_jobs)
 
     def with_keys(self, keys: NDArray[np.unsignedinteger]) -> "Rows":
-        """Return the same rows in the terms of another cover."""
+        """Return the rows with the keys of another cover."""
         return Rows(self.y, self.weights, self.n_classes, keys, self.n_jobs)
 
-    def on(self, n_jobs: int) -> "Rows":
-        """Return the same rows for passes on so many threads."""
+    def with_jobs(self, n_jobs: int) -> "Rows":
+        """Return the rows for passes on so many threads."""
         return Rows(self.y, self.weights, self.n_classes, self.keys, n_jobs)
 
     def _parts(self, columns: int) -> Floats:
-        return np.zeros((-(-self.n_rows // CHUNK), columns))
+        return np.zeros((-(-self.n_rows // CHUNK_ROWS), columns))
 
     def _jobs(self, n_blocks: int) -> int:
-        return self.n_jobs if self.n_rows * (n_blocks + 1) * (self.padded + 3) > _SMALL else 1
+        return self.n_jobs if self.n_rows * (n_blocks + 1) * (self.padded_width + 3) > _MIN_SHARED_LANES else 1
 
     def _row_segments(self, n_blocks: int) -> list[tuple[int, int]]:
-        per_call = int(_CALL * 8 / max(1, n_blocks) / self.padded)
-        rows = max(CHUNK, min(per_call, -(-self.n_rows // (2 * self.n_jobs))))
-        rows = -(-rows // CHUNK) * CHUNK
+        """Return ranges of rows for calls of kernels that look up n_blocks blocks, multiples of CHUNK_ROWS."""
+        rows_per_call = int(_LOOKUPS_PER_CALL * 8 / max(1, n_blocks) / self.padded_width)
+        rows = max(CHUNK_ROWS, min(rows_per_call, -(-self.n_rows // (2 * self.n_jobs))))
+        rows = -(-rows // CHUNK_ROWS) * CHUNK_ROWS
         return [(begin, min(self.n_rows, begin + rows)) for begin in range(0, max(1, self.n_rows), rows)]
 
     def _block_spans(self, blocks: Blocks, begin: int, end: int) -> list[tuple[int, int]]:
-        """Ranges of blocks begin..end for one call each on some rows; an empty one if there is none."""
-        most = max(1, int(_CALL * 8 / CHUNK / self.padded) // row_kernels.GROUP_BLOCKS) * row_kernels.GROUP_BLOCKS
-        size = 8 * self.padded * blocks.n_joint
-        if size > _LARGE:
-            held = int(_CACHED * blocks.n_blocks / size)
-            most = min(most, max(1, held // row_kernels.GROUP_BLOCKS) * row_kernels.GROUP_BLOCKS)
-        return [(b, min(end, b + most)) for b in range(begin, end, most)] or [(begin, end)]
+        """Return ranges of blocks begin..end, one per call on some rows; without blocks one empty range."""
+        max_blocks = (
+            max(1, int(_LOOKUPS_PER_CALL * 8 / CHUNK_ROWS / self.padded_width) // row_kernels.GROUP_BLOCKS)
+            * row_kernels.GROUP_BLOCKS
+        )
+        size = 8 * self.padded_width * blocks.n_joint
+        if size > _CACHE_TABLE_BYTES:
+            n_cached = int(_GROUP_TABLE_BYTES * blocks.n_blocks / size)
+            max_blocks = min(max_blocks, max(1, n_cached // row_kernels.GROUP_BLOCKS) * row_kernels.GROUP_BLOCKS)
+        return [(b, min(end, b + max_blocks)) for b in range(begin, end, max_blocks)] or [(begin, end)]
 
     def _by_rows(self, work: Callable[[int, int], None], stop: StopToken) -> None:
-        segments = self._row_segments(_SOFTMAX)
+        segments = self._row_segments(_SOFTMAX_LOOKUPS)
 
         def part(k: int) -> None:
             stop.check()
             work(*segments[k])
 
-        share(part, len(segments), self._jobs(_SOFTMAX))
+        run_parts(part, len(segments), self._jobs(_SOFTMAX_LOOKUPS))
 
     def _by_blocks(self, blocks: Blocks, work: Callable[[int, int, int, int], None], stop: StopToken) -> None:
         jobs = min(self._jobs(blocks.n_blocks), max(1, blocks.n_blocks))
@@ -291,14 +297,14 @@ class Rows:
                     stop.check()
                     work(begin, end, b0, b1)
 
-        share(part, jobs, jobs)
+        run_parts(part, jobs, jobs)
 
 
-def _trial(parts: Floats) -> Trial:
+def _line_derivatives(parts: Floats) -> LineDerivatives:
     value, slope, curvature = parts.sum(axis=0)
     return float(value), float(slope), float(curvature)
 
 
-def as_compiled(keys: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
-    """Return keys (B, N) or codes (a, N) in the dtype and the memory order that kernels are compiled for."""
-    return np.require(keys, np.uint32 if keys.dtype.itemsize > 2 else np.uint16, _AS_COMPILED)
+def as_kernel_codes(keys: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+    """Return keys (B, N) or codes (a, N) in the dtype and memory order that kernels are compiled for."""
+    return np.require(keys, np.uint32 if keys.dtype.itemsize > 2 else np.uint16, _KERNEL_FLAGS)

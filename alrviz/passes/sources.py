@@ -1,8 +1,8 @@
-"""The rows of a numeric column that vote: sorted once, spread on a grid when it is wanted, bundled where that pays.
+"""The rows of a numeric column that vote: sorted once, spread over a grid, and bundled where that is faster.
 
-Nodes of a grid are delta apart. Cubic weights take (t + 1) t (t - 1) (t - 2) / 24 (delta / h)^4 of the fourth
-derivative from a function, t the place between two nodes: once when votes are spread, once when sums are looked up.
-The kernel's table gets the mean of both back, which leaves 2.5 times less error.
+Nodes of a grid are delta apart. Interpolation by cubic weights takes (t + 1) t (t - 1) (t - 2) / 24 (delta / h)^4 of
+the fourth derivative from a function, t the place between two nodes: once when votes are spread, once when sums are
+interpolated. The kernel's table gets the mean of both back, which leaves 2.5 times less error.
 """
 
 from functools import cached_property
@@ -18,29 +18,29 @@ from alrviz.stop import NEVER, StopToken
 Bundles = tuple[NDArray[np.int64], Floats, Floats, NDArray[np.int64]]
 NO_BUNDLES: Bundles = (np.empty(0, np.int64), np.empty(0), np.empty((N_TERMS, 0)), np.zeros(1, np.int64))
 
-# Nodes in a bandwidth, in the middle of a grid's range: phi is then within 1e-4 of the exact one where sums are not
-# thin. The range is a factor 2 wide; MOST is how far beyond a held one may be used.
-PER_BANDWIDTH = 28.0
-MOST = 2.0
-# Bandwidths beyond which a vote is nothing: exp(-32) = 1e-14.
-REACH = 8.0
+# Nodes per bandwidth in the middle of a grid's range of bandwidths, which is a factor 2 wide: phi is then within 1e-4
+# of the exact one where sums are not thin. A grid that exists may be used beyond its range by MAX_GRID_STRETCH.
+NODES_PER_BANDWIDTH = 28.0
+MAX_GRID_STRETCH = 2.0
+# A vote reaches so many bandwidths: beyond it is below exp(-32) = 1e-14.
+REACH_BANDWIDTHS = 8.0
 
-# Squares of larger numbers, and of differences below its reciprocal, are no numbers any more.
-LARGEST = 1e140
+# Squares of larger numbers overflow, and those of differences below its reciprocal underflow.
+MAX_ABS_NUMBER = 1e140
 
 # Twice the mean of (t + 1) t (t - 1) (t - 2) / 24 over t = 0 .. 1.
 _MEAN_ERROR = 2.0 * (11.0 / 30.0) / 24.0
 
-# Nanoseconds of a vote, and of a row besides, in exact sums; of a row and of a node's term on a grid: which of the two
-# a column is summed by. Exact sums are taken if they need at most twice as long: no error, no jumps.
-_VOTE, _EXACT_ROW, _GRID_ROW, _TERM = 2.0, 60.0, 40.0, 0.25
-_SAMPLE = 256
-# Work of one part: about 5 ms.
-_NODES, _SPREAD = 8_192, 262_144
+# A vote, and each row besides, in exact sums; a row and a node's term on a grid. Exact sums have no error and no jumps,
+# so a column is summed exactly if that takes at most twice as long.
+_VOTE_NS, _EXACT_ROW_NS, _GRID_ROW_NS, _TERM_NS = 2.0, 60.0, 40.0, 0.25
+_SAMPLE_ROWS = 256
+# Nodes and rows in one part: about 5 ms.
+_NODES_PER_PART, _ROWS_PER_PART = 8_192, 262_144
 
 
 class Sources:
-    """The rows of a numeric column that vote, sorted.
+    """The rows of a numeric column that vote, sorted by value.
 
     Args:
         x: (N,) numbers, NaN where missing.
@@ -51,21 +51,21 @@ class Sources:
     Attributes:
         x: as given.
         values: (P,) the numbers that vote, sorted within each class.
-        weights: (P,) theirs.
-        place: (N,) int32 where a row is among them, -1 if it has no vote.
-        missing: (C,) counts of the rows that miss the number.
+        weights: (P,) of these rows.
+        place: (N,) int32 where a row is among `values`, -1 if it has no vote.
+        missing: (C,) weights of the rows without a number.
     """
 
     def __init__(self, x: Floats, y: NDArray[np.integer], weights: Floats, n_classes: int):
-        there = ~np.isnan(x)
-        found = np.flatnonzero(there & (weights > 0))
-        by_value = found[np.argsort(x[found], kind="stable")]
+        has_number = ~np.isnan(x)
+        voters = np.flatnonzero(has_number & (weights > 0))
+        by_value = voters[np.argsort(x[voters], kind="stable")]
         order = by_value[np.argsort(y[by_value], kind="stable")]
         self.x = x
         self.values, self.weights = x[order], weights[order]
         self.place = np.full(len(x), -1, np.int32)
         self.place[order] = np.arange(len(order))
-        self.missing = np.bincount(y[~there], weights[~there], minlength=n_classes).astype(np.float64)
+        self.missing = np.bincount(y[~has_number], weights[~has_number], minlength=n_classes).astype(np.float64)
         self._sorted = x[by_value]
         self._first = np.searchsorted(y[order], np.arange(n_classes + 1)).astype(np.int64)
         self._grid: Grid | None = None
@@ -73,13 +73,13 @@ class Sources:
 
     @property
     def n_classes(self) -> int:
-        """C."""
+        """Number of classes, C."""
         return len(self.missing)
 
     @property
     def varies(self) -> bool:
-        """Whether there is more than one number."""
-        return len(self._sorted) > 0 and bool(self._sorted[-1] - self._sorted[0] > 1.0 / LARGEST)
+        """Whether the column has different numbers."""
+        return len(self._sorted) > 0 and bool(self._sorted[-1] - self._sorted[0] > 1.0 / MAX_ABS_NUMBER)
 
     @property
     def silverman(self) -> float:
@@ -91,65 +91,65 @@ class Sources:
 
     @cached_property
     def arrays(self) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        """What kernels take as `sources`."""
+        """The tuple `sources` of the kernels (kernels/density.py)."""
         totals = np.array([self.weights[a:b].sum() for a, b in zip(self._first[:-1], self._first[1:], strict=True)])
         with np.errstate(divide="ignore"):
             log_w = np.log(totals)
-        values, weights = (np.require(of, np.float64, ["C", "W"]) for of in (self.values, self.weights))
+        values, weights = (np.require(array, np.float64, ["C", "W"]) for array in (self.values, self.weights))
         return values, weights, self._first, log_w
 
     def grid(self, delta: float, stop: StopToken = NEVER) -> "Grid":
-        """Return the grid of this spacing with the votes spread on it; the last one is kept."""
-        kept = self._grid
-        if kept is None or kept.delta != delta:
-            self._grid = kept = Grid(self, self._sorted, delta, stop)
-        return kept
+        """Return the grid with this spacing and the votes spread over it; the last grid is cached."""
+        grid = self._grid
+        if grid is None or grid.delta != delta:
+            self._grid = grid = Grid(self, self._sorted, delta, stop)
+        return grid
 
     def bundles(self, h: float) -> Bundles:
-        """Return what kernels take as `bundles` at this bandwidth; the last ones are kept."""
-        kept = self._bundles
-        if kept is None or kept[0] != h:
+        """Return the tuple `bundles` of the kernels for this bandwidth; the last one is cached."""
+        cached = self._bundles
+        if cached is None or cached[0] != h:
             values, weights, first, _ = self.arrays
             starts, centers = np.empty(len(values) + 1, np.int64), np.empty(len(values))
-            terms, classes = np.empty((N_TERMS, len(values))), np.empty(len(first), np.int64)
-            count = bundle(values, weights, first, h, starts, centers, terms, classes)
-            self._bundles = kept = (
+            terms, first_bundle = np.empty((N_TERMS, len(values))), np.empty(len(first), np.int64)
+            count = bundle(values, weights, first, h, starts, centers, terms, first_bundle)
+            self._bundles = cached = (
                 h,
-                (starts[: count + 1].copy(), centers[:count].copy(), terms[:, :count].copy(), classes),
+                (starts[: count + 1].copy(), centers[:count].copy(), terms[:, :count].copy(), first_bundle),
             )
-        return kept[1]
+        return cached[1]
 
     def __getstate__(self) -> dict[str, object]:
-        quick = {"_grid": None, "_bundles": None}
-        return {name: value for name, value in self.__dict__.items() if name != "arrays"} | quick
+        cleared_caches = {"_grid": None, "_bundles": None}
+        return {name: value for name, value in self.__dict__.items() if name != "arrays"} | cleared_caches
 
 
 class Grid:
-    """The votes of some sources on nodes `delta` apart, or the finding that exact sums are as quick.
+    """Votes of sources spread over nodes `delta` apart, or the decision that exact sums are as fast.
 
     Attributes:
         delta: spacing, in units of the column.
-        neighbours: mean number of sources whose votes an exact sum takes.
-        exact: whether there are no nodes.
+        neighbours: mean number of sources within reach of a row.
+        exact: whether sums are exact and there are no nodes.
     """
 
     def __init__(self, sources: Sources, values: Floats, delta: float, stop: StopToken):
         self.delta = delta
         self._place = np.array([values[0], 1.0 / delta])
-        self._pad = int(np.ceil(REACH * PER_BANDWIDTH * MOST)) + 1
+        self._pad = int(np.ceil(REACH_BANDWIDTHS * NODES_PER_BANDWIDTH * MAX_GRID_STRETCH)) + 1
         first, last = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
         count = grids.find_stretches(values, self._place, self._pad, first, last)
         self._first, self._last = first[:count].copy(), last[:count].copy()
         sizes = self._last - self._first + 1 + self._pad
         self._base = np.append(0, sizes.cumsum()[:-1])
         self.n_nodes = int(sizes.sum())
-        sample = values[np.linspace(0, len(values) - 1, _SAMPLE).astype(np.int64)]
-        reach = (REACH + 2.0) * PER_BANDWIDTH * delta
-        near = np.searchsorted(values, sample + reach) - np.searchsorted(values, sample - reach)
-        self.neighbours = float(near.mean())
-        terms = REACH * PER_BANDWIDTH * self.n_nodes * sources.n_classes
-        exactly = len(values) * (_VOTE * self.neighbours + _EXACT_ROW * sources.n_classes)
-        self.exact = exactly <= 2.0 * (_TERM * terms + _GRID_ROW * len(values))
+        sample = values[np.linspace(0, len(values) - 1, _SAMPLE_ROWS).astype(np.int64)]
+        reach = (REACH_BANDWIDTHS + 2.0) * NODES_PER_BANDWIDTH * delta
+        n_near = np.searchsorted(values, sample + reach) - np.searchsorted(values, sample - reach)
+        self.neighbours = float(n_near.mean())
+        terms = REACH_BANDWIDTHS * NODES_PER_BANDWIDTH * self.n_nodes * sources.n_classes
+        exact_ns = len(values) * (_VOTE_NS * self.neighbours + _EXACT_ROW_NS * sources.n_classes)
+        self.exact = exact_ns <= 2.0 * (_TERM_NS * terms + _GRID_ROW_NS * len(values))
         if not self.exact:
             self._votes = self._spread(sources, stop)
 
@@ -157,39 +157,35 @@ class Grid:
         votes = np.zeros((sources.n_classes, self.n_nodes + 2 * self._pad))
         values, weights, first, _ = sources.arrays
         grid = self._arrays(np.empty((0, 0)), np.zeros((2, 4)))
-        for begin in range(0, len(values), _SPREAD):
+        for begin in range(0, len(values), _ROWS_PER_PART):
             stop.check()
-            end = min(len(values), begin + _SPREAD)
+            end = min(len(values), begin + _ROWS_PER_PART)
             grids.spread_votes(values, weights, first, grid, self._pad, votes, begin, end)
         return votes
 
     def sums(self, h: float, stop: StopToken = NEVER) -> tuple[np.ndarray, ...]:
-        """Return what kernels take as `grid` at the bandwidth h (sums (C, M), origin, nodes per unit); nothing if sums
-        are exact.
-        """
+        """Return the tuple `grid` of the kernels, with sums (2C, n), for the bandwidth h; () if sums are exact."""
         if self.exact:
             return ()
-        taps = min(self._pad, int(np.ceil(REACH * h / self.delta)))
+        taps = min(self._pad, int(np.ceil(REACH_BANDWIDTHS * h / self.delta)))
         table, slope = _table(np.arange(taps + 1, dtype=np.float64) * (self.delta / h), (self.delta / h) ** 4)
         nodes = np.empty((2 * len(self._votes), self.n_nodes))
-        for begin in range(0, self.n_nodes, _NODES):
+        for begin in range(0, self.n_nodes, _NODES_PER_PART):
             stop.check()
-            grids.convolve(self._votes, table, slope, nodes, begin, min(self.n_nodes, begin + _NODES))
+            grids.convolve(self._votes, table, slope, nodes, begin, min(self.n_nodes, begin + _NODES_PER_PART))
         return self._arrays(nodes, np.array([table[:4], slope[:4]]))
 
-    def _arrays(self, nodes: Floats, own: Floats) -> tuple[np.ndarray, ...]:
-        return self._first, self._last, self._base, nodes, self._place, own
+    def _arrays(self, nodes: Floats, own_table: Floats) -> tuple[np.ndarray, ...]:
+        return self._first, self._last, self._base, nodes, self._place, own_table
 
 
-def _table(u: Floats, fourth: float) -> tuple[Floats, Floats]:
-    """Return the kernel at distances u, in bandwidths, and its d / d log h at a spacing that stays.
+def _table(u: Floats, spacing4: float) -> tuple[Floats, Floats]:
+    """Return the kernel at distances u, in bandwidths, and its d / d log h for a fixed spacing.
 
-    Cubic weights take (t + 1) t (t - 1) (t - 2) / 24 of the fourth derivative, times `fourth` = (delta / h)^4, from a
-    function, t the place between two nodes. The kernel gets the mean of that back, for spreading and for looking up:
-    2.5 times less error.
+    spacing4 = (delta / h)^4. The module says why the kernel gets the mean error of two interpolations back.
     """
     u2 = u * u
-    kernel, share = np.exp(-u2 / 2), _MEAN_ERROR * fourth
+    kernel, share = np.exp(-u2 / 2), _MEAN_ERROR * spacing4
     hermite = u2 * u2 - 6.0 * u2 + 3.0  # the fourth derivative, in units of the kernel
     return (
         kernel * (1.0 + share * hermite),

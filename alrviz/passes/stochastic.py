@@ -1,12 +1,12 @@
-"""Passes that visit single rows, for stochastic solvers: see kernels/stochastic.py for the formulas.
+"""Passes that visit single rows, for stochastic solvers; kernels/stochastic.py has the formulas.
 
-    stochastic.sgd / adagrad        move w (flat, in place) over the rows of `order`
-    stochastic.loss                 the sum of their losses, by which a step length is chosen
-    stochastic.visits               how many of them look at each w
+    rows.sgd / rows.adagrad     move w (flat, in place) over the rows of `order`
+    rows.loss                   the sum of their losses, by which a step length is chosen
+    rows.visits                 how many of them look at each w
 
 A row of weight m counts as m rows of weight 1: it is visited round(m) times, at least once, each time with an equal
-share of its weight. So a repeated row and one of that weight are the same, merged or not. They run on one thread: each
-row needs what the one before it has moved.
+share of its weight. So a row that is repeated and one with the summed weight give the same result. Passes run on one
+thread, because every row needs the weights that the row before has moved.
 """
 
 import math
@@ -22,95 +22,96 @@ from alrviz.passes.losses import MSE, Loss
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 
-# Weights of a million would make a pass of a thousand rows endless: beyond so many visits, or so many for each row,
-# they are visited in proportion.
-_MOST_VISITS = 1_000_000
-_MOST_A_ROW = 20
-# Places looked at in one call of a kernel: about 10 ms.
-_CALL = 1_000_000
+# Bounds of the visits in a pass, in all and per row; beyond the larger of them rows are visited in proportion to their
+# weights. Otherwise weights of a million would make a pass of a thousand rows endless.
+_MAX_VISITS = 1_000_000
+_MAX_VISITS_PER_ROW = 20
+# Places that one call of a kernel looks at: about 10 ms.
+_PLACES_PER_CALL = 1_000_000
 
 
 class SingleRows:
-    """Rows one by one.
+    """Rows of a table, for passes that visit them one by one.
 
     Args:
         rows: with the keys of `blocks`.
-        blocks: of a cover; `outside` rows of its cell table, two a tuple, stand before the seen cells.
+        blocks: of a cover; the first n_outside rows of its cell table, two for each tuple, are not seen cells.
         scale: (S + 1, C) of phi = scale * w[owner].
-        owner: (S + 1, C), or None where each place has a weight of its own.
-        loss: of probabilities.
+        owner: (S + 1, C), or None where each place has its own weight.
+        loss: a loss with probabilities.
 
     Attributes:
-        all: (V,) the rows as often as a pass visits them. y, weights: (N,) class of a row, and weight of one visit.
+        visit_order: (V,) the rows as often as a pass visits them.
+        y, weights: (N,) class of each row, and the weight of one visit.
     """
 
     def __init__(
-        self, rows: Rows, blocks: Blocks, outside: int, scale: Floats, owner: NDArray[np.intp] | None, loss: Loss
+        self, rows: Rows, blocks: Blocks, n_outside: int, scale: Floats, owner: NDArray[np.intp] | None, loss: Loss
     ):
-        times = _visits(rows.weights)
-        self.all = np.repeat(np.arange(rows.n_rows), times)
-        self.y, self.weights = rows.y, rows.weights / np.maximum(times, 1)
+        n_visits = _visits_per_row(rows.weights)
+        self.visit_order = np.repeat(np.arange(rows.n_rows), n_visits)
+        self.y, self.weights = rows.y, rows.weights / np.maximum(n_visits, 1)
         self._target = kernels.Target(self.y, self.weights, loss is MSE)
         self._n_classes = rows.n_classes
-        none = np.empty((0, 0), np.intp)
-        inner = (blocks.links[:0], np.zeros(1, np.int64)) if blocks.below is None else blocks.below.by_joint_value
-        self._row_cells = kernels.RowCells(rows.keys, blocks.first, blocks.at, blocks.links, *inner, outside)
-        self._scaling = kernels.Scaling(scale, none if owner is None else owner, owner is not None)
-        self._span = max(1, int(_CALL / (outside // 2 + 1) / self._n_classes))
+        no_owner = np.empty((0, 0), np.intp)
+        inner = (blocks.links[:0], np.zeros(1, np.int64)) if blocks.inner is None else blocks.inner.links_by_joint_value
+        self._row_cells = kernels.RowCells(rows.keys, blocks.first, blocks.first_link, blocks.links, *inner, n_outside)
+        self._scaling = kernels.Scaling(scale, no_owner if owner is None else owner, owner is not None)
+        self._rows_per_call = max(1, int(_PLACES_PER_CALL / (n_outside // 2 + 1) / self._n_classes))
 
     def sgd(
         self, order: NDArray[np.intp], w: Floats, center: Floats, ridge: Floats, eta0: float, decay: float,
         clock: Floats, stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
-        """Visit the rows of `order` (n,) by stochastic gradient descent; moves `w` and `clock`.
+        """Visit the rows of `order` (n,) by stochastic gradient descent, moving `w` and `clock`.
 
-        Weights, center and `ridge`, 2 alpha q / V, are (P,); `clock` (2,) is the number of visits and the sum of step
-        lengths so far.
+        w, center and `ridge`, 2 alpha q / V, are (P,); clock (2,) is the number of visits and the sum of step lengths
+        so far.
         """
-        flown = np.full(len(w), clock[1])
-        pull = kernels.Penalty(center, ridge)
-        self._in_parts(kernels.sgd, order, stop, self._target, w, pull, flown, eta0, decay, clock)
+        shrunk_eta = np.full(len(w), clock[1])
+        penalty = kernels.Penalty(center, ridge)
+        self._call_in_parts(kernels.sgd, order, stop, self._target, w, penalty, shrunk_eta, eta0, decay, clock)
         if ridge.any():
-            w[:] = center + (w - center) * np.exp(-ridge * (clock[1] - flown))
+            w[:] = center + (w - center) * np.exp(-ridge * (clock[1] - shrunk_eta))
 
     def adagrad(
         self, order: NDArray[np.intp], w: Floats, center: Floats, ridge: Floats, eta0: float, squares: Floats,
         stop: StopToken = NEVER,
     ) -> None:  # fmt: skip
-        """Visit the rows of `order` (n,) by AdaGrad; `ridge` is 2 alpha q / V_j; moves `w` and `squares`, which is G.
+        """Visit the rows of `order` (n,) by AdaGrad, moving `w` and `squares`, which is G.
 
-        Weights, center, ridge and G are (P,).
+        w, center, `ridge`, 2 alpha q / V_j, and G are (P,).
         """
-        room, pull = np.zeros(len(w)), kernels.Penalty(center, ridge)
-        self._in_parts(kernels.adagrad, order, stop, self._target, w, pull, squares, eta0, room)
+        slopes, penalty = np.zeros(len(w)), kernels.Penalty(center, ridge)
+        self._call_in_parts(kernels.adagrad, order, stop, self._target, w, penalty, squares, eta0, slopes)
 
     def loss(self, order: NDArray[np.intp], w: Floats, stop: StopToken = NEVER) -> float:
-        """Return the loss summed over the rows of `order` (n,), at w (P,); infinite where scores are no numbers."""
-        total = sum(self._in_parts(kernels.sum_losses, order, stop, self._target, w))
+        """Return the summed loss of the rows of `order` (n,) at w (P,); infinite where scores overflow."""
+        total = sum(self._call_in_parts(kernels.sum_losses, order, stop, self._target, w))
         return total if math.isfinite(total) else math.inf
 
     def visits(self, order: NDArray[np.intp], n_weights: int, stop: StopToken = NEVER) -> Floats:
-        """Return (n_weights,): how many of the rows of `order` (n,) look at each w."""
-        found, stamp = np.zeros(n_weights), np.full(n_weights, -1)
-        self._in_parts(kernels.count_visits, order, stop, found, stamp)
-        return found
+        """Return (n_weights,): how many of the rows of `order` (n,) look at each weight."""
+        counts, stamps = np.zeros(n_weights), np.full(n_weights, -1)
+        self._call_in_parts(kernels.count_visits, order, stop, counts, stamps)
+        return counts
 
-    def _in_parts(self, kernel: Any, order: NDArray[np.intp], stop: StopToken, *arguments: Any) -> list[Any]:
-        found = []
-        for begin in range(0, len(order), self._span):
+    def _call_in_parts(self, kernel: Any, order: NDArray[np.intp], stop: StopToken, *arguments: Any) -> list[Any]:
+        results = []
+        for begin in range(0, len(order), self._rows_per_call):
             stop.check()
-            end = min(len(order), begin + self._span)
-            found.append(kernel(order, begin, end, self._row_cells, self._scaling, *arguments))
-        return found
+            end = min(len(order), begin + self._rows_per_call)
+            results.append(kernel(order, begin, end, self._row_cells, self._scaling, *arguments))
+        return results
 
 
-def most_visits(weight: float, n_rows: int) -> float:
-    """Return how many visits a pass over rows of so much weight together makes at most."""
-    return min(weight, max(_MOST_VISITS, _MOST_A_ROW * n_rows)) + n_rows
+def max_visits(weight: float, n_rows: int) -> float:
+    """Return an upper bound of the visits in a pass over rows with so much weight together."""
+    return min(weight, max(_MAX_VISITS, _MAX_VISITS_PER_ROW * n_rows)) + n_rows
 
 
-def _visits(weights: Floats) -> NDArray[np.intp]:
-    """How often each row is visited in a pass; a row without weight is not."""
-    most = max(_MOST_VISITS, _MOST_A_ROW * len(weights))
-    times = weights * min(1.0, most / max(1.0, float(weights.sum())))
-    return np.where(weights > 0, np.maximum(1, np.rint(times)), 0).astype(np.intp)
+def _visits_per_row(weights: Floats) -> NDArray[np.intp]:
+    """Return (N,) how often a pass visits each row; a row without weight is not visited."""
+    limit = max(_MAX_VISITS, _MAX_VISITS_PER_ROW * len(weights))
+    visits = weights * min(1.0, limit / max(1.0, float(weights.sum())))
+    return np.where(weights > 0, np.maximum(1, np.rint(visits)), 0).astype(np.intp)

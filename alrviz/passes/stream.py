@@ -1,20 +1,20 @@
-"""Passes over rows that come in chunks, of which nothing is kept but sums.
+"""Passes over rows that come in chunks, of which only sums are kept.
 
-    cells = DenseCells(levels, order)        a row of a table for every possible cell, where these are few enough
-    cells = SeenCells(index)                 a row for every cell that occurs, found by its hash
+    cells = DenseCells(levels, tuples, first)   a row of a table for every possible cell, where these are few enough
+    cells = SeenCells(locate, ...)              a row for every cell that occurs, found by its hash
     passes = StreamPasses(cells, chunks, n_classes)
-    passes.count()                           counts (rows of the table, C)
-    passes.loss_and_gradient(table, bias)    sums over rows, and sums of residuals (rows of the table, W); along a line
-                                             losses at some lengths too
-    passes.adagrad(table, eta, order)        steps, row by row
+    passes.count()                              counts (rows of the table, C)
+    passes.loss_and_gradient(table, bias)       sums over rows, and sums of residuals (rows of the table, W); along a
+                                                direction the losses at several step lengths too
+    passes.adagrad(table, eta, seed)            steps from row to row
 
-`chunks.read(order, stop)` yields codes (a, m) and classes (m,). Sums are made chunk by chunk and added in a tree by the
-chunks' numbers, FANOUT neighbours at a time: the bits are the same for any number of threads and of machines, and for
-rows in memory or in a file.
+`chunks.read(order, stop)` yields codes (a, m) and classes (m,). Sums are made chunk by chunk and added in a tree by
+chunk number, FANOUT neighbours at a time: the bits are the same for any number of threads and machines, and for rows in
+memory or in a file.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import islice, pairwise
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -25,28 +25,29 @@ from numpy.typing import NDArray
 from alrviz.kernels import adagrad as adagrad_kernels
 from alrviz.kernels import cells as cell_kernels
 from alrviz.kernels import rows as row_kernels
-from alrviz.passes.aligned_buffers import Floats, lanes_of, width_of, zeros
+from alrviz.passes.aligned_buffers import Floats, class_widths, lanes_of_table, zeros
 from alrviz.passes.losses import NLL, Loss
-from alrviz.passes.rows import Sums, as_compiled
-from alrviz.passes.threads import resolve_jobs, share
+from alrviz.passes.rows import Sums, as_kernel_codes
+from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 
 Codes = NDArray[np.unsignedinteger]
-Read = Callable[[Sequence[int] | None, StopToken], Iterable[tuple[Codes, NDArray[np.int32]]]]
+ReadChunks = Callable[[Sequence[int] | None, StopToken], Iterable[tuple[Codes, NDArray[np.int32]]]]
 Parts = tuple[NDArray[Any], ...]
-Found = TypeVar("Found")
-# Of some chunks, threads and a stop token, what a pass makes of them; it is sent to other machines as it is.
-Work = Callable[[Iterable[tuple[Codes, NDArray[np.int32]]], int, StopToken], Found]
-FANOUT = 4  # sums of so many neighbours are one: a tree of log4(chunks) sums at a time
-SPAN = 8192  # rows whose keys and scores are at hand at once
-# Bytes of sums beyond which threads share one chunk, not each has its own: memory does not grow with their number.
-LARGE = 2**25
-# Rows whose keys are at hand at once in a pass of steps; no power of two, by which the keys of a row would fall on one
-# another in the cache.
-_VISITED = 1000
+Result = TypeVar("Result")
+# The function of a pass, of chunks, a number of threads and a stop token; it may be pickled for other machines.
+ChunkWork = Callable[[Iterable[tuple[Codes, NDArray[np.int32]]], int, StopToken], Result]
+FANOUT = 4  # neighbouring sums that are added together: a tree that keeps log4(chunks) sums at a time
+SPAN_ROWS = 8192  # rows whose keys and scores are in memory at once
+# If a pass has larger sums, threads share one chunk instead of having one each, so that memory does not grow with
+# their number.
+MIN_SHARED_SUM_BYTES = 2**25
+# Rows whose keys are in memory at once in a pass of steps. With a power of two the keys of one row would compete for
+# the same cache lines.
+_VISIT_ROWS = 1000
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     """Do nothing."""
 
 
@@ -54,93 +55,97 @@ class Chunks(Protocol):
     """The chunks of a table's rows.
 
     Attributes:
-        number: how many there are.
-        passes: how often all were gone over, to sum or to take steps.
+        n_chunks: their number.
+        passes: how many passes over all chunks were made so far, to sum or to take steps.
     """
 
-    number: int
+    n_chunks: int
     passes: int
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
-        """Yield codes (a, m) and classes (m,) of the chunks, in their own order or in another."""
+        """Yield codes (a, m) and classes (m,) of the chunks, in their order or in a given one."""
 
-    def over(
-        self, work: Work[Found], combine: Callable[[Sequence[Found]], Found], n_jobs: int, stop: StopToken
-    ) -> Found:
-        """Return what `work` makes of all chunks, or of FANOUT^k neighbours at a time, FANOUT of which are combined."""
+    def map_reduce(
+        self, work: ChunkWork[Result], combine: Callable[[Sequence[Result]], Result], n_jobs: int, stop: StopToken
+    ) -> Result:
+        """Return work(chunks, n_jobs, stop) of all chunks.
+
+        It may be computed of FANOUT^k neighbouring chunks at a time, whose results `combine` joins, FANOUT at a time.
+        """
 
 
-class OwnChunks:
-    """Chunks that this process reads by itself; see `Chunks`."""
+class LocalChunks:
+    """Chunks that this process reads itself; see `Chunks`."""
 
-    def __init__(self, read: Read, number: int):
-        self._read, self.number, self.passes = read, number, 0
+    def __init__(self, read: ReadChunks, n_chunks: int):
+        self._read, self.n_chunks, self.passes = read, n_chunks, 0
 
     def read(self, order: Sequence[int] | None = None, stop: StopToken = NEVER) -> Iterable[Any]:
-        """As `Chunks` says."""
+        """Yield the chunks; see `Chunks`."""
         return self._read(order, stop)
 
-    def over(
-        self, work: Work[Found], combine: Callable[[Sequence[Found]], Found], n_jobs: int, stop: StopToken
-    ) -> Found:
-        """As `Chunks` says: all at once."""
+    def map_reduce(
+        self, work: ChunkWork[Result], combine: Callable[[Sequence[Result]], Result], n_jobs: int, stop: StopToken
+    ) -> Result:
+        """Return the work of all chunks at once; see `Chunks`."""
         self.passes += 1
         return work(self.read(None, stop), n_jobs, stop)
 
 
-def added(parts: Sequence[Parts]) -> Parts:
-    """Return the sums of arrays that belong together, the first of the first with the first of the others."""
-    return tuple(reduce(np.add, own) for own in zip(*parts, strict=True))
+def add_arrays(parts: Sequence[Parts]) -> Parts:
+    """Return the sums of arrays at the same place of each tuple."""
+    return tuple(reduce(np.add, arrays) for arrays in zip(*parts, strict=True))
 
 
 def union(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return what is in any of some sorted arrays (S,), each once, sorted (S,)."""
+    """Return the union (S,) of sorted arrays, sorted."""
     return reduce(np.union1d, parts)
 
 
-def tree_sum(found: Iterable[Parts]) -> Parts:
-    """Return the sums of one at least, which are added to: FANOUT neighbours, FANOUT such sums, and so on.
+def tree_sum(parts: Iterable[Parts]) -> Parts:
+    """Return the sum of one or more tuples of arrays, added in place as a tree: FANOUT neighbours, FANOUT such sums,
+    ...
 
-    What is left over at the end is a node of fewer, so that sums of FANOUT^k neighbours, made elsewhere from a multiple
-    of FANOUT^k on, are nodes of the same tree.
+    The last node may have fewer children. So sums of FANOUT^k neighbours that are made elsewhere, from a multiple of
+    FANOUT^k on, are nodes of the same tree.
     """
-    total = _node(iter(found), 64)
+    total = _node(iter(parts), 64)
     assert total is not None
     return total
 
 
 def _node(source: Iterator[Parts], level: int) -> Parts | None:
-    """The sum of the next FANOUT^level, or of as many as there are; None where there is none."""
+    """Return the sum of the next FANOUT^level parts, or of as many as are left; None if none is."""
     total = next(source, None)
     if total is None:
         return None
-    for below in range(level):
+    for depth in range(level):
         for _ in range(FANOUT - 1):
-            if (more := _node(source, below)) is None:
+            if (other := _node(source, depth)) is None:
                 return total
-            _add(total, more)
+            _add(total, other)
     return total
 
 
-def _add(to: Parts, more: Parts) -> Parts:
-    for own, other in zip(to, more, strict=True):
-        own += other
-    return to
+def _add(total: Parts, part: Parts) -> Parts:
+    for array, other in zip(total, part, strict=True):
+        array += other
+    return total
 
 
 class CellLookup(Protocol):
-    """Which rows of a table the rows of codes look up, one of each tuple.
+    """Finds the rows of a table that rows of codes look up, one in each tuple.
 
     Attributes:
         n_rows: rows of the table.
-        first: (T + 1,) what is added to the keys of a tuple.
+        first: (T + 1,) added to the keys of each tuple.
     """
 
     n_rows: int
     first: NDArray[np.int64]
 
     def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
-        """Return (T, m) for codes (a, m), uint16 or uint32: with `first`, rows of the table."""
+        """Return (T, m) of codes (a, m), uint16 or uint32: plus `first`, rows of the table."""
 
 
 class DenseCells:
@@ -157,20 +162,20 @@ class DenseCells:
         self.n_rows = int(first[-1])
         self._levels = np.array(levels + 1, np.int32)
         self._tuples = tuples
-        self._kind = np.uint16 if int(np.diff(first).max(initial=0)) <= 2**16 else np.uint32
+        self._key_type = np.uint16 if int(np.diff(first).max(initial=0)) <= 2**16 else np.uint32
 
     def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
-        """As `CellLookup` says."""
-        out = np.empty((len(self._tuples), codes.shape[1]), self._kind)
+        """Return the keys of codes; see `CellLookup`."""
+        out = np.empty((len(self._tuples), codes.shape[1]), self._key_type)
         cell_kernels.dense_keys(codes, self._tuples, self._levels, out)
         return out
 
 
 class SeenCells:
-    """A row of the table for every cell that occurs, behind two of each tuple; see models/index.py.
+    """A row of the table for every cell that occurs, after two rows of each tuple; see models/index.py.
 
     Args:
-        locate: of codes and a range of rows to rows of the table (m, T).
+        locate: returns the rows of the table (m, T) for codes and a range of rows.
         n_rows: rows of the table.
         n_tuples: T.
     """
@@ -180,17 +185,17 @@ class SeenCells:
         self._locate = locate
 
     def keys(self, codes: Codes) -> NDArray[np.unsignedinteger]:
-        """As `CellLookup` says."""
-        return np.ascontiguousarray(self._locate(as_compiled(codes), 0, codes.shape[1]).T)
+        """Return the keys of codes; see `CellLookup`."""
+        return np.ascontiguousarray(self._locate(as_kernel_codes(codes), 0, codes.shape[1]).T)
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
-    """A direction that a table and a bias are moved along.
+class Direction:
+    """A direction in which a table and a bias move.
 
     Attributes:
         table, bias: their change, (rows, W) and (C,).
-        lengths: (L,) at which the loss is wanted; at the first of them also its gradient.
+        lengths: (L,) step lengths at which the loss is wanted; the gradient is that at the first.
     """
 
     table: Floats
@@ -198,28 +203,29 @@ class Way:
     lengths: tuple[float, ...]
 
 
-class Gathered(NamedTuple):
-    """What a pass of `loss_and_gradient` sums.
+class PassSums(NamedTuple):
+    """The sums of a pass of `loss_and_gradient`.
 
     Attributes:
         sums: over all rows.
-        gradient, over: residuals by rows of the table, (rows, W), or (R, C) of those asked for; and of all rows, (C,).
-        bent: p (1 - p) likewise; None where not asked for.
-        along: (L, 3) loss, slope and curvature at the lengths of a way.
+        gradient: residuals by rows of the table, (rows, W), or (R, C) of the rows asked for.
+        total_residual: (C,) over all rows.
+        curvature: p (1 - p) summed like `gradient` and `total_residual`; None if not asked for.
+        line: (L, 3) loss, slope and curvature at the step lengths of a direction.
     """
 
     sums: Sums
     gradient: Floats
-    over: Floats
-    bent: tuple[Floats, Floats] | None
-    along: Floats
+    total_residual: Floats
+    curvature: tuple[Floats, Floats] | None
+    line: Floats
 
 
 class StreamPasses:
-    """Passes over the chunks of a table. Sent to other machines it leaves the chunks behind.
+    """Passes over the chunks of a table. Pickled for other machines it leaves the chunks behind.
 
     Args:
-        cells: which rows of tables its rows look up.
+        cells: finds the rows of tables that the table's rows look up.
         chunks: the rows.
         n_classes: C.
         n_jobs: threads; None for all.
@@ -228,241 +234,258 @@ class StreamPasses:
     def __init__(self, cells: CellLookup, chunks: Chunks, n_classes: int, n_jobs: int | None = None):
         self.cells, self.n_classes = cells, n_classes
         self.n_jobs = resolve_jobs(n_jobs)
-        lanes, self.padded = lanes_of(n_classes)
-        self._chunks, self._width = chunks, (0,) * lanes
+        n_lanes, self.padded_width = class_widths(n_classes)
+        self._chunks, self._lanes = chunks, (0,) * n_lanes
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_chunks": None}
 
     @property
     def n_chunks(self) -> int:
-        """How many chunks there are."""
-        return self._chunks.number
+        """Number of chunks."""
+        return self._chunks.n_chunks
 
     @property
-    def made(self) -> int:
-        """How many passes were made over these chunks, by whomever."""
+    def n_passes(self) -> int:
+        """Number of passes made over these chunks so far, by all objects that share them."""
         return self._chunks.passes
 
     def count(self, stop: StopToken = NEVER) -> Floats:
         """Return how many rows of each class look up each row of the table, (rows, C)."""
-        return self._chunks.over(self._counted, added, self.n_jobs, stop)[0]
+        return self._chunks.map_reduce(self._count_chunks, add_arrays, self.n_jobs, stop)[0]
 
-    def _counted(self, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
-        """Whole numbers add up to the same in any order, so that all chunks are counted in one table."""
+    def _count_chunks(self, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
+        """Count all chunks in one table, which is exact in any order because counts are whole numbers."""
         counts, tuples = np.zeros((self.cells.n_rows, self.n_classes)), len(self.cells.first) - 1
         edges = [tuples * k // n_jobs for k in range(n_jobs + 1)]
         for codes, y in chunks:
-            for own, classes in _spans(codes, y):
+            for span_codes, classes in _spans(codes, y):
                 stop.check()
-                keys, ones = self.cells.keys(own), np.ones(len(classes))
+                keys, ones = self.cells.keys(span_codes), np.ones(len(classes))
 
                 def part(k: int, keys: Any = keys, classes: Any = classes, ones: Any = ones) -> None:
                     row_kernels.count(
                         keys, self.cells.first, classes, ones, counts, 0, len(classes), edges[k], edges[k + 1]
                     )
 
-                share(part, n_jobs, n_jobs)
+                run_parts(part, n_jobs, n_jobs)
         return (counts,)
 
-    def summed(
+    def sum_over_chunks(
         self, work: Callable[[Codes, NDArray[np.int32], StopToken, int], Parts], stop: StopToken = NEVER,
-        shared: bool = False,
+        share_chunks: bool = False,
     ) -> Parts:  # fmt: skip
-        """Return the sums over all chunks of what `work` makes of each, new arrays of the same shapes every time.
+        """Return the sums over all chunks of the arrays that `work` makes of each, new ones of the same shapes every
+        time.
 
-        `work` is sent to where the chunks are: a function of a module, a method of this class, or a `partial` of these.
-        Each chunk has a thread of its own, or all have one chunk after another if these are `shared`.
+        `work` may be pickled: a function of a module, a method of this class, or a `partial` of these. Each thread has
+        a chunk of its own, or with `share_chunks` all threads work on one chunk after another.
         """
-        return self._chunks.over(partial(_summed, work, shared), added, self.n_jobs, stop)
+        return self._chunks.map_reduce(partial(_sum_over_chunks, work, share_chunks), add_arrays, self.n_jobs, stop)
 
     def scores(self, codes: Codes, table: Floats, bias: Floats, pad: float = -np.inf) -> Floats:
-        """Return the scores (m, W) of codes, in memory, for a table (rows, W) and b (C,)."""
-        z = zeros(codes.shape[1], self.padded)
-        for begin in range(0, len(z), SPAN):
-            own = np.ascontiguousarray(codes[:, begin : begin + SPAN])
-            self._forward(self.cells.keys(own), table, self._bias(bias, pad), z[begin:], 0, own.shape[1])
+        """Return the scores (m, W) of codes in memory, for a table (rows, W) and intercepts (C,)."""
+        z = zeros(codes.shape[1], self.padded_width)
+        for begin in range(0, len(z), SPAN_ROWS):
+            span_codes = np.ascontiguousarray(codes[:, begin : begin + SPAN_ROWS])
+            self._forward(self.cells.keys(span_codes), table, self._bias(bias, pad), z[begin:], 0, span_codes.shape[1])
         return z
 
     def loss_and_gradient(
-        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL, onto: CellLookup | None = None,
-        way: Way | None = None, bends: bool = False, at: NDArray[np.int64] | None = None,
-    ) -> Gathered:  # fmt: skip
-        """Return sums over all rows at the scores that `table` (rows, W) and `bias` (C,) make, or that they make once
-        they have gone the first length of a `way`. Residuals are summed by rows of the table, or of the cells `onto`;
-        p (1 - p) too if it `bends`. Rows `at` (R,) of these sums alone are kept and sent, without pads; with none of
-        them the pass is that of the loss alone.
+        self, table: Floats, bias: Floats, stop: StopToken = NEVER, loss: Loss = NLL,
+        gradient_cells: CellLookup | None = None, direction: Direction | None = None, with_curvature: bool = False,
+        gradient_rows: NDArray[np.int64] | None = None,
+    ) -> PassSums:  # fmt: skip
+        """Return sums over all rows at the scores of `table` (rows, W) and `bias` (C,).
+
+        Args:
+            table, bias: weights of the rows of the table, and the intercepts.
+            loss: the loss.
+            gradient_cells: cells by whose rows residuals are summed; None for the cells of the passes.
+            direction: moves table and bias by the first of its step lengths first.
+            with_curvature: whether to sum p (1 - p) too.
+            gradient_rows: (R,) the rows of these sums to keep, without pads; with none of them the pass is that of the
+                loss alone. None for all.
         """
+        if direction is not None:
+            direction = replace(direction, bias=self._bias(direction.bias, 0.0))
         work = partial(
-            self._gathered, table=table, bias=self._bias(bias, -np.inf), loss=loss, bends=bends,
-            way=None if way is None else Way(way.table, self._bias(way.bias, 0.0), way.lengths),
-            onto=self.cells if onto is None else onto, at=at,
+            self._chunk_sums, table=table, bias=self._bias(bias, -np.inf), loss=loss, with_curvature=with_curvature,
+            direction=direction,
+            gradient_cells=self.cells if gradient_cells is None else gradient_cells, gradient_rows=gradient_rows,
         )  # fmt: skip
-        sums = 8 * work.keywords["onto"].n_rows * self.padded * (1 + bends)
-        totals, along, *found = self.summed(work, stop, sums > LARGE)
-        of = [(found[k], found[k + 1][: self.n_classes]) for k in range(0, len(found), 2)]
-        return Gathered(Sums(*map(float, totals)), *of[0], of[1] if bends else None, along)
+        sum_bytes = 8 * work.keywords["gradient_cells"].n_rows * self.padded_width * (1 + with_curvature)
+        totals, line, *by_rows = self.sum_over_chunks(work, stop, sum_bytes > MIN_SHARED_SUM_BYTES)
+        pairs = [(by_rows[k], by_rows[k + 1][: self.n_classes]) for k in range(0, len(by_rows), 2)]
+        return PassSums(Sums(*map(float, totals)), *pairs[0], pairs[1] if with_curvature else None, line)
 
     def adagrad(
         self, table: NDArray[np.float32], eta: float, seed: tuple[int, ...], stop: StopToken = NEVER,
-        marks: Collection[int] = (), mark: Callable[[], None] = nothing,
+        marks: Collection[int] = (), mark: Callable[[], None] = do_nothing,
     ) -> float:  # fmt: skip
-        """Visit all rows once, chunks and the rows in each in an order drawn from `seed`.
+        """Visit all rows once, chunks and the rows in each in an order drawn from `seed`; return the sum of -log p(y).
 
-        `table` (cells, parts, W) is moved: see the kernel. `mark` is called after so many rows as `marks` say.
-
-        Return the sum of -log p(y), each as its row was met.
+        Each -log p(y) is that before the row's step. `table` (cells, parts, W) is moved: see the kernel. `mark` is
+        called after each number of rows in `marks`.
         """
         order = np.random.default_rng(seed)
-        total, done = 0.0, 0
+        total, n_done = 0.0, 0
         self._chunks.passes += 1
         for codes, y in self._chunks.read(order.permutation(self.n_chunks).tolist(), stop):
-            here = {place - done for place in marks}
-            total += self.visit(codes, y, order.permutation(len(y)), table, eta, stop, here, mark)
-            done += len(y)
+            chunk_marks = {place - n_done for place in marks}
+            total += self.visit(codes, y, order.permutation(len(y)), table, eta, stop, chunk_marks, mark)
+            n_done += len(y)
         return total
 
     def visit(
         self, codes: Codes, y: NDArray[np.int32], rows: NDArray[np.int64], table: NDArray[np.float32], eta: float,
-        stop: StopToken = NEVER, marks: Collection[int] = (), mark: Callable[[], None] = nothing,
+        stop: StopToken = NEVER, marks: Collection[int] = (), mark: Callable[[], None] = do_nothing,
     ) -> float:  # fmt: skip
-        """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order; `marks` as above."""
+        """Visit `rows` (n,) of codes (a, N) and y (N,) in memory, in their order; `marks` as in `adagrad`."""
         total = 0.0
         edges = sorted(
-            {*range(0, len(rows), _VISITED), *(place for place in marks if 0 < place < len(rows)), len(rows)}
+            {*range(0, len(rows), _VISIT_ROWS), *(place for place in marks if 0 < place < len(rows)), len(rows)}
         )
         for begin, end in pairwise(edges):
             stop.check()
-            own = rows[begin:end]
-            keys = self.cells.keys(np.take(codes, own, axis=1))
-            total += visited(keys, self.cells.first, y[own], table, self.n_classes, eta)
+            part_rows = rows[begin:end]
+            keys = self.cells.keys(np.take(codes, part_rows, axis=1))
+            total += adagrad_steps(keys, self.cells.first, y[part_rows], table, self.n_classes, eta)
             if end in marks:
                 mark()
         return total
 
-    def _gathered(
+    def _chunk_sums(
         self, codes: Codes, y: NDArray[np.int32], stop: StopToken, n_jobs: int, table: Floats, bias: Floats,
-        loss: Loss, onto: CellLookup, way: Way | None, bends: bool, at: NDArray[np.int64] | None,
+        loss: Loss, gradient_cells: CellLookup, direction: Direction | None, with_curvature: bool,
+        gradient_rows: NDArray[np.int64] | None,
     ) -> Parts:  # fmt: skip
-        """Return of a chunk the sums, those along the way, and for residuals, then p (1 - p), the sums by rows of a
+        """Return of one chunk: the sums, the line's losses, and for residuals, then p (1 - p), the sums by rows of a
         table and over all rows.
         """
-        z, dz, r = (zeros(SPAN, self.padded) for _ in range(3))
-        lengths = () if way is None else way.lengths
-        parts = np.zeros((1 + len(lengths), SPAN // row_kernels.CHUNK_ROWS, 5))
-        sums, along = np.zeros(5), np.zeros((len(lengths), 3))
-        edges = [len(onto.first[1:]) * k // n_jobs for k in range(n_jobs + 1)]
-        step = -(-SPAN // n_jobs // row_kernels.CHUNK_ROWS) * row_kernels.CHUNK_ROWS
-        wanted = at is None or len(at) > 0
-        found = [(zeros(wanted * onto.n_rows, self.padded), np.zeros(self.padded)) for _ in range(1 + bends)]
-        for own, classes in _spans(codes, y):
+        z, dz, r = (zeros(SPAN_ROWS, self.padded_width) for _ in range(3))
+        lengths = () if direction is None else direction.lengths
+        parts = np.zeros((1 + len(lengths), SPAN_ROWS // row_kernels.CHUNK_ROWS, 5))
+        sums, line = np.zeros(5), np.zeros((len(lengths), 3))
+        edges = [len(gradient_cells.first[1:]) * k // n_jobs for k in range(n_jobs + 1)]
+        step = -(-SPAN_ROWS // n_jobs // row_kernels.CHUNK_ROWS) * row_kernels.CHUNK_ROWS
+        has_gradient = gradient_rows is None or len(gradient_rows) > 0
+        by_rows = [
+            (zeros(has_gradient * gradient_cells.n_rows, self.padded_width), np.zeros(self.padded_width))
+            for _ in range(1 + with_curvature)
+        ]
+        for span_codes, classes in _spans(codes, y):
             stop.check()
-            m, keys = len(classes), self.cells.keys(own)
+            m, keys = len(classes), self.cells.keys(span_codes)
             rows = (classes, np.ones(m), self.n_classes)
             parts[:] = 0.0
 
             def score(part: int, keys: Any = keys, rows: Any = rows, m: int = m) -> None:
                 begin, end = part * step, min(m, (part + 1) * step)
                 self._forward(keys, table, bias, z, begin, end)
-                if way is not None:
-                    self._forward(keys, way.table, way.bias, dz, begin, end)
+                if direction is not None:
+                    self._forward(keys, direction.table, direction.bias, dz, begin, end)
                 for k, t in enumerate(lengths):
                     loss.line_eval(z, dz, t, *rows, parts[1 + k], begin, end)
                 first = lengths[0] if lengths else 0.0
                 loss.loss_and_residual(z, dz, first, z, *rows, r, True, parts[0], begin, end)
 
-            share(score, -(-m // step), n_jobs)
+            run_parts(score, -(-m // step), n_jobs)
             sums += parts[0].sum(axis=0)
-            along += parts[1:, :, :3].sum(axis=1)
-            keys = keys if onto is self.cells else onto.keys(own)
-            for k, (summed, over) in enumerate(found if wanted else ()):
+            line += parts[1:, :, :3].sum(axis=1)
+            keys = keys if gradient_cells is self.cells else gradient_cells.keys(span_codes)
+            for k, (summed, over) in enumerate(by_rows if has_gradient else ()):
                 if k:
                     loss.diagonal(z, r, *rows, 0, m)
 
                 def scatter(part: int, keys: Any = keys, summed: Floats = summed, m: int = m) -> None:
-                    own = edges[part], edges[part + 1]
-                    row_kernels.scatter(keys, onto.first, r, summed, 0, m, *own, False, self._width)
+                    span_codes = edges[part], edges[part + 1]
+                    row_kernels.scatter(keys, gradient_cells.first, r, summed, 0, m, *span_codes, False, self._lanes)
 
-                share(scatter, n_jobs, n_jobs)
+                run_parts(scatter, n_jobs, n_jobs)
                 over += r[:m].sum(axis=0)
-        if at is not None:  # several such sums are held at a time, for each thread and level of their tree
-            found = [(summed[at, : self.n_classes], over) for summed, over in found]
-        return (sums, along, *(part for each in found for part in each))
+        if gradient_rows is not None:  # cut early: each thread and each level of the tree keeps such a sum
+            by_rows = [(summed[gradient_rows, : self.n_classes], over) for summed, over in by_rows]
+        return (sums, line, *(part for each in by_rows for part in each))
 
     def _forward(
         self, keys: NDArray[np.unsignedinteger], table: Floats, bias: Floats, z: Floats, begin: int, end: int
     ) -> None:
-        row_kernels.forward(keys, self.cells.first, table, bias, z, begin, end, 0, len(keys), self._width)
+        row_kernels.forward(keys, self.cells.first, table, bias, z, begin, end, 0, len(keys), self._lanes)
 
     def _bias(self, bias: Floats, pad: float) -> Floats:
-        padded = np.full(self.padded, pad)
+        padded = np.full(self.padded_width, pad)
         padded[: self.n_classes] = bias
         return padded
 
 
-def _summed(work: Any, shared: bool, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
-    """The sums of what `work` makes of each chunk, as many at a time as there are threads, or one by all."""
-    together, each = (1, n_jobs) if shared else (n_jobs, 1)
+def _sum_over_chunks(work: Any, share_chunks: bool, chunks: Iterable[Any], n_jobs: int, stop: StopToken) -> Parts:
+    """Return the sums of `work` of each chunk: a chunk for each thread, or one after another for all threads."""
+    n_together, threads_each = (1, n_jobs) if share_chunks else (n_jobs, 1)
 
-    def found() -> Iterator[Parts]:
+    def chunk_sums() -> Iterator[Parts]:
         source = iter(chunks)
-        while group := list(islice(source, together)):
-            made: list[Any] = [None] * len(group)
+        while group := list(islice(source, n_together)):
+            sums: list[Any] = [None] * len(group)
 
-            def part(k: int, group: Any = group, made: Any = made) -> None:
-                made[k] = work(*group[k], stop, each)
+            def part(k: int, group: Any = group, sums: Any = sums) -> None:
+                sums[k] = work(*group[k], stop, threads_each)
 
-            share(part, len(group), together)
-            made.reverse()
-            while made:  # none is held here once it is added
-                yield made.pop()
+            run_parts(part, len(group), n_together)
+            sums.reverse()
+            while sums:  # popped, so that a sum is freed once it is added
+                yield sums.pop()
 
-    return tree_sum(found())
+    return tree_sum(chunk_sums())
 
 
 def _spans(codes: Codes, y: NDArray[np.int32]) -> Iterator[tuple[Codes, NDArray[np.int32]]]:
-    for begin in range(0, len(y), SPAN):
-        yield np.ascontiguousarray(codes[:, begin : begin + SPAN]), y[begin : begin + SPAN]
+    for begin in range(0, len(y), SPAN_ROWS):
+        yield np.ascontiguousarray(codes[:, begin : begin + SPAN_ROWS]), y[begin : begin + SPAN_ROWS]
 
 
 def step_table(
-    rows: int, padded: int, at: NDArray[np.int64], scale: Floats, w: NDArray[np.floating], pull: Floats | None,
-    center: Floats | None,
+    rows: int, padded_width: int, cell_rows: NDArray[np.int64], scale: Floats, w: NDArray[np.floating],
+    penalty: Floats | None, center: Floats | None,
 ) -> NDArray[np.float32]:  # fmt: skip
-    """Return what AdaGrad moves, with G of 0: scale, w and, with a penalty, pull and center (R, C) in rows `at` (R,) of
-    (rows + 2, parts, W), the last of which is that of b; the others add nothing. A center of 0 takes no room.
+    """Return the table that AdaGrad moves, (rows + 2, parts, W), with G = 0.
+
+    `scale`, `w` and, with a penalty, `penalty` and `center` (R, C) stand in the rows cell_rows (R,), the last of which
+    is that of the intercepts; other rows add nothing. A center of 0 takes no part.
     """
-    centered = pull is not None and center is not None and bool(center.any())
-    table, classes = single_table(rows, 3 + (pull is not None) + centered, padded), scale.shape[1]
-    table[at, adagrad_kernels.SCALE, :classes] = scale
-    table[at, adagrad_kernels.WEIGHT, :classes] = w
-    if pull is not None:
-        table[at, adagrad_kernels.PULL, :classes] = pull
+    centered = penalty is not None and center is not None and bool(center.any())
+    table, classes = single_table(rows, 3 + (penalty is not None) + centered, padded_width), scale.shape[1]
+    table[cell_rows, adagrad_kernels.SCALE, :classes] = scale
+    table[cell_rows, adagrad_kernels.WEIGHT, :classes] = w
+    if penalty is not None:
+        table[cell_rows, adagrad_kernels.PULL, :classes] = penalty
     if centered:
-        table[at, adagrad_kernels.CENTER, :classes] = center
+        table[cell_rows, adagrad_kernels.CENTER, :classes] = center
     return table
 
 
-def single_table(rows: int, parts: int, padded: int) -> NDArray[np.float32]:
-    """Return zeros (rows + 2, parts, W) in single precision, from the start of a cache line on.
+def single_table(rows: int, parts: int, padded_width: int) -> NDArray[np.float32]:
+    """Return zeros (rows + 2, parts, W) in single precision that begin at a cache line.
 
-    A cell of few classes lies in one line: three parts take the room of four, and three classes that of four.
+    For few classes three parts are padded to four and three classes to four, so that a cell lies in one cache line.
     """
-    padded += padded == 3
-    parts += parts == 3 and padded <= 4
-    size = (rows + 2) * parts * padded
+    padded_width += padded_width == 3
+    parts += parts == 3 and padded_width <= 4
+    size = (rows + 2) * parts * padded_width
     raw = np.zeros(size + 16, np.float32)
     skip = -raw.ctypes.data % 64 // 4
-    return raw[skip : skip + size].reshape(rows + 2, parts, padded)
+    return raw[skip : skip + size].reshape(rows + 2, parts, padded_width)
 
 
-def visited(
+def adagrad_steps(
     keys: NDArray[np.unsignedinteger], first: NDArray[np.int64], y: NDArray[np.int32], table: NDArray[np.float32],
     n_classes: int, eta: float,
 ) -> float:  # fmt: skip
-    """Take AdaGrad's steps from row to row, keys (T, m) and classes (m,), and return the sum of -log p(y), each as its
-    row was met; see the kernel.
+    """Take AdaGrad's steps row by row, keys (T, m) and classes (m,); return the sum of -log p(y), each before its row's
+    step.
     """
-    pulled = (0,) * (table.shape[1] - adagrad_kernels.PULL)
-    found = adagrad_kernels.adagrad(keys, first, y, table, n_classes, np.float32(eta), width_of(table), pulled)
-    return float(found)
+    penalty_parts = (0,) * (table.shape[1] - adagrad_kernels.PULL)
+    total = adagrad_kernels.adagrad(
+        keys, first, y, table, n_classes, np.float32(eta), lanes_of_table(table), penalty_parts
+    )
+    return float(total)

@@ -1,7 +1,7 @@
-"""Compiling ahead: every kernel a fit will call is called once on a handful of rows of the same types.
+"""Compiling ahead: every kernel that a fit will call is called once on a few rows of the same types.
 
-Numba keeps what it compiled on disk, so that this takes seconds once on a machine and milliseconds ever after. What it
-takes is never part of a run's seconds.
+Numba keeps compiled kernels on disk, so that this takes seconds once per machine and milliseconds afterwards. The time
+is never part of a run's seconds.
 """
 
 import threading
@@ -10,53 +10,56 @@ import time
 import numpy as np
 
 from alrviz.passes import aligned_buffers, vectors
-from alrviz.passes.aligned_buffers import lanes_of
+from alrviz.passes.aligned_buffers import class_widths
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.losses import NLL, Loss
 from alrviz.passes.rows import Rows
 from alrviz.passes.stochastic import SingleRows
 
-_done: set[tuple[int, bool, str]] = set()
+_ready: set[tuple[int, bool, str]] = set()
 _lock = threading.Lock()
 
 
-def warm_passes(n_classes: int, wide: bool = False, loss: Loss = NLL, bends: bool = True) -> float:
-    """Make the kernels ready that fits of `n_classes` need, of wide keys or not; return the seconds it took (0.0 if
-    they were).
+def warm_passes(n_classes: int, wide: bool = False, loss: Loss = NLL, with_hessian: bool = True) -> float:
+    """Compile or load the kernels for fits of `n_classes`; return the seconds, 0.0 if they were ready.
 
-    `bends`: those too that solvers call which look at the Hessian, a tenth of all.
+    Args:
+        n_classes: C.
+        wide: whether keys have 32 bits.
+        loss: the loss.
+        with_hessian: whether solvers use the Hessian; its kernels are a tenth of all.
     """
-    lanes = lanes_of(n_classes)[0]
-    return _warm(lanes, wide, loss) + (_warm_bends(lanes, loss) if bends else 0.0)
+    n_lanes = class_widths(n_classes)[0]
+    return _warm(n_lanes, wide, loss) + (_warm_hessian(n_lanes, loss) if with_hessian else 0.0)
 
 
 def warm_single(wide: bool = False) -> float:
-    """Make the kernels of stochastic solvers ready; return the seconds it took (0.0 if they were)."""
+    """Compile or load the kernels of stochastic solvers; return the seconds, 0.0 if they were ready."""
     with _lock:
-        if (1, wide, "single") in _done:
+        if (1, wide, "single") in _ready:
             return 0.0
         start = time.perf_counter()
         keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
         blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.full(1, 2, np.int32), 3)
         single = SingleRows(Rows(np.zeros(2, np.int32), np.ones(2), 2, keys, 1), blocks, 2, np.ones((2, 2)), None, NLL)
         w = np.zeros(4)
-        single.sgd(single.all, w, w.copy(), w.copy(), 0.0, 0.0, np.zeros(2))
-        single.adagrad(single.all, w, w.copy(), w.copy(), 0.0, np.zeros(4))
-        single.loss(single.all, w)
-        single.visits(single.all, 4)
-        _done.add((1, wide, "single"))
+        single.sgd(single.visit_order, w, w.copy(), w.copy(), 0.0, 0.0, np.zeros(2))
+        single.adagrad(single.visit_order, w, w.copy(), w.copy(), 0.0, np.zeros(4))
+        single.loss(single.visit_order, w)
+        single.visits(single.visit_order, 4)
+        _ready.add((1, wide, "single"))
         return time.perf_counter() - start
 
 
-def _warm(lanes: int, wide: bool, loss: Loss) -> float:
-    with _lock:  # numba compiles under a lock of its own: a second thread would only wait
-        if (lanes, wide, loss.name) in _done:
+def _warm(n_lanes: int, wide: bool, loss: Loss) -> float:
+    with _lock:  # numba compiles under a global lock: a second thread would only wait
+        if (n_lanes, wide, loss.name) in _ready:
             return 0.0
         start = time.perf_counter()
         keys = np.zeros((1, 2), np.uint32 if wide else np.uint16)
-        rows = Rows(np.zeros(2, np.int32), np.ones(2), lanes, keys, 1)
+        rows = Rows(np.zeros(2, np.int32), np.ones(2), n_lanes, keys, 1)
         blocks = Blocks(np.array([0, 1]), np.array([0, 1]), np.zeros(1, np.int32), 1)
-        cells, table, bias = aligned_buffers.zeros(1, lanes), aligned_buffers.zeros(1, lanes), np.zeros(lanes)
+        cells, table, bias = aligned_buffers.zeros(1, n_lanes), aligned_buffers.zeros(1, n_lanes), np.zeros(n_lanes)
         rows.count(blocks)
         blocks.expand(cells, table)
         z = rows.forward(blocks, table, bias)
@@ -67,30 +70,30 @@ def _warm(lanes: int, wide: bool, loss: Loss) -> float:
         rows.scatter(blocks, dz, table)
         blocks.scatter_to_cells(table, cells)
         _warm_vectors(cells)
-        _done.add((lanes, wide, loss.name))
+        _ready.add((n_lanes, wide, loss.name))
         return time.perf_counter() - start
 
 
-def _warm_bends(lanes: int, loss: Loss) -> float:
+def _warm_hessian(n_lanes: int, loss: Loss) -> float:
     with _lock:
-        if (lanes, False, f"{loss.name}, bends") in _done:
+        if (n_lanes, False, f"{loss.name}, hessian") in _ready:
             return 0.0
         start = time.perf_counter()
-        rows = Rows(np.zeros(2, np.int32), np.ones(2), lanes, n_jobs=1)
-        z, dz = (aligned_buffers.zeros(2, rows.padded) for _ in range(2))
+        rows = Rows(np.zeros(2, np.int32), np.ones(2), n_lanes, n_jobs=1)
+        z, dz = (aligned_buffers.zeros(2, rows.padded_width) for _ in range(2))
         rows.hessian_product(z, dz, loss=loss)
         rows.diagonal(z, loss=loss)
-        _done.add((lanes, False, f"{loss.name}, bends"))
+        _ready.add((n_lanes, False, f"{loss.name}, hessian"))
         return time.perf_counter() - start
 
 
 def _warm_vectors(cells: aligned_buffers.Floats) -> None:
-    short = vectors.difference(cells, cells, np.empty(cells.shape, np.float32))
-    for a, b in ((cells, cells), (short, cells), (short, short)):
+    cells32 = vectors.subtract(cells, cells, np.empty(cells.shape, np.float32))
+    for a, b in ((cells, cells), (cells32, cells), (cells32, cells32)):
         vectors.dot(a, b)
-    vectors.combine(cells, 1.0, 0.0, short, short)
-    vectors.step(cells, 0.0, cells, cells)
+    vectors.combine(cells, 1.0, 0.0, cells32, cells32)
+    vectors.move_along(cells, 0.0, cells, cells)
     vectors.add_ridge_gradient(cells, cells, cells, cells)
     vectors.ridge_line_derivatives(cells, cells, cells, cells)
-    vectors.spread(cells, cells, cells)
-    vectors.adjoint(cells, cells, cells)
+    vectors.scale_rows(cells, cells, cells)
+    vectors.scale_rows_adjoint(cells, cells, cells)

@@ -35,7 +35,8 @@ def bandwidth_pictures(path: BandwidthPath, *, dark: bool = False) -> tuple[Pict
     count = len(path.columns)
     order, colours = _colours(path)
     colours = [colour if colour == GREY else readable(colour, dark) for colour in colours]
-    view = _ratio_box(path, x)
+    # Silverman's (1) is always within it, and above the lines there is room for a name.
+    view = box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
     ends = [(float(x[-1]), float(path.ratios[-1, d])) for d in order[:NAMED]] if len(x) else []
     names = [short(path.columns[d], _CUT) for d in order[:NAMED]][: len(ends)]
     moved = np.flatnonzero(path.outer)
@@ -94,11 +95,6 @@ def _colours(path: BandwidthPath) -> tuple[list[int], list[str]]:
         return order, hues[:count]
     rank = {d: k for k, d in enumerate(order)}
     return order, [hues[rank[d]] if rank[d] < NAMED else GREY for d in range(count)]
-
-
-def _ratio_box(path: BandwidthPath, x: Any) -> Box:
-    """The box of the ratios: Silverman's (1) is always in it, and above the lines there is room for a name."""
-    return box([x], [path.ratios.ravel(), np.array([0.6, 1.7])], log=True, height=HEIGHTS[0])
 
 
 def ratio_ticks(low: float, high: float) -> list[float]:

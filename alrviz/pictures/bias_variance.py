@@ -16,6 +16,7 @@ import pandas as pd
 from bokeh.models import FixedTicker, HoverTool
 
 from alrviz.fitting.families.param import in_digits
+from alrviz.pictures.labels import legend_columns
 from alrviz.pictures.palette import MARKERS, racer_colours
 from alrviz.pictures.picture import Data, Picture, Plot, Range, add_legend
 from alrviz.studies.core.names import parameter_words
@@ -23,7 +24,7 @@ from alrviz.studies.statistics.crossing import family_of
 
 _ROOM = 0.4  # of a step, left of the first value and right of the last
 _DODGE, _WIDEST = 0.05, 0.25  # of a step: between lines, so that their bars do not cover each other, and of all
-_WIDTH, _SAMPLE, _LETTER = 290, 38, 7.0  # assumed px of a legend, of an entry's sample and of a letter
+_WIDTH = 320  # assumed px of a legend
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +73,16 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     axis: of AXES. kind: of KINDS. Against order or alpha the lines are those of the largest training size of which
     there are figures.
     """
-    there = table[table["error"].notna()] if table["error"].notna().any() else table
-    share, shares = there["train_share"].max(), table["train_share"].nunique()
+    known = table[table["error"].notna()] if table["error"].notna().any() else table
+    share, shares = known["train_share"].max(), table["train_share"].nunique()
     shown = table if axis == "train_share" else table[table["train_share"] == share]
     along = AXES[axis] + (f", {share_text(share)}" if shares > 1 and axis != "train_share" else "")
     values = _values(shown[axis])
     places = {value: float(k) for k, value in enumerate(values)}
     by_name = _along(shown, axis)
     parts = list(by_name.values())
-    of = KINDS[kind]
-    columns = {"bias": of.bias, "variance": of.variance, "error": "error"}
+    definition = KINDS[kind]
+    columns = {"bias": definition.bias, "variance": definition.variance, "error": "error"}
     ends = (-_ROOM, max(len(values), 1) - 1 + _ROOM)
     lines = {}
     for part, column in columns.items():
@@ -92,7 +93,11 @@ def bias_variance(table: pd.DataFrame, axis: str, kind: str, *, dark: bool = Fal
     dashed = tuple(not any(value in places for value in mine[axis]) for mine in parts)
     ticks = tuple(_tick(axis, value) for value in values)
     drawn = list(zip(by_name, racer_colours(labels, dark), dashed, strict=True))
-    titles = {"bias": of.on_axis(of.bias_words), "variance": of.on_axis(of.variance_words), "error": "error (0-1)"}
+    titles = {
+        "bias": definition.on_axis(definition.bias_words),
+        "variance": definition.on_axis(definition.variance_words),
+        "error": "error (0-1)",
+    }
     ranges = _ranges(lines)
     return {
         part: Picture(
@@ -110,8 +115,8 @@ def _along(table: pd.DataFrame, axis: str) -> dict[str, pd.DataFrame]:
         return {}
     about = zip(table["name"], table["label"], table[axis], strict=True)
     names = [_without(str(name), str(label), axis, value) for name, label, value in about]
-    found = {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
-    return {_called(name, mine, axis): mine for name, mine in found.items()}
+    lines = {name: table[[name == other for other in names]] for name in dict.fromkeys(names)}
+    return {_called(name, mine, axis): mine for name, mine in lines.items()}
 
 
 def _called(name: str, mine: pd.DataFrame, axis: str) -> str:
@@ -124,9 +129,9 @@ def _called(name: str, mine: pd.DataFrame, axis: str) -> str:
 
 def _values(column: pd.Series) -> list[Any]:
     """The values of an axis, ascending; words ("cv") and an alpha for each order after the numbers."""
-    found = [value for value in dict.fromkeys(column) if not _is_missing(value)]
-    several = [value for value in found if isinstance(value, str | tuple)]
-    return [*sorted(value for value in found if value not in several), *sorted(several, key=in_digits)]
+    values = [value for value in dict.fromkeys(column) if not _is_missing(value)]
+    words = [value for value in values if isinstance(value, str | tuple)]
+    return [*sorted(value for value in values if value not in words), *sorted(words, key=in_digits)]
 
 
 def _is_missing(value: Any) -> bool:
@@ -150,18 +155,16 @@ def _tick(axis: str, value: Any) -> str:
 
 
 def _line(mine: pd.DataFrame, axis: str, column: str, places: Mapping[Any, float], ends: Range, shift: float) -> Data:
-    there = mine[mine[column].notna()]
-    x = np.array([places.get(value, np.nan) + shift for value in there[axis]], float)
-    y, error = there[column].to_numpy(float), there[f"{column}_se"].to_numpy(float)
-    name, rounds = there["name"].to_numpy(object), there["rounds"].to_numpy()
-    if len(there) and np.isnan(x).all():  # no such setting: a level from end to end
+    known = mine[mine[column].notna()]
+    x = np.array([places.get(value, np.nan) + shift for value in known[axis]], float)
+    y, error = known[column].to_numpy(float), known[f"{column}_se"].to_numpy(float)
+    name, rounds = known["name"].to_numpy(object), known["rounds"].to_numpy()
+    if len(known) and np.isnan(x).all():  # no such setting: a level from end to end
         x, y, error = np.array(ends), np.repeat(y[:1], 2), np.full(2, np.nan)
         name, rounds = np.repeat(name[:1], 2), np.repeat(rounds[:1], 2)
     order = np.argsort(x)
     spread = np.nan_to_num(error)
-    line = {
-        "x": x, "y": y, "low": y - spread, "high": y + spread, "error": error, "name": name, "rounds": rounds,
-    }  # fmt: skip
+    line = {"x": x, "y": y, "low": y - spread, "high": y + spread, "error": error, "name": name, "rounds": rounds}
     return {key: values[order] for key, values in line.items()}
 
 
@@ -186,9 +189,8 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
     fig.xaxis[0].update(ticker=FixedTicker(ticks=list(names)), major_label_overrides=names)
     fig.xgrid.grid_line_color = None
     for k, (source, (text, colour, dashed)) in enumerate(zip(plot["lines"], lines, strict=True)):
-        line = fig.line(
-            "x", "y", source=source, line_color=colour, line_width=2.6, line_dash=[7, 5] if dashed else []
-        )  # fmt: skip
+        dash = [7, 5] if dashed else []
+        line = fig.line("x", "y", source=source, line_color=colour, line_width=2.6, line_dash=dash)
         bars = fig.segment("x", "low", "x", "high", source=source, line_color=colour, line_width=2)
         marker = MARKERS[k % len(MARKERS)]
         dots.append(fig.scatter("x", "y", source=source, color=colour, size=0 if dashed else 8, marker=marker))
@@ -196,21 +198,9 @@ def _draw(plot: Plot, lines: Sequence[tuple[str, str, bool]], ticks: Sequence[st
     tips = [("racer", "@name"), (title, "@y{0.0000}"), ("standard error", "@error{0.0000}"), ("rounds", "@rounds")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     look: dict[str, Any] = {"orientation": "vertical", "location": "left", "spacing": 2, "glyph_width": 24}
-    add_legend(fig, items, ncols=legend_columns([text for text, *_ in lines]), click_policy="hide", **look)
-
-
-def names(picture: Picture) -> tuple[str, ...]:
-    """What the lines of a picture are called."""
-    found: tuple[str, ...] = picture.key[0]
-    return found
-
-
-def legend_columns(texts: Sequence[str]) -> int:
-    """In how many columns the legend of these lines fits beside its picture's neighbours."""
-    widest = max((_SAMPLE + _LETTER * len(text) for text in texts), default=_WIDTH)
-    return max(1, min(len(texts), math.floor(_WIDTH / widest)))
+    add_legend(fig, items, ncols=legend_columns([text for text, *_ in lines], _WIDTH), click_policy="hide", **look)
 
 
 def legend_rows(texts: Sequence[str]) -> int:
     """How many rows the legend of these lines has."""
-    return math.ceil(len(texts) / legend_columns(texts))
+    return math.ceil(len(texts) / legend_columns(texts, _WIDTH))

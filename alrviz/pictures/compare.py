@@ -161,10 +161,10 @@ def ticks(low: float, high: float) -> list[float]:
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5), tuple(range(1, 10))):
-        found = [float(f"{digit}e{power}") for power in powers for digit in digits]
-        found = [tick for tick in found if low <= tick <= high]
-        if len(found) >= _TICKS:
-            return found[:: 1 + len(found) // (2 * _TICKS)]
+        marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        marks = [tick for tick in marks if low <= tick <= high]
+        if len(marks) >= _TICKS:
+            return marks[:: 1 + len(marks) // (2 * _TICKS)]
     step = 10.0 ** math.floor(math.log10((high - low) / 2))
-    found = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return found[:: 1 + len(found) // (2 * _TICKS)]
+    marks = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return marks[:: 1 + len(marks) // (2 * _TICKS)]

@@ -17,7 +17,7 @@ from bokeh.models import FixedTicker, HoverTool, NumeralTickFormatter
 from bokeh.models.annotations import Label
 from bokeh.models.axes import LogAxis
 
-from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, place, with_room
+from alrviz.pictures.labels import HEIGHT, LETTER, LINE, WIDTH, Box, Crossing, box, legend_columns, place, with_room
 from alrviz.pictures.measures import (
     ALPHAS,
     MEASURES,
@@ -37,7 +37,6 @@ from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, add_legend, 
 DENSE = 2_000  # points; beyond it a line of a picture 1,000 pixels wide shows no more
 DASHES = [7, 5]
 LEGEND_ROW = 25  # px
-SAMPLE = 38  # px of a legend's entry beside its words
 KINDS: tuple[tuple[str, list[int]], ...] = (("training rows", []), ("test rows", DASHES))  # words and dashes
 BEST = "lowest F found: limit of resolution"  # at the line of `gap_floor`
 MOST = 0.75  # of the width of a picture, for the words of a grey line
@@ -113,7 +112,9 @@ def convergence(
         heldout.append(_cut(dashed, curve.upto))
         beyond.append(full if curve.upto is not None else _cut(full, -1))
     every = [part for pair in whole for part in pair]
-    levels = _levels(measure, baseline) | ({} if floor is None else {BEST: floor})
+    known = baseline or {}
+    levels = {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
+    levels |= {} if floor is None else {BEST: floor}
     names = [curve.name for curve in curves]
     height = HEIGHT - LEGEND_ROW * (legend_rows(names, measure) - 1)
     view = box((p["x"] for p in every), (p["y"] for p in every), list(levels.values()), log, names, height, log_x)
@@ -128,9 +129,7 @@ def convergence(
         "dots": tuple({"visible": len(line["x"]) <= FEW} for line in train),
         "hover": {"tooltips": _tooltips(measure, axis, any("step" in curve.columns for curve in curves))},
         "note": {"text": note, "visible": bool(note)},
-        "legend": {
-            "ncols": math.ceil(max(1, len(names) + len(kinds)) / legend_rows(names, measure, int(within.width)))
-        },
+        "legend": {"ncols": legend_columns([*names, *kinds], within.width)},
         "kinds": tuple({"visible": kind in kinds} for kind, _ in KINDS),
     }
     if log_x:  # where an x of 0 stands on a logarithmic axis
@@ -189,11 +188,6 @@ def _markers(line: Data, number: int, racers: int, view: Box) -> Data:
     wanted = np.arange((number + 0.5) / racers * MARKER_STEP_PX, across[-1], MARKER_STEP_PX)
     at = np.unique(np.searchsorted(across, wanted))
     return {"x": line["x"][at], "y": line["y"][at]}
-
-
-def _levels(measure: str, baseline: Mapping[str, float] | None) -> dict[str, float]:
-    known = baseline or {}
-    return {words: known[key] for key, words in MEASURES[measure].grey if np.isfinite(known.get(key, np.nan))}
 
 
 def marks(
@@ -305,7 +299,7 @@ def _tooltips(measure: str, axis: str, trials: bool) -> list[tuple[str, str]]:
 def legend_rows(names: Sequence[str], measure: str, width: int = WIDTH) -> int:
     """How many rows the legend of these racers needs in so many pixels."""
     words = [*names, *_kinds(measure)]
-    return max(1, math.ceil(sum(SAMPLE + LETTER * len(text) for text in words) / width))
+    return max(1, math.ceil(len(words) / legend_columns(words, width)))
 
 
 def _kinds(measure: str) -> list[str]:

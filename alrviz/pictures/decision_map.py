@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from alrviz.pictures.columns import OTHERS as GREY
 from alrviz.pictures.columns import class_colours
-from alrviz.pictures.labels import LETTER, WIDTH
+from alrviz.pictures.labels import LETTER, WIDTH, legend_columns
 from alrviz.pictures.level_axis import level_axis, short
 from alrviz.pictures.palette import GROUNDS, INKS, MARKERS
 from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, add_legend
@@ -36,7 +36,6 @@ PALE, FULL = 0.10, 0.62  # opacity where all classes are equal, and where one is
 MOST_NAMED = 12  # classes in the legend, and LINES it may have above a map that needs its room
 LINES = 3
 CUT = 22  # letters of a class's name
-_SAMPLE = 38  # px of a legend's entry beside its words
 _LEGEND: Any = {
     "padding": 4, "spacing": 3, "glyph_width": 20, "location": "left",
     "title_text_font_size": "15px", "title_text_font": FONT_NAME, "title_text_font_style": "normal",
@@ -228,7 +227,7 @@ def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
     for named in range(min(MOST_NAMED, len(classes)), 0, -1):
         words = [short(label, CUT) for label in classes[:named]]
         words += [f"and {len(classes) - named} more"] * (named < len(classes)) + ["boundary"]
-        columns = _columns(words, width)
+        columns = legend_columns(words, width)
         if len(words) <= LINES * columns or named == 1:
             break
     return words, named, columns
@@ -237,13 +236,6 @@ def _entries(classes: Sequence[str], width: int) -> tuple[list[str], int, int]:
 def _wrapped(words: str, width: int) -> str:
     """Break words that are too long into lines, where a comma stands."""
     return words if LETTER * len(words) <= width else words.replace(", ", ",\n")
-
-
-def _columns(words: Sequence[str], width: int) -> int:
-    """How many entries stand beside each other: a column is as wide as its longest."""
-    widths = [_SAMPLE + LETTER * len(text) for text in words]
-    fits = (n for n in range(len(widths), 1, -1) if sum(max(widths[k::n]) for k in range(n)) <= width)
-    return next(fits, 1)
 
 
 # -- boundaries -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from bokeh.models import BasicTicker, ColumnDataSource, HoverTool, Label, Node, PlainText
+from bokeh.models import BasicTicker, HoverTool, Label, Node, PlainText
 from bokeh.plotting import figure
 
 from alrviz.passes.aligned_buffers import Floats
@@ -46,7 +46,7 @@ def density_picture(
         x=x, y=(low, high), labels=("", ""),
         data={
             "lines": _lines(ratio, values, classes, two and weighted, dark),
-            "fills": _fills(ratio, values) if two else {"x": [], "low": [], "high": [], "zero": []},
+            "fills": _fills(ratio, values),
             "marks": _marks(ratio, values, classes),
             "rug": _rug(ratio, classes, low, high - low),
             "bar": _bar(ratio, high - 0.05 * (high - low), dark),
@@ -83,7 +83,7 @@ def _lines(ratio: ColumnRatio, values: Floats, classes: Sequence[str], beside: b
 
 def _fills(ratio: ColumnRatio, values: Floats) -> Data:
     """What lies between the curve and 0, above it and below it."""
-    if ratio.x is None:
+    if ratio.x is None or values.ndim > 1:
         return {"x": [], "low": [], "high": [], "zero": []}
     return {"x": ratio.x, "low": np.minimum(values, 0), "high": np.maximum(values, 0), "zero": np.zeros(len(values))}
 
@@ -169,7 +169,11 @@ def _draw(plot: Plot, ratio: ColumnRatio, classes: Sequence[str], dark: bool) ->
         "x", "y", source=plot["rug"], marker="dash", angle=np.pi / 2, size=9, line_color="colour", line_alpha=0.55,
         line_width=1,
     )  # fmt: skip
-    _bar_marks(fig, plot["bar"], dark)
+    bar = plot["bar"]
+    fig.segment("x0", "y", "x1", "y", source=bar, line_color="colour", line_width=3)
+    for end in ("x0", "x1"):
+        fig.scatter(end, "y", source=bar, marker="dash", angle=np.pi / 2, size=10, line_color="colour", line_width=2)
+    write(fig, bar, x="middle", size=14, front=dark, align="center", baseline="top", y_offset=4)
     fig.add_tools(
         HoverTool(renderers=[curve], tooltips=[("line", "@what"), ("x", "$x"), ("nats", "$y")]),
         HoverTool(renderers=[bars, dots], tooltips=[("level", "@level"), ("speaks for", "@what"), ("nats", "@y")]),
@@ -185,10 +189,3 @@ def _name_inside(fig: figure, column: str, dark: bool) -> None:
         text_font=FONT_NAME, text_font_size="15px", text_color=INKS[dark],
     )  # fmt: skip
     fig.add_layout(name)
-
-
-def _bar_marks(fig: figure, bar: ColumnDataSource, dark: bool) -> None:
-    fig.segment("x0", "y", "x1", "y", source=bar, line_color="colour", line_width=3)
-    for end in ("x0", "x1"):
-        fig.scatter(end, "y", source=bar, marker="dash", angle=np.pi / 2, size=10, line_color="colour", line_width=2)
-    write(fig, bar, x="middle", size=14, front=dark, align="center", baseline="top", y_offset=4)

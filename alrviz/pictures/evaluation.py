@@ -50,20 +50,20 @@ CURVES: dict[str, CurveKind] = {
 }
 
 
-def confusion(found: Evaluation, shares: str | None = None, most: int = CLASSES, *, dark: bool = False) -> Picture:
+def confusion(evaluation: Evaluation, shares: str | None = None, most: int = CLASSES, *, dark: bool = False) -> Picture:
     """Return the picture of the confusion matrix.
 
     shares: None for rows; "true" for shares of the lines, "pred" of the columns. most: classes, of more the rest is
     one.
     """
-    counts, parts = found.confusion(most=most), found.confusion("true", most=most)
-    said = counts if shares is None else found.confusion(shares, most=most)
+    counts, parts = evaluation.confusion(most=most), evaluation.confusion("true", most=most)
+    values = counts if shares is None else evaluation.confusion(shares, most=most)
     names, n = list(map(str, counts.index)), len(counts)
     y, x = (at.ravel() for at in np.indices((n, n)))
-    strength = (parts if shares is None else said).to_numpy().ravel()
+    strength = (parts if shares is None else values).to_numpy().ravel()
     colours = [on_ground(BLUE, 0.06 + 0.94 * float(share), dark) for share in strength]
     numbers = counts.to_numpy().ravel()
-    texts = [short_count(v) if shares is None else percent(v) for v in said.to_numpy().ravel()]
+    texts = [short_count(v) if shares is None else percent(v) for v in values.to_numpy().ravel()]
     words = [text if count or y[k] == x[k] else "" for k, (text, count) in enumerate(zip(texts, numbers, strict=True))]
     data: dict[str, Any] = {
         "left": x + 0.02, "right": x + 0.98, "bottom": n - 1 - y + 0.02, "top": n - y - 0.02, "colour": colours,
@@ -100,43 +100,45 @@ def _draw_confusion(plot: Plot, names: Sequence[str]) -> None:
     fig.add_tools(HoverTool(renderers=[boxes], tooltips=[*tips, ("of the class", "@part{0.0 %}")]))
 
 
-def curves(kind: str, found: Evaluation, label: str, threshold: float | None = None, *, dark: bool = False) -> Picture:
+def curves(
+    kind: str, evaluation: Evaluation, label: str, threshold: float | None = None, *, dark: bool = False
+) -> Picture:
     """Return the picture of a curve of CURVES: of the class `label`, and thin of the most frequent others.
 
     threshold: where the ring is; None for no ring.
     """
-    of, shares = CURVES[kind], found.shares
-    others = [] if len(found.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
-    chosen = found.classes.index(label)
-    shown = [chosen, *(k for k in others if k != chosen)][: LINES + 1]
-    lines = tuple(_line(of, found, found.classes[k]) for k in shown)
+    curve, shares = CURVES[kind], evaluation.shares
+    others = [] if len(evaluation.classes) == 2 else [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0]
+    chosen = evaluation.classes.index(label)
+    numbers = [chosen, *(k for k in others if k != chosen)][: LINES + 1]
+    lines = tuple(_line(curve, evaluation, evaluation.classes[k]) for k in numbers)
     share = float(shares[chosen])
     ring: dict[str, list[float]] = {"x": [], "y": []}
     if threshold is not None:
-        at = found.at(threshold, label=label)
-        x, y = 1 - at.specificity if of.x == "fallout" else at[of.x], at[of.y]
+        at = evaluation.at(threshold, label=label)
+        x, y = 1 - at.specificity if curve.x == "fallout" else at[curve.x], at[curve.y]
         ring = {"x": [x], "y": [y]} if np.isfinite([x, y]).all() else ring
     high = max((float(np.nanmax(line["y"], initial=1.0)) for line in lines), default=1.0) if kind == "lift" else 1.0
     chance = {"roc": (0.0, 1.0), "precision": (share, share), "lift": (1.0, 1.0)}[kind]
-    colours = tuple(class_colours(len(found.classes))[k] for k in shown)
-    ranks = [found.ranking(found.classes[k])[kind != "roc"] if of.figure else np.nan for k in shown]
+    colours = tuple(class_colours(len(evaluation.classes))[k] for k in numbers)
+    ranks = [evaluation.ranking(evaluation.classes[k])[kind != "roc"] if curve.figure else np.nan for k in numbers]
     names = tuple(
-        short(found.classes[k], _CUT) + ("" if np.isnan(rank) else f" ({of.figure} {rank:.3f})")
-        for k, rank in zip(shown, ranks, strict=True)
+        short(evaluation.classes[k], _CUT) + ("" if np.isnan(rank) else f" ({curve.figure} {rank:.3f})")
+        for k, rank in zip(numbers, ranks, strict=True)
     )
     return Picture(
         draw=partial(_draw_curves, colours=colours, names=names, lift=kind == "lift", dark=dark),
         x=(-0.01, 1.01), y=(0.0, high * 1.03),
-        labels=of.labels, data={"lines": lines, "ring": ring, "chance": {"x": [0.0, 1.0], "y": list(chance)}},
+        labels=curve.labels, data={"lines": lines, "ring": ring, "chance": {"x": [0.0, 1.0], "y": list(chance)}},
         key=(kind, colours, names, dark),
     )  # fmt: skip
 
 
-def _line(of: CurveKind, found: Evaluation, label: str) -> dict[str, Any]:
-    table = found.curve(label)
-    table = table.assign(fallout=1 - table.specificity).dropna(subset=[of.x, of.y])
+def _line(curve: CurveKind, evaluation: Evaluation, label: str) -> dict[str, Any]:
+    table = evaluation.curve(label)
+    table = table.assign(fallout=1 - table.specificity).dropna(subset=[curve.x, curve.y])
     part = table.iloc[np.unique(np.linspace(0, len(table) - 1, POINTS).round().astype(int))] if len(table) else table
-    return {"x": part[of.x].to_numpy(), "y": part[of.y].to_numpy(), "t": part.threshold.to_numpy().clip(max=1.0)}
+    return {"x": part[curve.x].to_numpy(), "y": part[curve.y].to_numpy(), "t": part.threshold.to_numpy().clip(max=1.0)}
 
 
 def _in_percent(*axes: Axis) -> None:
@@ -158,11 +160,11 @@ def _draw_curves(plot: Plot, colours: Sequence[str], names: Sequence[str], lift:
     add_legend(fig, items[::-1], click_policy="hide", **look)
 
 
-def calibration(found: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
+def calibration(evaluation: Evaluation, label: str | None = None, *, dark: bool = False) -> Picture:
     """Return the reliability curve of a class's probability, or of that of the class predicted (None)."""
-    line = line_of(found.reliability(label))
-    what = "the class predicted" if label is None else short(label, _CUT)
-    labels = (f"probability of {what}", "share of rows where it is so")
+    line = line_of(evaluation.reliability(label))
+    name = "the class predicted" if label is None else short(label, _CUT)
+    labels = (f"probability of {name}", "share of rows where it is so")
     return Picture(
         draw=partial(_draw_calibration, dark=dark), x=(-0.01, 1.01), y=(0.0, 1.02), labels=labels,
         data={"line": line}, key=("calibration", dark),

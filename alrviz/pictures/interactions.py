@@ -51,8 +51,8 @@ def order_colour(order: int) -> str:
 
 def opacity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how opaque what so many rows say is drawn."""
-    found: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / SURE)
-    return found
+    opaque: NDArray[np.float64] = _FAINT + (1 - _FAINT) * np.minimum(1.0, rows / SURE)
+    return opaque
 
 
 def ranked(
@@ -63,23 +63,23 @@ def ranked(
 
     members: the columns of each tuple by its name, for dots in place of names. of: whose loss it is.
     """
-    own = table.head(MOST)
-    value = own[by].clip(lower=0.0)
+    shown = table.head(MOST)
+    value = shown[by].clip(lower=0.0)
     bars = pd.DataFrame(
         {
-            "name": [f"» {name}" if name == chosen else str(name) for name in own.index],
+            "name": [f"» {name}" if name == chosen else str(name) for name in shown.index],
             "value": value.to_numpy(),
-            "low": own.get(f"{by}_low", value).fillna(value).to_numpy(),
-            "high": own.get(f"{by}_high", value).fillna(value).to_numpy(),
-            "colour": [GREY if name in muted else order_colour(size) for name, size in own["order"].items()],
+            "low": shown.get(f"{by}_low", value).fillna(value).to_numpy(),
+            "high": shown.get(f"{by}_high", value).fillna(value).to_numpy(),
+            "colour": [GREY if name in muted else order_colour(size) for name, size in shown["order"].items()],
             "tip": [f"{size} column{'s' if size > 1 else ''}; share {share:.1%}; {of} loss {rise:+.4f} without it"
-                    for size, share, rise in own[["order", "share", "loss"]].itertuples(index=False)],
+                    for size, share, rise in shown[["order", "share", "loss"]].itertuples(index=False)],
             "alpha": 1.0,
         }
     )  # fmt: skip
     if members is None:
         return bar_picture(bars, along, dark=dark)
-    return _dotted(bars, [members[str(name)] for name in own.index], along, dark)
+    return _dotted(bars, [members[str(name)] for name in shown.index], along, dark)
 
 
 def _dotted(bars: pd.DataFrame, members: Sequence[Sequence[str]], along: str, dark: bool) -> Picture:
@@ -224,8 +224,8 @@ def seriated(strength: NDArray[np.float64]) -> NDArray[np.intp]:
     near = strength / (strength.max() or 1.0)
     apart = 1.0 - near
     np.fill_diagonal(apart, 0.0)
-    found: NDArray[np.intp] = leaves_list(linkage(squareform(apart, checks=False), "average", optimal_ordering=True))
-    return found
+    order: NDArray[np.intp] = leaves_list(linkage(squareform(apart, checks=False), "average", optimal_ordering=True))
+    return order
 
 
 def matrix(
@@ -355,8 +355,11 @@ def cell_map(
     shape = (len(panels), len(levels[0]), len(levels[1]))
     grid, weight = np.full(shape, np.nan), np.zeros(shape)
     for k, level in enumerate(panels):
-        own = third == level
-        grid[k, codes[own, 0], codes[own, 1]], weight[k, codes[own, 0], codes[own, 1]] = values[own], rows[own]
+        in_panel = third == level
+        grid[k, codes[in_panel, 0], codes[in_panel, 1]], weight[k, codes[in_panel, 0], codes[in_panel, 1]] = (
+            values[in_panel],
+            rows[in_panel],
+        )
     heads = [f"{columns[2]} = {levels[2][level]}" for level in panels] if len(columns) > 2 else [""]
     titles = (columns[0], f"{columns[1]}   ({about})" if about else columns[1])
     return heat_map(grid, weight, (levels[0], levels[1]), titles, what, signed=signed, panels=heads, dark=dark)

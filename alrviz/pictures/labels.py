@@ -23,6 +23,7 @@ from alrviz.pictures.palette import GREY
 WIDTH, HEIGHT = 575, 230  # assumed pixels of the drawing frame: those of a window of 1280x720
 _ROUND = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)
 LINE, LETTER = 19, 8.2  # height of a line of text and width of a letter, in pixels
+SAMPLE = 38  # px of a legend's entry beside its words
 INVERTED, COVERED, CROSSED, ALONG = 1.5, 40.0, 0.6, 2.4
 STIFF = 3.0  # as dear is a line away from a level across the whole picture: by place alone it tells whose its words are
 _STEPS = np.array([0.0, *(sign * k / 2 for k in range(1, 23) for sign in (1, -1))]) * LINE
@@ -232,9 +233,16 @@ def spread(view: Box, y: Sequence[float]) -> list[float]:
         at[k] = max(at[k], at[k - 1] + LINE)
     for k in reversed(range(len(at))):  # and down again, where that went out of the picture
         at[k] = min(at[k], highest if k == len(at) - 1 else at[k + 1] - LINE)
-    found = np.empty(len(at))
-    found[order] = wanted[order] - at
-    return found.tolist()
+    shifts = np.empty(len(at))
+    shifts[order] = wanted[order] - at
+    return shifts.tolist()
+
+
+def legend_columns(words: Sequence[str], width: float) -> int:
+    """Return how many entries of a legend fit beside each other in so many px: a column is as wide as its longest."""
+    widths = [SAMPLE + LETTER * len(text) for text in words]
+    fits = (n for n in range(len(widths), 1, -1) if sum(max(widths[k::n]) for k in range(n)) <= width)
+    return next(fits, 1)
 
 
 def with_room(marks: Mapping[str, list[Any]], rows: int) -> dict[str, list[Any]]:

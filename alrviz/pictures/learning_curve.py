@@ -59,7 +59,9 @@ def learning_curve(
     shown = curves[curves["seen"] <= end] if there else curves
     parts = [shown[shown["racer"] == k] if there else shown for k in range(len(racers))]
     lines = tuple(_line(part, measure) for part in parts)
-    x, y = _across(end, span), _range(lines)
+    # Of points that average enough rows: the very first leap from 0 to 1.
+    spans = (line[side][line["x"] >= FIRST] for line in lines for side in ("low", "high"))
+    x, y = _across(end, span), padded(spans, 0.08, 0.08, least=0.0)
     rings: Data = {"x": [], "y": [], "words": []}
     for crossing in crossed:
         line = lines[crossing.racer]
@@ -94,11 +96,6 @@ def _across(end: int, span: str) -> Range:
         left = float(min(10, max(end / 10, 1)))
         return left, float(end * (end / left) ** (_LABELS / (1 - _LABELS)))
     return 0.0, end / (1 - _LABELS)
-
-
-def _range(lines: Sequence[Data]) -> Range:
-    """Of points that average enough rows: the very first leap from 0 to 1."""
-    return padded((line[key][line["x"] >= FIRST] for line in lines for key in ("low", "high")), 0.08, 0.08, least=0.0)
 
 
 def _words(lines: Sequence[Data], racers: Sequence[tuple[str, str]], y: Range, dark: bool) -> Data:

@@ -52,64 +52,58 @@ def orders(
     """
     rows = rows[rows.order.notna()] if len(rows) else rows
     folds = _folds(rows)
-    found = {int(line.order): line for line in lines.itertuples()} if len(lines) else {}
-    x = np.array(list(found), dtype=float)
-    mean = np.array([line.log_loss for line in found.values()], dtype=float)
-    error = np.array([line.se for line in found.values()], dtype=float)
+    by_order = {int(line.order): line for line in lines.itertuples()} if len(lines) else {}
+    x = np.array(list(by_order), dtype=float)
+    mean = np.array([line.log_loss for line in by_order.values()], dtype=float)
+    error = np.array([line.se for line in by_order.values()], dtype=float)
     spread = np.nan_to_num(error)
     level = [] if reference is None else [reference[1]]
-    own, auto = automatic or {}, max(compared) + 1
-    reach = own["log_loss"] + np.nan_to_num(own["se"]) * np.array([-1, 1]) if own else np.empty(0)
+    auto_line, auto = automatic or {}, max(compared) + 1
+    reach = auto_line["log_loss"] + np.nan_to_num(auto_line["se"]) * np.array([-1, 1]) if auto_line else np.empty(0)
     low, high = padded([*folds["ys"], mean - spread, mean + spread, level, reach], 0.3, 0.18)
-    here = [k for k, order in enumerate(found) if order == chosen]
+    here = [k for k, order in enumerate(by_order) if order == chosen]
     means = {
         "x": x, "y": mean, "low": mean - spread, "high": mean + spread, "error": error,
         "words": [loss_text(value) for value in mean], **_beside(mean),
     }  # fmt: skip
     missing = absent or {}
-    said: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
+    absent_words: Data = {"x": [float(n) for n in missing], "y": [low] * len(missing), "words": list(missing.values())}
     across: Data = {name: [] for name in ("x", "right", "y", "words", "at", "align", "dx")}
     if reference is not None and len(x):
         words = f"{reference[0]} {loss_text(reference[1])}"
-        ends, far = (
-            (x.min() - _ROOM, (x.max() if automatic is None else auto) + _ROOM),
-            int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1])),
-        )
+        ends = x.min() - _ROOM, (x.max() if automatic is None else auto) + _ROOM
+        far = int(abs(mean[-1] - reference[1]) > abs(mean[0] - reference[1]))  # the end farther from a point's number
         across = {
             "x": ends[:1], "right": ends[1:], "y": level, "words": [words],
-            "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],  # farther from a point's number
+            "at": [ends[far]], "align": [("left", "right")[far]], "dx": [(6, -6)[far]],
         }  # fmt: skip
     places = [*compared, *([] if automatic is None else [auto])]
-    of: dict[str, Any] = {
-        "x": (min(places) - _ROOM, max(places) + _ROOM),
-        "key": (tuple(compared), label, dark, automatic is None),
-    }
-    beside: dict[str, Any] = {
-        "orders": compared,
-        "auto": None if automatic is None else auto,
-        "label": label,
-        "dark": dark,
-    }
+    key = tuple(compared), label, dark, automatic is None
+    look: dict[str, Any] = {"orders": compared, "auto": None if automatic is None else auto}
+    look |= {"label": label, "dark": dark}
     columns = ("x", "y", "low", "high", "error", "words")
-    values = (auto, own["log_loss"], *reach, own["se"], loss_text(own["log_loss"])) if own else ()
-    alone = {name: [values[k]] if own else [] for k, name in enumerate(columns)}
+    values = (
+        (auto, auto_line["log_loss"], *reach, auto_line["se"], loss_text(auto_line["log_loss"])) if auto_line else ()
+    )
+    alone = {name: [values[k]] if auto_line else [] for k, name in enumerate(columns)}
     pictures = {
         "losses": Picture(
-            draw=partial(_losses, **beside),
-            y=(low, high), labels=("", "test log loss (nats per row)"),
-            data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": said,
-                  "reference": across, "automatic": alone}, **of,
+            draw=partial(_losses, **look), key=key, x=(min(places) - _ROOM, max(places) + _ROOM), y=(low, high),
+            labels=("", "test log loss (nats per row)"),
+            data={"folds": folds, "means": means, "chosen": {"x": x[here], "y": mean[here]}, "absent": absent_words,
+                  "reference": across, "automatic": alone},
         )
     }  # fmt: skip
     for name, title in COSTS.items():
-        part = _cost(name, x, list(found.values()))
-        single = _cost(name, np.array([auto] if own else [], float), [SimpleNamespace(**own)] if own else [])
+        part = _cost(name, x, list(by_order.values()))
+        single = _cost(
+            name, np.array([auto] if auto_line else [], float), [SimpleNamespace(**auto_line)] if auto_line else []
+        )
         y = log_range(np.concatenate([part["y"], single["y"]]))
         pictures[name] = Picture(
-            draw=partial(_costs, **beside),
-            y=y, labels=("", title), data={"points": part, "automatic": single},
+            draw=partial(_costs, **look), key=key, x=(min(places) - _NARROW, max(places) + _NARROW), y=y,
+            labels=("", title), data={"points": part, "automatic": single},
             parts={"ticks": {"ticks": power_ticks(*y)}}, axes={"y_axis_type": "log"},
-            **of | {"x": (min(places) - _NARROW, max(places) + _NARROW)},
         )  # fmt: skip
     return pictures
 
@@ -213,8 +207,8 @@ def line_of(table: pd.DataFrame) -> Data:
         return {"x": [], "y": [], "rows": [], "low": [], "high": []}
     spread = table.standard_error
     low, high = (table.accuracy - spread).clip(0, 1), (table.accuracy + spread).clip(0, 1)
-    of = {"x": table.confidence, "y": table.accuracy, "rows": table.rows, "low": low, "high": high}
-    return {name: column.to_numpy() for name, column in of.items()}
+    columns = {"x": table.confidence, "y": table.accuracy, "rows": table.rows, "low": low, "high": high}
+    return {name: column.to_numpy() for name, column in columns.items()}
 
 
 def reliability(tables: Mapping[str, pd.DataFrame], colours: Mapping[str, str], chosen: str = "") -> Picture:

@@ -117,46 +117,38 @@ def _range(lines: Sequence[Data], levels: Sequence[float]) -> Range:
 
 
 def _labelled(
-    levels: Sequence[tuple[Named, float]],
-    paths: Sequence[Named],
-    heldout: Sequence[Data],
-    y: Range,
-    dark: bool,
+    levels: Sequence[tuple[Named, float]], paths: Sequence[Named], heldout: Sequence[Data], y: Range, dark: bool,
     room: float,
-) -> tuple[Data, Data]:
+) -> tuple[Data, Data]:  # fmt: skip
     """The horizontal lines, and the names at the right end, in `room` pixels: paths first, which keep places."""
-    names, heights, colours, bold = [], [], [], []
-    for of, line, colour in zip(paths, heldout, racer_colours([of.label for of in paths], dark), strict=True):
-        if len(line["y"]):
-            names.append(of.name)
-            heights.append(float(line["y"][-1]))
-            colours.append(readable(colour, dark))
-            bold.append("bold")
-    level: Data = {"y": [], "colour": []}
-    for of, value in levels:
-        colour = racer_colours([of.label], dark)[0]
-        arrow = " ↑" if value > y[1] else " ↓" if value < y[0] else ""
+    colours = racer_colours([path.label for path in paths], dark)
+    labels = [
+        (path.name, float(line["y"][-1]), colour, "bold")
+        for path, line, colour in zip(paths, heldout, colours, strict=True)
+        if len(line["y"])
+    ]
+    inside: Data = {"y": [], "colour": []}
+    for model, loss in levels:
+        colour = racer_colours([model.label], dark)[0]
+        arrow = " ↑" if loss > y[1] else " ↓" if loss < y[0] else ""
         if not arrow:
-            level["y"].append(value)
-            level["colour"].append(colour)
-        told = f" {loss_text(value)}{arrow}"
-        fits = LETTER * len(of.name + told) < room
-        names.append((of.name if fits else of.short or of.name) + told)
-        heights.append(value)
-        colours.append(readable(colour, dark))
-        bold.append("normal")
-    inside = np.clip(heights, *y).tolist()
-    shifts = place(Box(0.0, 1.0, *y), [1 - LABELS] * len(names), inside, names, [False] * len(names))
-    return level, {"y": inside, "words": names, "dy": shifts, "colour": colours, "style": bold}
+            inside["y"].append(loss)
+            inside["colour"].append(colour)
+        value = f" {loss_text(loss)}{arrow}"
+        fits = LETTER * len(model.name + value) < room
+        labels.append(((model.name if fits else model.short or model.name) + value, loss, colour, "normal"))
+    names = [name for name, *_ in labels]
+    heights = [float(np.clip(height, *y)) for _, height, *_ in labels]
+    shifts = place(Box(0.0, 1.0, *y), [1 - LABELS] * len(names), heights, names, [False] * len(names))
+    inks, styles = [readable(colour, dark) for *_, colour, _ in labels], [style for *_, style in labels]
+    return inside, {"y": heights, "words": names, "dy": shifts, "colour": inks, "style": styles}
 
 
 def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], measure: str, dark: bool) -> None:
     fig, end = plot.figure, min(alphas)
     _mark_alphas(plot, alphas)
     first = across(alphas)[0]
-    fig.segment(
-        first, "y", end, "y", source=plot["levels"], line_color="colour", line_dash=[2, 4], line_width=1.8
-    )  # fmt: skip
+    fig.segment(first, "y", end, "y", source=plot["levels"], line_color="colour", line_dash=[2, 4], line_width=1.8)
     dots, colours = [], racer_colours([of.label for of in paths], dark)
     for colour, full, dashed in zip(colours, plot["train"], plot["heldout"], strict=True):
         fig.line("x", "y", source=full, line_color=colour, line_width=2.6)
@@ -244,10 +236,9 @@ def _draw_spread(plot: Plot, alphas: Sequence[float], colour: str) -> None:
 def spread_at(plot: Plot, alpha: float, row: Mapping[str, float] | None) -> None:
     """Move the line to an alpha, and show where nine tenths of the weights of the fit there lie."""
     plot.parts["head"].location = alpha
-    found: Data = {"x": [], "low": [], "high": []}
-    if row is not None:
-        found = {"x": [alpha], "low": [row["away_5"]], "high": [row["away_95"]]}
-    plot["live"].data = found
+    rows = [] if row is None else [row]
+    ends = {"low": [fit["away_5"] for fit in rows], "high": [fit["away_95"] for fit in rows]}
+    plot["live"].data = {"x": [alpha] * len(rows), **ends}
 
 
 def _mark_alphas(plot: Plot, alphas: Sequence[float], few: bool = False) -> None:

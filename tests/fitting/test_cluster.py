@@ -19,8 +19,8 @@ from alrviz.data.stream.table import open_table
 from alrviz.errors import AlrvizError, RecipeError, Stopped, TableFileError
 from alrviz.models.streamed import count_stream
 from alrviz.passes import cluster as cluster_module
-from alrviz.passes.cluster import ClusterChunks, connected, own_chunks
-from alrviz.passes.stream import FANOUT, added
+from alrviz.passes.cluster import ClusterChunks, connect, local_chunks
+from alrviz.passes.stream import FANOUT, add_arrays
 from alrviz.stop import NEVER, StopToken
 from tests.conftest import wait_until
 from tests.data.stream.test_stream import messy, written
@@ -47,7 +47,7 @@ def client(tmp_path_factory):
 @pytest.fixture
 def coded(tmp_path, monkeypatch):
     """A table of some 20 chunks, each of which is a task after the first pass."""
-    monkeypatch.setattr(cluster_module, "TASK", 0.0)
+    monkeypatch.setattr(cluster_module, "MIN_TASK_SECONDS", 0.0)
     with monkeypatch.context() as small:
         small.setattr(splits, "CHUNK", 150)
         path = written(tmp_path, messy(), "parquet")
@@ -65,7 +65,7 @@ def descended(streamed, passes: int) -> tuple[np.ndarray, list[float]]:
     for _ in range(passes):
         found = streamed.passes.loss_and_gradient(table, bias)
         table -= 1e-4 * found.gradient
-        bias -= 1e-4 * found.over
+        bias -= 1e-4 * found.map_reduce
         losses.append(found.sums.nll)
     return table, losses
 
@@ -74,7 +74,7 @@ ALLOWED = {"dense": 2**24, "seen": 0}
 
 
 def test_any_number_of_workers_gives_the_bits_of_one_process(client, coded):
-    want = {kind: counted(coded, own_chunks(coded, "train"), allowed) for kind, allowed in ALLOWED.items()}
+    want = {kind: counted(coded, local_chunks(coded, "train"), allowed) for kind, allowed in ALLOWED.items()}
     descents = {kind: descended(streamed, 3) for kind, streamed in want.items()}
     assert descents["dense"][1][2] < descents["dense"][1][1] < descents["dense"][1][0]
     for workers in (3, 1):
@@ -93,7 +93,7 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(client, coded):
 def test_rows_set_apart_are_left_out_on_the_cluster_too(client, coded):
     found = [
         counted(coded, made(40))
-        for made in (partial(own_chunks, coded, "train"), ClusterChunks(client, coded, "train").without)
+        for made in (partial(local_chunks, coded, "train"), ClusterChunks(client, coded, "train").without)
     ]
     np.testing.assert_array_equal(found[1].tables.counts, found[0].tables.counts)
     assert found[0].tables.class_counts.sum() == coded.cache.n_rows("train") - 40
@@ -117,11 +117,11 @@ class Held(ClusterChunks):
     folder: Path
     turn = 0
 
-    def over(self, work, combine, n_jobs, stop):
+    def map_reduce(self, work, combine, n_jobs, stop):
         self.turn += 1
         folder = self.folder / str(self.turn)
         folder.mkdir()
-        return super().over(partial(once_held, work, folder), combine, n_jobs, stop)
+        return super().map_reduce(partial(once_held, work, folder), combine, n_jobs, stop)
 
 
 def begun(folder: Path) -> int:
@@ -129,7 +129,7 @@ def begun(folder: Path) -> int:
 
 
 def test_a_worker_killed_in_each_of_three_passes_costs_its_tasks_alone(client, coded, tmp_path):
-    table, losses = descended(counted(coded, own_chunks(coded, "train")), 2)
+    table, losses = descended(counted(coded, local_chunks(coded, "train")), 2)
     chunks = Held(client, coded, "train")
     chunks.folder = tmp_path
     killed = []
@@ -169,7 +169,7 @@ def test_a_stop_ends_a_pass_that_is_under_way(client, coded, tmp_path):
 
 def test_tasks_are_runs_of_chunks_as_long_as_a_second(client, coded, monkeypatch):
     chunks = ClusterChunks(client, coded, "train")
-    monkeypatch.setattr(cluster_module, "TASK", 1.0)
+    monkeypatch.setattr(cluster_module, "MIN_TASK_SECONDS", 1.0)
     sent = []
     monkeypatch.setattr(
         chunks,
@@ -179,11 +179,11 @@ def test_tasks_are_runs_of_chunks_as_long_as_a_second(client, coded, monkeypatch
 
     def shards(seconds: float) -> list[int]:
         sent.clear()
-        chunks._seconds = seconds
+        chunks._chunk_seconds = seconds
         counted(coded, chunks)
-        return [len(of[3]) for work, of in sent if work.__name__ == "_shard"]
+        return [len(of[3]) for work, of in sent if work.__name__ == "_run_task"]
 
-    number = chunks.number
+    number = chunks.n_chunks
     assert number > FANOUT**2
     assert shards(2.0) == [1] * number
     assert shards(0.3) == [FANOUT] * (number // FANOUT) + [number % FANOUT] * (number % FANOUT > 0)
@@ -225,7 +225,7 @@ def test_workers_that_see_no_codes_make_their_own_of_the_files(client, tmp_path)
     coded = open_table(written(tmp_path, messy(), "csv"), "class", cache=tmp_path / "codes").coded(holdout=0.1)
     chunks = ClusterChunks(client, elsewhere(coded, tmp_path), "train")
     np.testing.assert_array_equal(
-        counted(coded, chunks).tables.counts, counted(coded, own_chunks(coded, "train")).tables.counts
+        counted(coded, chunks).tables.counts, counted(coded, local_chunks(coded, "train")).tables.counts
     )
 
 
@@ -253,7 +253,7 @@ def test_workers_whose_file_is_another_are_named(client, tmp_path):
 
 def test_codes_that_are_damaged_are_made_anew_by_the_worker_that_finds_it(client, tmp_path):
     coded = open_table(written(tmp_path, messy(), "csv"), "class", cache=tmp_path / "codes").coded()
-    want, path = counted(coded, own_chunks(coded, "train")).tables.counts, coded.cache.path
+    want, path = counted(coded, local_chunks(coded, "train")).tables.counts, coded.cache.path
     chunks, whole = ClusterChunks(client, coded, "train"), path.read_bytes()
     path.write_bytes(whole[:100] + bytes([whole[100] ^ 4]) + whole[101:])
     np.testing.assert_array_equal(counted(coded, chunks).tables.counts, want)
@@ -271,9 +271,9 @@ def fatal(chunks, n_jobs, stop):
 def test_what_goes_wrong_on_workers_is_said(client, coded, monkeypatch):
     chunks = ClusterChunks(client, coded, "train")
     with pytest.raises(AlrvizError, match=r"workers lack a package \(No module named 'alrviz'\)"):
-        chunks.over(refused, added, 1, NEVER)
+        chunks.map_reduce(refused, add_arrays, 1, NEVER)
     with pytest.raises(AlrvizError, match="workers died one after the other at the same task"):
-        chunks.over(fatal, added, 1, NEVER)
+        chunks.map_reduce(fatal, add_arrays, 1, NEVER)
     wait_until(client.ncores, 60, "workers again")
     monkeypatch.setattr(cluster_module, "__version__", "0.0")
     with pytest.raises(AlrvizError, match=r"a worker has alrviz .* and this is 0.0; expected the same"):
@@ -294,17 +294,17 @@ def test_a_scheduler_that_is_gone_between_two_passes_is_said(client, coded, monk
 
 
 def test_a_cluster_that_is_not_there_or_has_no_worker_is_said(coded, monkeypatch):
-    monkeypatch.setattr(cluster_module, "PATIENCE", 1.0)
+    monkeypatch.setattr(cluster_module, "TIMEOUT_SECONDS", 1.0)
     with (
         pytest.raises(AlrvizError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:1'"),
-        connected("tcp://127.0.0.1:1"),
+        connect("tcp://127.0.0.1:1"),
     ):
         pass
-    with pytest.raises(RecipeError, match=r"scheduler=5 is no scheduler"), connected(5):
+    with pytest.raises(RecipeError, match=r"scheduler=5 is no scheduler"), connect(5):
         pass
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
-        connected(cluster.scheduler_address) as none,
+        connect(cluster.scheduler_address) as none,
         pytest.raises(AlrvizError, match="has had no worker for"),
     ):
         ClusterChunks(none, coded, "train")
@@ -316,5 +316,5 @@ def test_a_scheduler_is_for_tables_read_in_batches():
 
 
 def test_passes_leave_their_chunks_behind(coded):
-    passes = pickle.loads(pickle.dumps(counted(coded, own_chunks(coded, "train")).passes))
+    passes = pickle.loads(pickle.dumps(counted(coded, local_chunks(coded, "train")).passes))
     assert passes._chunks is None

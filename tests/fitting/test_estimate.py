@@ -361,7 +361,7 @@ def test_wide_keys_are_estimated():
     encoded, rng = table(150_000, (700, 700, 300), 2), np.random.default_rng(0)
     encoded.codes[:] = [rng.integers(0, top, 150_000) for top in encoded.levels]
     run, peak = measured(encoded, None, Recipe("anje", order=2), wide=True)
-    assert run._prepared.covered(2).rows.wide
+    assert run._prepared.covered(2).rows.has_wide_keys
     assert run.estimate.cost.bytes == pytest.approx(peak, rel=0.1), f"the peak is {peak:,}"
 
 

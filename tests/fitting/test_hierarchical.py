@@ -85,8 +85,10 @@ def test_a_step_of_the_bandwidths_is_halved_until_it_lowers_the_loss_as_far_as_i
 def test_what_no_bandwidth_changes_is_computed_once(mode, overlap, monkeypatch):
     """Features of levels are taken from the point, and the fit is the same to the last bit."""
     counted = []
-    fill_levels = density_votes.passes.fill_levels
-    monkeypatch.setattr(density_votes.passes, "fill_levels", lambda *given: (counted.append(1), fill_levels(*given)))
+    fill_categorical = density_votes.passes.fill_categorical
+    monkeypatch.setattr(
+        density_votes.passes, "fill_categorical", lambda *given: (counted.append(1), fill_categorical(*given))
+    )
     encoded = mixed(200, 3, overlap=overlap)
     kept = drain(density_run(encoded, bandwidth=mode, max_iter=15))
     few = len(counted)

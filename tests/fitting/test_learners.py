@@ -25,7 +25,7 @@ from alrviz.fitting.solvers.step import DIVERGED, STEP_LIMIT
 from alrviz.fitting.solvers.stream_adagrad import StreamAdaGrad, lowest
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
-from alrviz.passes.cluster import own_chunks
+from alrviz.passes.cluster import local_chunks
 from alrviz.passes.stream import single_table
 from tests.data.stream.test_stream import messy, written
 from tests.fitting.test_streamed import CLASSES, counted, in_memory, objective, rows
@@ -46,21 +46,21 @@ def test_one_pass_along_a_line_tells_f_there_and_the_gradient_at_the_guess(cells
     own, whole = objective(counted(codes, y, 2, cells), "alr", codes, y), whole_objective(codes, y)
     rng = np.random.default_rng(0)
     w, d = 0.3 * rng.normal(size=own.scale.shape), 0.1 * rng.normal(size=own.scale.shape)
-    start, before = own.value_grad(w), own.passes.made
+    start, before = own.value_grad(w), own.passes.n_passes
     line, other = own.line_along(start, d, 0.8), whole.line_along(whole.value_grad(w), d)
-    assert own.passes.made == before + 1
+    assert own.passes.n_passes == before + 1
     for t in (0.0, 0.05, 0.3, 0.8, 1.1, 6.0):
         near = 1e-12 if t / 0.8 in LENGTHS else 1e-3
         np.testing.assert_allclose(line.at(t), other.at(t), rtol=near, atol=near * abs(other.at(t)[0]))
     moved = line.move(0.8)
-    assert own.passes.made == before + 1, "the gradient at the guess was taken along"
+    assert own.passes.n_passes == before + 1, "the gradient at the guess was taken along"
     want = whole.value_grad(w + 0.8 * d)
     np.testing.assert_allclose(moved.gradient, want.gradient, rtol=1e-9, atol=1e-9 * np.abs(want.gradient).max())
     assert moved.objective == pytest.approx(want.objective, rel=1e-12)
     line.move(0.3)
-    assert own.passes.made == before + 2
+    assert own.passes.n_passes == before + 2
     line.at(20.0)
-    assert own.passes.made == before + 3, "beyond what is known a pass looks"
+    assert own.passes.n_passes == before + 3, "beyond what is known a pass looks"
 
 
 @pytest.mark.parametrize("far", [1.0, 30.0, 1e3, 1e5])
@@ -112,7 +112,7 @@ def test_full_passes_come_to_the_optimum_of_the_fit_in_memory(solver, family):
     whole = whole_objective(codes, y, family, center=0)
     best = minimise(whole, np.zeros(fit.w0.shape))[0].objective
     assert state.point.objective == pytest.approx(best, rel=1e-8)
-    assert state.passes == fit.objective.passes.made - 1, "every pass is counted; one was the counting"
+    assert state.passes == fit.objective.passes.n_passes - 1, "every pass is counted; one was the counting"
 
 
 def test_a_step_where_the_guess_is_right_is_one_pass():
@@ -259,8 +259,8 @@ def test_without_a_step_the_model_is_the_start(stream, monkeypatch, solver):
 
 def test_a_chunk_that_is_looked_at_is_no_pass(stream):
     coded = stream.coded(holdout=0.2)
-    chunks = own_chunks(coded, "train")
-    assert chunks.number == 1
+    chunks = local_chunks(coded, "train")
+    assert chunks.n_chunks == 1
     list(chunks.read([0]))
     assert chunks.passes == 0
     streamed_rows = count_stream(coded.levels, 2, chunks, 2, 1.0, 2**24, 1)

@@ -40,7 +40,7 @@ def naive_parts(objective):
         found = []
         for b in range(blocks.n_blocks):
             joint = blocks.first[b + 1] - blocks.first[b]
-            links = blocks.links[blocks.at[b] : blocks.at[b + 1]].reshape(joint, -1)
+            links = blocks.links[blocks.first_link[b] : blocks.first_link[b + 1]].reshape(joint, -1)
             found += (links[rows.keys[b, i]] - outside).tolist()
         places.append([c for c in found if c >= 0] + [last])
     owner = objective.parameterisation.owner
@@ -63,11 +63,11 @@ def test_both_methods_are_their_naive_selves(family, params, alpha, loss):
     single = objective.single()
     places, owner = naive_parts(objective)
     assert [len(p) for p in places] == [4] * len(places) or params.get("missing")
-    order = np.random.default_rng(0).permutation(single.all)[:80]
+    order = np.random.default_rng(0).permutation(single.visit_order)[:80]
     weights, center = single.weights, objective.center.ravel()
     start = w0.ravel() + 0.1 * np.random.default_rng(1).normal(size=w0.size)
 
-    ridge = objective.ridge.ravel() / len(single.all)
+    ridge = objective.ridge.ravel() / len(single.visit_order)
     w, clock = start.copy(), np.zeros(2)
     single.sgd(order[:50], w, center, ridge, 0.3, 0.01, clock)
     single.sgd(order[50:], w, center, ridge, 0.3, 0.01, clock)
@@ -76,8 +76,8 @@ def test_both_methods_are_their_naive_selves(family, params, alpha, loss):
     np.testing.assert_allclose(w, expected, rtol=1e-10, atol=1e-12)
     assert clock[0] == 80
 
-    ridge, looked = naive_pull(objective, places, owner, single.all)
-    np.testing.assert_array_equal(single.visits(single.all, len(w)), looked)
+    ridge, looked = naive_pull(objective, places, owner, single.visit_order)
+    np.testing.assert_array_equal(single.visits(single.visit_order, len(w)), looked)
     w, squares = start.copy(), np.zeros(len(start))
     single.adagrad(order[:50], w, center, ridge, 0.3, squares)
     single.adagrad(order[50:], w, center, ridge, 0.3, squares)
@@ -97,24 +97,26 @@ def test_a_row_of_weight_three_is_three_rows_and_one_of_none_is_none():
     for rows in (encoded, repeated):
         objective, w0 = prepared_objective(rows, "lr", order=2, alpha=0.5)
         single = objective.single()
-        kept = np.argsort(single.all, kind="stable")
+        kept = np.argsort(single.visit_order, kind="stable")
         assert len(kept) == encoded.weights.sum()
-        assert set(single.weights[single.all]) == {1.0}
+        assert set(single.weights[single.visit_order]) == {1.0}
         w = w0.ravel().copy()
-        single.sgd(single.all, w, objective.center.ravel(), objective.ridge.ravel() / len(kept), 0.1, 0.01, np.zeros(2))
+        single.sgd(
+            single.visit_order, w, objective.center.ravel(), objective.ridge.ravel() / len(kept), 0.1, 0.01, np.zeros(2)
+        )
         ends.append(objective.value_grad(w.reshape(w0.shape)).objective)
     assert ends[0] == pytest.approx(ends[1], rel=0.02)  # merged rows stand in another order
     encoded.weights[:] = np.random.default_rng(0).uniform(0.1, 2.9, 40)
     single = prepared_objective(encoded, "lr")[0].single()
-    assert single.weights[single.all].sum() == pytest.approx(encoded.weights.sum())
+    assert single.weights[single.visit_order].sum() == pytest.approx(encoded.weights.sum())
 
 
 def test_huge_weights_do_not_make_a_pass_endless():
     encoded = table(50)
     encoded.weights[:] = 1e9
     single = prepared_objective(encoded, "lr")[0].single()
-    assert len(single.all) <= 2_000_000
-    assert single.weights[single.all].sum() == pytest.approx(50e9)
+    assert len(single.visit_order) <= 2_000_000
+    assert single.weights[single.visit_order].sum() == pytest.approx(50e9)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -130,7 +132,7 @@ def test_trials_come_first_and_passes_follow(method):
     tried = [state.extra["eta0"] for state in fitted[1:12]]
     np.testing.assert_allclose(np.log10(tried), np.linspace(*ENDS[method], 11), atol=1e-12)
     plan = fitted[1].carry.plan
-    trial = (PASSES + 0.5) * len(plan.sample) / len(plan.rows.all)
+    trial = (PASSES + 0.5) * len(plan.sample) / len(plan.rows.visit_order)
     spent = np.diff([state.passes for state in fitted])
     np.testing.assert_allclose(spent, [trial] * searched + [1.0] * (59 - searched), rtol=1e-9)
     assert fitted[-1].evaluations == 1  # a look for the report is on nobody's account
@@ -179,7 +181,7 @@ def test_a_trial_is_a_short_fit_of_the_sample_judged_by_its_share_of_f(method, m
     objective, w0 = make(rows=400, alpha=0.1)
     state = list(islice(states(Stochastic(method, 5), objective, w0), 3))[2]
     plan, eta0 = state.carry.plan, state.extra["eta0"]
-    assert len(plan.sample) == 100 < len(plan.rows.all)
+    assert len(plan.sample) == 100 < len(plan.rows.visit_order)
 
     def penalty(w):
         return 0.1 * ((w.reshape(w0.shape) * objective.scale) ** 2).sum()
@@ -191,9 +193,9 @@ def test_a_trial_is_a_short_fit_of_the_sample_judged_by_its_share_of_f(method, m
         decay = (1 / (HALF * 100),) if method == "sgd" else ()
         getattr(plan.rows, method)(order, w, plan.center, plan.ridge, eta0, *decay, memory)
         mean = mean + 4 / (k + 4) * (w - mean)
-    expected = plan.rows.loss(plan.sample, mean) * len(plan.rows.all) / 100 + penalty(mean)
+    expected = plan.rows.loss(plan.sample, mean) * len(plan.rows.visit_order) / 100 + penalty(mean)
     assert state.extra["search_objective"] == pytest.approx(expected, rel=1e-12)
-    whole = plan.rows.loss(plan.rows.all, mean) + penalty(mean)
+    whole = plan.rows.loss(plan.rows.visit_order, mean) + penalty(mean)
     assert whole == pytest.approx(objective.value_grad(mean.reshape(w0.shape)).objective, rel=1e-12)
 
 

@@ -43,12 +43,12 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture
 def large(rows, monkeypatch) -> Streamed:
     """Cells of all three columns together, few of which occur: what is held is tables, or next to nothing."""
-    monkeypatch.setattr(stream, "LARGE", 2**20)
+    monkeypatch.setattr(stream, "MIN_SHARED_SUM_BYTES", 2**20)
     return count_stream(np.array([45, 45, 45]), ((0, 1, 2),), chunked(*rows, 250), CLASSES, 1.0, 2**40, 2)
 
 
 def table_bytes(of: Streamed) -> int:
-    size = 8 * of.passes.cells.n_rows * of.passes.padded
+    size = 8 * of.passes.cells.n_rows * of.passes.padded_width
     assert size > 10 * 8 * len(of.tables.seen) * CLASSES
     assert size > 10 * 2**20
     return size
@@ -65,18 +65,23 @@ def objective(of: Streamed, codes, y) -> StreamObjective:
 def test_a_pass_holds_one_table_of_sums_for_any_number_of_threads_and_chunks(large, monkeypatch):
     monkeypatch.setattr(large.passes, "n_jobs", 4)
     size, table, bias = table_bytes(large), large.blank(None), np.zeros(CLASSES)
-    assert taken(lambda: large.passes.loss_and_gradient(table, bias, at=large.rows)) < 1.7 * size
-    assert taken(lambda: large.passes.loss_and_gradient(table, bias, at=large.rows, bends=True)) < 2.7 * size
-    assert taken(lambda: large.passes.loss_and_gradient(table, bias, at=large.rows[:0])) < 0.6 * size
+    assert taken(lambda: large.passes.loss_and_gradient(table, bias, gradient_rows=large.rows)) < 1.7 * size
+    assert (
+        taken(lambda: large.passes.loss_and_gradient(table, bias, gradient_rows=large.rows, with_curvature=True))
+        < 2.7 * size
+    )
+    assert taken(lambda: large.passes.loss_and_gradient(table, bias, gradient_rows=large.rows[:0])) < 0.6 * size
     assert taken(large.passes.count) < 0.8 * size
 
 
 def test_rows_that_are_asked_for_have_the_sums_of_the_whole_table(large):
     table, bias = large.blank(None), np.linspace(0.0, 1.0, CLASSES)
-    whole, some = (large.passes.loss_and_gradient(table, bias, bends=True, at=at) for at in (None, large.rows))
+    whole, some = (
+        large.passes.loss_and_gradient(table, bias, with_curvature=True, gradient_rows=at) for at in (None, large.rows)
+    )
     np.testing.assert_array_equal(some.gradient, whole.gradient[large.rows, :CLASSES])
-    np.testing.assert_array_equal(some.bent[0], whole.bent[0][large.rows, :CLASSES])
-    alone = large.passes.loss_and_gradient(table, bias, at=large.rows[:0])
+    np.testing.assert_array_equal(some.curvature[0], whole.curvature[0][large.rows, :CLASSES])
+    alone = large.passes.loss_and_gradient(table, bias, gradient_rows=large.rows[:0])
     assert (alone.sums, alone.gradient.shape) == (whole.sums, (0, CLASSES))
 
 
@@ -121,4 +126,4 @@ def test_scores_of_held_out_rows_are_held_a_part_at_a_time(large, rows, monkeypa
     monkeypatch.setattr(objectives, "AT_ONCE", 1024)
     assert observe(state)["heldout_log_loss"] == pytest.approx(whole["heldout_log_loss"], rel=1e-12)
     assert observe(state)["heldout_error"] == whole["heldout_error"]
-    assert taken(lambda: observe(state)) < 8 * held.n_rows * held.padded
+    assert taken(lambda: observe(state)) < 8 * held.n_rows * held.padded_width

@@ -19,7 +19,7 @@ from alrviz.models.cell_space import AllOrders
 from alrviz.models.parameterisation import parameterise
 from alrviz.models.streamed import count_stream
 from alrviz.passes import stream as stream_module
-from alrviz.passes.stream import FANOUT, SPAN, DenseCells, OwnChunks, added, tree_sum
+from alrviz.passes.stream import FANOUT, SPAN_ROWS, DenseCells, LocalChunks, add_arrays, tree_sum
 from tests.data.stream.test_stream import messy, written
 from tests.oracles.stochastic import naive_adagrad
 
@@ -36,7 +36,7 @@ def rows(n: int = 700, gaps: bool = True) -> tuple[np.ndarray, np.ndarray]:
 
 def chunked(codes, y, size: int = 96):
     parts = [(codes[:, k : k + size].copy(), y[k : k + size]) for k in range(0, len(y), size)]
-    return OwnChunks(
+    return LocalChunks(
         lambda order, stop: [parts[k] for k in (range(len(parts)) if order is None else order)], len(parts)
     )
 
@@ -71,7 +71,7 @@ def test_tables_have_no_rows_for_cells_that_hardly_any_occurs_of(monkeypatch):
     codes, y = rows(20)
     dense = counted(codes, y, 3, "dense")
     assert isinstance(dense.passes.cells, DenseCells)
-    monkeypatch.setattr(streamed_module, "LARGE", 0)
+    monkeypatch.setattr(streamed_module, "MIN_SHARED_SUM_BYTES", 0)
     assert isinstance(counted(*rows(), 1, "dense").passes.cells, DenseCells)
     monkeypatch.setattr(streamed_module, "SPARSE", 2)
     sparse = counted(codes, y, 3, "dense")
@@ -106,15 +106,15 @@ def test_value_and_gradient_are_those_of_the_fit_in_memory(cells, family, penalt
 
 def test_the_bits_are_the_same_for_any_number_of_threads(monkeypatch):
     monkeypatch.setattr("alrviz.passes.threads.available_threads", lambda: 3)
-    codes, y = rows(3 * SPAN)
+    codes, y = rows(3 * SPAN_ROWS)
     w = np.random.default_rng(0).normal(size=(len(counted(codes, y, 2, "dense").tables.seen) + 1, CLASSES))
     found = [
-        objective(counted(codes, y, 2, "dense", jobs, size=SPAN + 40), "alr", codes, y).value_grad(w)
+        objective(counted(codes, y, 2, "dense", jobs, size=SPAN_ROWS + 40), "alr", codes, y).value_grad(w)
         for jobs in (1, 2, 3)
     ]
-    monkeypatch.setattr(stream_module, "LARGE", 0)  # threads share a chunk
+    monkeypatch.setattr(stream_module, "MIN_SHARED_SUM_BYTES", 0)  # threads share a chunk
     for jobs in (1, 2, 3):
-        own = objective(counted(codes, y, 2, "dense", jobs, size=SPAN + 40), "alr", codes, y)
+        own = objective(counted(codes, y, 2, "dense", jobs, size=SPAN_ROWS + 40), "alr", codes, y)
         found.append(own.value_grad(w))
     for other in found[1:]:
         assert other.objective == found[0].objective
@@ -273,7 +273,7 @@ def test_sums_of_neighbours_made_elsewhere_are_nodes_of_the_same_tree(number):
     for size in (1, FANOUT, FANOUT**2):
         nodes = [some(k, min(k + size, number)) for k in range(0, number, size)]
         while len(nodes) > 1:
-            nodes = [added(nodes[k : k + FANOUT]) for k in range(0, len(nodes), FANOUT)]
+            nodes = [add_arrays(nodes[k : k + FANOUT]) for k in range(0, len(nodes), FANOUT)]
         np.testing.assert_array_equal(nodes[0][0], whole)
     if number > FANOUT + 1:
         assert (sum(own for (own,) in parts) != whole).any()  # there is something to get wrong

@@ -11,7 +11,7 @@ from alrviz.errors import Stopped
 from alrviz.fitting.solvers import LBFGS, Tron
 from alrviz.fitting.solvers import tron as tron_module
 from alrviz.fitting.solvers.tron import KEPT, MILD, PATIENCE, SLOW, CurvaturePairs, Head, Region, _milder, newton_step
-from alrviz.passes.aligned_buffers import Pool
+from alrviz.passes.aligned_buffers import BufferPool
 from alrviz.passes.vectors import dot
 from alrviz.stop import StopToken
 from tests.fitting.tables import prepared_objective, separable, states, table
@@ -177,7 +177,7 @@ def test_pairs_of_an_inner_loop_precondition_the_next():
 
 @pytest.mark.parametrize("turns", [1, 2, 5, 6, 11, 40, 41, 1000])
 def test_pairs_are_evenly_spread_over_their_loop(turns):
-    seen = CurvaturePairs(KEPT, Pool())
+    seen = CurvaturePairs(KEPT, BufferPool())
     for k in range(turns):
         seen.add(np.full(2, float(k)), np.ones(2), 1.0 + k)
     kept = [int(direction[0]) for direction, _, _ in seen.pairs]

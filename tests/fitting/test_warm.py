@@ -27,7 +27,7 @@ from alrviz.models.networks import count_network
 from alrviz.models.streamed import count_stream
 from alrviz.models.structures import naive
 from alrviz.passes import density as density_passes
-from alrviz.passes.aligned_buffers import LANES
+from alrviz.passes.aligned_buffers import VECTOR_WIDTHS
 from alrviz.passes.stream import single_table
 from tests.fitting.mixed import density_run, mixed
 from tests.fitting.tables import counted, drain, run_of, table
@@ -62,7 +62,7 @@ def signatures():
 def ready():
     """The signatures there are once everything is warm."""
     variants, seconds = warm()
-    assert variants == 2 * len(LANES)
+    assert variants == 2 * len(VECTOR_WIDTHS)
     assert seconds >= 0
     return signatures()
 
@@ -108,16 +108,18 @@ def test_after_warm_no_kernel_of_steps_over_chunks_is_compiled(n_classes, allowe
     y = encoded.y.astype(np.int32)
     passes = count_stream(encoded.levels, 2, chunked(encoded.codes, y), n_classes, 1.0, allowed, 1).passes
     for parts in (3, 4, 5):
-        passes.visit(encoded.codes, y, np.arange(60), single_table(passes.cells.n_rows, parts, passes.padded), 0.1)
+        passes.visit(
+            encoded.codes, y, np.arange(60), single_table(passes.cells.n_rows, parts, passes.padded_width), 0.1
+        )
     assert signatures() == ready
 
 
-@pytest.mark.parametrize("votes", [density_passes._VOTES, 10])
+@pytest.mark.parametrize("votes", [density_passes._VOTES_PER_CALL, 10])
 @pytest.mark.parametrize("n_classes", [2, 3, 17])
 @pytest.mark.parametrize("mode", ["loo", "validation"])
 def test_after_warm_no_kernel_of_densities_is_compiled(mode, n_classes, votes, ready, monkeypatch):
     """By grids, by exact sums and by bundles, which are made once many votes were taken."""
-    monkeypatch.setattr(density_passes, "_VOTES", votes)
+    monkeypatch.setattr(density_passes, "_VOTES_PER_CALL", votes)
     encoded = mixed(340, n_classes, gaps=0.05, weights="fractions")
     run = drain(density_run(encoded, encoded.take(np.arange(10)), bandwidth=mode, max_iter=3))
     assert run.compile_seconds == 0.0

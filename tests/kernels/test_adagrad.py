@@ -5,8 +5,8 @@ import pytest
 from scipy.special import softmax
 
 from alrviz.kernels.adagrad import CENTER, PULL, SCALE, SQUARES, WEIGHT
-from alrviz.passes.aligned_buffers import lanes_of
-from alrviz.passes.stream import single_table, visited
+from alrviz.passes.aligned_buffers import class_widths
+from alrviz.passes.stream import adagrad_steps, single_table
 
 LEVELS = np.array([3, 5, 2, 7, 4, 3, 6])
 
@@ -33,7 +33,7 @@ def test_steps_are_those_of_plain_numpy(classes, parts, tuples):
     first = np.concatenate([[0], np.cumsum(levels)])
     keys = rng.integers(0, levels[:, None], (tuples, m)).astype(np.uint16)
     y = rng.integers(0, classes, m).astype(np.int32)
-    table = single_table(int(first[-1]), parts, lanes_of(classes)[1])
+    table = single_table(int(first[-1]), parts, class_widths(classes)[1])
     real = table[:-1, :, :classes]
     real[:, SCALE] = rng.random((len(real), classes)) + 0.5
     real[:, WEIGHT] = 0.05 * rng.normal(size=(len(real), classes))
@@ -42,7 +42,7 @@ def test_steps_are_those_of_plain_numpy(classes, parts, tuples):
     if parts > CENTER:
         real[:, CENTER] = rng.normal(size=(len(real), classes))
     want = table[:, :, :classes].astype(float)
-    visited(keys, first, y, table, classes, 0.05)
+    adagrad_steps(keys, first, y, table, classes, 0.05)
     plain((keys + first[:-1, None]).T, y, want, classes, 0.05)
     np.testing.assert_allclose(table[:, :, :classes], want, rtol=1e-4, atol=1e-5)
     assert not table[:, SCALE, classes:].any()  # pads
@@ -53,5 +53,5 @@ def test_no_rows_move_nothing():
     table = single_table(3, 3, 2)
     table[:-1, :2] = 1.0
     before = table.copy()
-    assert visited(np.zeros((1, 0), np.uint16), np.array([0, 3]), np.zeros(0, np.int32), table, 2, 1.0) == 0.0
+    assert adagrad_steps(np.zeros((1, 0), np.uint16), np.array([0, 3]), np.zeros(0, np.int32), table, 2, 1.0) == 0.0
     np.testing.assert_array_equal(table, before)

@@ -36,8 +36,8 @@ def test_scores_and_sums_are_what_they_say(n, n_classes):
 
 
 def test_the_bits_do_not_depend_on_threads(monkeypatch):
-    monkeypatch.setattr(passes, "_SMALL", 0)
-    monkeypatch.setattr(passes, "_CALL", 4 * 3 * 512)
+    monkeypatch.setattr(passes, "_MIN_SHARED_PRODUCTS", 0)
+    monkeypatch.setattr(passes, "_PRODUCTS_PER_CALL", 4 * 3 * 512)
     (one, rng), (two, _) = made(5000, 3), made(5000, 3, n_jobs=2)
     w = rng.normal(size=(4, 3))
     np.testing.assert_array_equal(one.scores(w), two.scores(w))

@@ -5,7 +5,7 @@ import pytest
 
 from alrviz.kernels import hinge, scores, squared_error
 from alrviz.passes.losses import LOSSES
-from alrviz.passes.rows import CHUNK, Rows
+from alrviz.passes.rows import CHUNK_ROWS, Rows
 from tests.oracles.losses import naive_loss, naive_matrix, naive_residual
 
 LOSS = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES.keys())
@@ -30,7 +30,7 @@ def loss_and_residual(rows, z, dz, t, loss):
 @LOSS
 @pytest.mark.parametrize("n_classes", CLASSES)
 def test_value_and_residual_are_those_of_the_definition(loss, n_classes):
-    rows, z, dz = make(CHUNK + 3, n_classes)
+    rows, z, dz = make(CHUNK_ROWS + 3, n_classes)
     sums, moved, residual = loss_and_residual(rows, z, dz, 0.4, loss)
     scores = z[:, :n_classes] + 0.4 * dz[:, :n_classes]
     assert np.array_equal(moved[:, :n_classes], scores)
@@ -47,7 +47,7 @@ def test_value_and_residual_are_those_of_the_definition(loss, n_classes):
 @LOSS
 @pytest.mark.parametrize("n_classes", CLASSES)
 def test_a_trial_is_value_slope_and_curvature(loss, n_classes):
-    rows, z, dz = make(CHUNK + 3, n_classes, seed=1)
+    rows, z, dz = make(CHUNK_ROWS + 3, n_classes, seed=1)
     for t in (0.0, 0.7, -2.0):
         value, slope, curvature = rows.line_eval(z, dz, t, loss=loss)
         sums, _, residual = loss_and_residual(rows, z, dz, t, loss)
@@ -100,7 +100,7 @@ def test_large_scores_give_no_nan(loss):
 @pytest.mark.parametrize("odd", [np.nan, np.inf])
 @pytest.mark.parametrize("lane", [0, 1, 2])
 def test_scores_beyond_all_numbers_do_not_look_well_fitted(loss, lane, odd):
-    rows, z, dz = make(CHUNK + 3, 3)
+    rows, z, dz = make(CHUNK_ROWS + 3, 3)
     rows.y[:], rows.weights[:] = 1, 1.0
     z[7, :3] = odd if np.isinf(odd) else 0.0
     z[7, lane] = odd

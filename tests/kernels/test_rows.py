@@ -5,9 +5,9 @@ import pytest
 
 from alrviz.kernels.rows import GROUP_BLOCKS, GROUP_LINKS
 from alrviz.passes import aligned_buffers
-from alrviz.passes.aligned_buffers import LANES, lanes_of
+from alrviz.passes.aligned_buffers import VECTOR_WIDTHS, class_widths
 from alrviz.passes.blocks import Blocks
-from alrviz.passes.rows import CHUNK, Rows
+from alrviz.passes.rows import CHUNK_ROWS, Rows
 from tests.fitting.tables import covered, table
 from tests.oracles.rows import (
     naive_count,
@@ -40,7 +40,7 @@ def make(n_rows, n_classes, *, sizes=(3, 1, 4, 2, 5), tuples=(1, 2, 3), cells=11
 
 def padded(rows, values):
     """`values` (rows, C) in room of W classes, pads 0."""
-    out = aligned_buffers.zeros(len(values), rows.padded)
+    out = aligned_buffers.zeros(len(values), rows.padded_width)
     out[:, : rows.n_classes] = values
     return out
 
@@ -48,7 +48,7 @@ def padded(rows, values):
 def check_all_passes(rows, blocks, links, rng):
     C, sizes = rows.n_classes, np.diff(blocks.first)
     cells, bias = rng.normal(size=(blocks.n_cells, C)), rng.normal(size=C)
-    stacked = blocks.expand(padded(rows, cells), aligned_buffers.empty(blocks.n_joint, rows.padded))
+    stacked = blocks.expand(padded(rows, cells), aligned_buffers.empty(blocks.n_joint, rows.padded_width))
     tables = naive_expand(links, cells)
     np.testing.assert_allclose(stacked[:, :C], np.concatenate(tables), rtol=1e-13, atol=1e-13)
     z = rows.forward(blocks, stacked, bias)
@@ -58,7 +58,7 @@ def check_all_passes(rows, blocks, links, rng):
     assert np.array_equal(dz[:, :C], z[:, :C])
     assert (dz[:, C:] == 0).all()
     dz[:, :C] = rng.normal(size=(rows.n_rows, C))
-    grad = rows.scatter(blocks, dz, aligned_buffers.empty(blocks.n_joint, rows.padded))
+    grad = rows.scatter(blocks, dz, aligned_buffers.empty(blocks.n_joint, rows.padded_width))
     sums = naive_sums(rows.keys, sizes, dz[:, :C])
     np.testing.assert_allclose(grad[:, :C], np.concatenate(sums), rtol=1e-12, atol=1e-12)
     assert (grad[:, C:] == 0).all()
@@ -94,7 +94,7 @@ def test_numbers_of_blocks_around_a_group(n_classes, n_blocks):
 def test_keys_of_every_width(dtype):
     rows, blocks, links, rng = make(60, 3, dtype=dtype)
     assert rows.keys.dtype == (np.uint32 if dtype is np.uint32 else np.uint16)
-    assert rows.wide == (dtype is np.uint32)
+    assert rows.has_wide_keys == (dtype is np.uint32)
     check_all_passes(rows, blocks, links, rng)
 
 
@@ -113,14 +113,14 @@ def test_keys_beyond_sixteen_bits():
     assert counts[:size].sum() == counts[size:].sum() == 15
 
 
-@pytest.mark.parametrize("n_rows", [1, CHUNK - 1, CHUNK, CHUNK + 1, 5000])
+@pytest.mark.parametrize("n_rows", [1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 5000])
 def test_row_counts_around_the_chunk(n_rows):
     check_all_passes(*make(n_rows, 3, seed=n_rows))
 
 
 def test_no_rows_are_no_trouble():
     rows, blocks, _, _ = make(0, 3)
-    stacked = aligned_buffers.zeros(blocks.n_joint, rows.padded)
+    stacked = aligned_buffers.zeros(blocks.n_joint, rows.padded_width)
     assert rows.forward(blocks, stacked, np.zeros(3)).shape == (0, 3)
     assert not rows.count(blocks).any()
     stacked[:] = 1.0
@@ -187,11 +187,11 @@ def test_any_code_from_the_number_of_levels_on_is_no_level():
 
 def test_lanes_hold_every_class_and_waste_little():
     for n_classes in range(1, 60):
-        lanes, wide = lanes_of(n_classes)
-        assert lanes in LANES
+        lanes, wide = class_widths(n_classes)
+        assert lanes in VECTOR_WIDTHS
         assert wide % lanes == 0
         assert n_classes <= wide < n_classes + 16
-    assert [lanes_of(k)[1] for k in (2, 3, 4, 5, 9, 16, 17, 26, 33)] == [2, 3, 4, 8, 16, 16, 32, 32, 48]
+    assert [class_widths(k)[1] for k in (2, 3, 4, 5, 9, 16, 17, 26, 33)] == [2, 3, 4, 8, 16, 16, 32, 32, 48]
 
 
 def test_room_begins_with_a_cache_line():

@@ -23,21 +23,22 @@ KERNELS = {
     "widths and keys": [rows.scatter],
     "forward": [rows.forward],
     "widths": [rows.expand, rows.scatter_to_cells],
-    "keys": [rows.count, stochastic.sgd, stochastic.adagrad, stochastic.losses, stochastic.visits],
+    "keys": [rows.count, stochastic.sgd, stochastic.adagrad, stochastic.sum_losses, stochastic.count_visits],
     "once": [
         *(
             getattr(of, name) for of in (scores, hinge, squared_error)
             for name in ("line_eval", "loss_and_residual", "hessian_product", "diagonal")
         ),
-        cells.fill_index, plan.grow, plan.close,
+        cells.fill_index, plan.grow, plan.cover_tuples,
     ],
     "density": [
-        density.log_sums, ratios.numbers, ratios.levels, gauss_transform.bundle, grids.stretches, grids.spread,
+        density.log_sums, ratios.write_numeric, ratios.write_categorical, gauss_transform.bundle,
+        grids.find_stretches, grids.spread_votes,
         grids.convolve, grids.look_up,
     ],
     "dense": [dense.forward, dense.scatter],
-    "codes": [joint_values.join, joint_values.distinct_cells, cells.locate, cells.score, cells.link,
-              score_table.find, score_table.enter],
+    "codes": [joint_values.join, joint_values.distinct_cells, cells.locate, cells.score, cells.link_joint_values,
+              score_table.find_keys, score_table.add_values],
 }
 counts = {}
 def note(name):
@@ -74,7 +75,7 @@ many.codes[0] = np.arange(70_000) % 66_000
 for solver in ("lbfgs", "sgd", "adagrad"):
     assert drain(run_of(many, "lr", order=1, max_iter=1, solver=solver)).outcome.code == "step limit"
 note("wide keys")
-density_passes._VOTES = 1000  # bundles are made
+density_passes._VOTES_PER_CALL = 1000  # bundles are made
 for n_classes in (2, 3, 17):
     y = np.arange(5000, dtype=np.int32) % n_classes
     x = np.append(np.linspace(0, 1, 4998), [50.0, np.nan])[None]

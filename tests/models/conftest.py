@@ -8,4 +8,4 @@ from tests.models.densities import GRIDS
 
 @pytest.fixture
 def gridded(monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", GRIDS)
+    monkeypatch.setattr(sources, "_VOTE_NS", GRIDS)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alrviz.errors import TableError
-from alrviz.models.density import LARGEST, LIMIT, WIDEST, DensityFeatures
+from alrviz.models.density import LIMIT, MAX_ABS_NUMBER, WIDEST, DensityFeatures
 from alrviz.passes import sources
 from tests.models.densities import EXACT, GRIDS, table
 from tests.oracles.density import naive_features, naive_phi, naive_silverman
@@ -16,7 +16,7 @@ from tests.oracles.density import naive_features, naive_phi, naive_silverman
 
 @pytest.fixture
 def exact(monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", EXACT)
+    monkeypatch.setattr(sources, "_VOTE_NS", EXACT)
 
 
 @st.composite
@@ -60,8 +60,8 @@ def test_features_are_the_definition(given_table, wider, m, leave_out):
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_grids_are_within_a_thousandth(classes, leave_out, ratio, gridded, monkeypatch):
     """Also where S is thin, for it is exact there."""
-    monkeypatch.setattr(sources, "PER_BANDWIDTH", ratio)
-    monkeypatch.setattr("alrviz.models.density_votes.PER_BANDWIDTH", ratio)
+    monkeypatch.setattr(sources, "NODES_PER_BANDWIDTH", ratio)
+    monkeypatch.setattr("alrviz.models.density_votes.NODES_PER_BANDWIDTH", ratio)
     given_table = table(300, classes, missing=0.02, weights="parts")
     given_table[0][0, :40] = np.random.default_rng(1).standard_cauchy(40) * 1e6
     features = DensityFeatures(*given_table)
@@ -83,7 +83,7 @@ def slope_by_differences(compute, log_h, d, step=1e-5):
 @pytest.mark.parametrize("classes", [2, 3, 6])
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_dphi_is_the_derivative_of_phi(classes, leave_out, how, monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE_NS", how)
     given_table = table(150, classes, weights="parts", apart=2.0)
     features = DensityFeatures(*given_table)
     for wider in (-WIDEST, -1.5, 0.1, 3.0, WIDEST):
@@ -128,7 +128,7 @@ def test_all_weights_one_is_naive_bayes_with_kernel_densities(classes, exact):
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_where_one_class_is_alone_phi_is_at_its_limit(how, classes, monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE_NS", how)
     y = np.repeat(np.arange(classes), 50).astype(np.int32)
     x = np.tile(np.linspace(0.0, 1.0, 50), classes) + 100.0 * y
     features = DensityFeatures(x[None], np.empty((0, len(y)), np.uint8), np.empty(0, int), y, np.ones(len(y)), classes)
@@ -162,7 +162,7 @@ def test_a_far_row_makes_a_stretch_of_its_own(gridded):
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_extremes_of_the_bandwidth(how, monkeypatch):
     """Far below, a row that votes is all there is at its place; far above, all places are one."""
-    monkeypatch.setattr(sources, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE_NS", how)
     given_table = table(200, 2, numeric=2, categorical=0, missing=0.0)
     given_table[0][0] = np.random.default_rng(2).permutation(200)
     features = DensityFeatures(*given_table)
@@ -249,14 +249,14 @@ def test_what_no_feature_can_be_made_of_is_refused():
     with pytest.raises(TableError, match="no column has a feature"):
         DensityFeatures(numbers[:1] * 0, codes[:0], levels[:0], y, weights, 2)
     features = DensityFeatures(numbers, codes, levels, y, weights, 2)
-    for value in (np.inf, -np.inf, 2 * LARGEST):
+    for value in (np.inf, -np.inf, 2 * MAX_ABS_NUMBER):
         wrong = numbers.copy()
         wrong[1, 4] = value
         with pytest.raises(TableError, match=r"numeric column 1 is -?(inf|2e.140) in row 4"):
             DensityFeatures(wrong, codes, levels, y, weights, 2)
         with pytest.raises(TableError, match="numeric column 1"):
             features.rows(wrong, codes, np.zeros(2))
-    wrong[1, 4] = LARGEST
+    wrong[1, 4] = MAX_ABS_NUMBER
     assert np.isfinite(features.rows(wrong, codes, np.zeros(2)).phi).all()
     large = DensityFeatures(wrong, codes, levels, y, weights, 2)
     assert np.isfinite(large.training(np.log(large.silverman), True).phi).all()

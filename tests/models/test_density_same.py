@@ -16,7 +16,7 @@ from tests.models.densities import EXACT, GRIDS, table
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_a_weight_of_two_is_the_row_twice(how, leave_out, monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE_NS", how)
     numbers, codes, levels, y, weights, classes = table(120, 3, weights="whole")
     twice = np.repeat(np.arange(120), weights.astype(int))
     one = DensityFeatures(numbers, codes, levels, y, weights, classes)
@@ -30,7 +30,7 @@ def test_a_weight_of_two_is_the_row_twice(how, leave_out, monkeypatch):
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_a_row_of_weight_0_has_no_vote(how, monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE_NS", how)
     numbers, codes, levels, y, weights, classes = table(100, 2)
     weights[30:60] = 0.0
     kept = np.flatnonzero(weights > 0)
@@ -47,7 +47,7 @@ def test_a_row_of_weight_0_has_no_vote(how, monkeypatch):
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_the_order_of_rows_and_of_classes_does_not_matter(how, monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE_NS", how)
     numbers, codes, levels, y, weights, classes = given_table = table(150, 3, weights="parts")
     one = DensityFeatures(*given_table)
     order, names = np.random.default_rng(3).permutation(150), np.array([2, 0, 1])
@@ -61,7 +61,7 @@ def test_the_order_of_rows_and_of_classes_does_not_matter(how, monkeypatch):
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_same_bits_for_any_number_of_threads_and_parts(how, classes, monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE_NS", how)
     given_table = table(700, classes, numeric=3, weights="parts")
     one = DensityFeatures(*given_table, n_jobs=1)
     log_h = np.log(one.silverman) - 0.3
@@ -70,7 +70,7 @@ def test_the_same_bits_for_any_number_of_threads_and_parts(how, classes, monkeyp
     pieces = [one.rows(given_table[0][:, a : a + 97], given_table[1][:, a : a + 97], log_h) for a in range(0, 700, 97)]
     assert np.array_equal(np.concatenate([piece.phi for piece in pieces], axis=2), new.phi)
     for of, name, length in (
-        (passes, "_ROWS", 64), (sources, "_NODES", 256), (sources, "_SPREAD", 50)
+        (passes, "_ROWS_PER_PART", 64), (sources, "_NODES_PER_PART", 256), (sources, "_ROWS_PER_PART", 50)
     ):  # fmt: skip
         monkeypatch.setattr(of, name, length)
     monkeypatch.setattr("alrviz.passes.threads.available_threads", lambda: 4)
@@ -83,14 +83,14 @@ def test_the_same_bits_for_any_number_of_threads_and_parts(how, classes, monkeyp
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_what_did_not_change_is_taken_from_before(how, monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE_NS", how)
     features = DensityFeatures(*table(100, 2, numeric=3))
     log_h = np.log(features.silverman)
     first = features.training(log_h, True)
     moved = log_h + np.array([0.0, 0.05, 0.0])
     asked = []
-    fill = passes.fill
-    monkeypatch.setattr(passes, "fill", lambda wanted, *more: asked.append(len(wanted)) or fill(wanted, *more))
+    fill = passes.fill_numeric
+    monkeypatch.setattr(passes, "fill_numeric", lambda wanted, *more: asked.append(len(wanted)) or fill(wanted, *more))
     second = features.training(moved, True, previous=first)
     whole = features.training(moved, True)
     assert asked == [1, 3]
@@ -117,7 +117,7 @@ def test_a_grid_that_is_kept_lets_phi_run_on(gridded):
 
 @pytest.mark.parametrize("how", [EXACT, GRIDS])
 def test_a_stop_is_heard(how, monkeypatch):
-    monkeypatch.setattr(sources, "_VOTE", how)
+    monkeypatch.setattr(sources, "_VOTE_NS", how)
     given_table = table(100, 2)
     features, stop = DensityFeatures(*given_table), StopToken()
     log_h = np.log(features.silverman)

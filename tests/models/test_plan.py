@@ -45,7 +45,7 @@ def check(plan, space):
 
 def sizes(blocks):
     """Joint values and links of blocks and their inner ones."""
-    parts = [blocks] if blocks.below is None else [blocks, blocks.below]
+    parts = [blocks] if blocks.inner is None else [blocks, blocks.inner]
     return sum(part.n_joint for part in parts), sum(len(part.links) for part in parts)
 
 

@@ -110,8 +110,10 @@ def check_scores(of, parts, order, rng, ways=(None, "all", "known only")):
     encoded, residual = parts[0], of.rows.scores()
     residual[:] = 0.0
     residual[:, :C] = rng.normal(size=(len(residual), C))
-    grad = of.rows.scatter(blocks, residual, aligned_buffers.empty(blocks.n_joint, of.rows.padded))
-    sums = blocks.scatter_to_cells(grad, aligned_buffers.zeros(blocks.n_cells, of.rows.padded))[: index.n_rows, :C]
+    grad = of.rows.scatter(blocks, residual, aligned_buffers.empty(blocks.n_joint, of.rows.padded_width))
+    sums = blocks.scatter_to_cells(grad, aligned_buffers.zeros(blocks.n_cells, of.rows.padded_width))[
+        : index.n_rows, :C
+    ]
     # rows of no weight have cells that nobody has seen: what they add goes to those
     expected = naive_scatter(encoded.codes, levels, order, residual[:, :C])
     others = np.zeros((T, C))
@@ -256,7 +258,7 @@ def test_single_rows_find_their_cells_through_inner_blocks():
         order, w = np.arange(n), np.random.default_rng(1).normal(size=3 * cells)
         found.append((single.visits(order, 3 * cells), single.loss(order, w)))
     blocks = of.cover.blocks
-    assert blocks.below is not None
+    assert blocks.inner is not None
     with pytest.raises(ValueError, match="those of inner blocks too"):
         blocks.expand(aligned_buffers.zeros(index.n_rows, 3), aligned_buffers.zeros(blocks.n_joint, 3))
     assert np.array_equal(found[0][0], found[1][0])

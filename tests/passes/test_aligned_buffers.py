@@ -5,7 +5,7 @@ import weakref
 import numpy as np
 import pytest
 
-from alrviz.passes.aligned_buffers import Pool
+from alrviz.passes.aligned_buffers import BufferPool
 
 
 def start(array):
@@ -15,7 +15,7 @@ def start(array):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", [(5, 8), (7,), (0, 3)])
 def test_lent_room_is_like_any_array(shape, dtype):
-    array = Pool().empty(*shape, dtype=dtype)
+    array = BufferPool().empty(*shape, dtype=dtype)
     assert array.shape == shape
     assert array.dtype == dtype
     assert array.flags.c_contiguous
@@ -26,7 +26,7 @@ def test_lent_room_is_like_any_array(shape, dtype):
 
 
 def test_room_is_lent_again_once_nobody_looks_at_it():
-    pool = Pool()
+    pool = BufferPool()
     first = pool.empty(100)
     where = start(first)
     del first
@@ -35,7 +35,7 @@ def test_room_is_lent_again_once_nobody_looks_at_it():
 
 
 def test_a_view_keeps_what_it_looks_at():
-    pool = Pool()
+    pool = BufferPool()
     first = pool.empty(10, 10)
     first[:] = 1.0
     view = first[3:].reshape(-1)[5:].view()
@@ -46,7 +46,7 @@ def test_a_view_keeps_what_it_looks_at():
 
 
 def test_a_closed_pool_keeps_neither_what_is_free_nor_what_comes_back():
-    pool = Pool()
+    pool = BufferPool()
     free, lent = pool.empty(100), pool.empty(50)
     raw = [weakref.ref(array.base._raw) for array in (free, lent)]
     del free
@@ -63,7 +63,7 @@ def test_a_closed_pool_keeps_neither_what_is_free_nor_what_comes_back():
 
 
 def test_what_is_lent_outlives_its_pool():
-    pool = Pool()
+    pool = BufferPool()
     array = pool.empty(1000)
     array[:] = 5.0
     del pool

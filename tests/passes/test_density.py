@@ -8,7 +8,7 @@ import pytest
 from alrviz.models.leave_one_out import left_out, strangers
 from alrviz.passes import density as passes
 from alrviz.passes import sources as of_sources
-from alrviz.passes.density import ColumnSums, fill
+from alrviz.passes.density import ColumnSums, fill_numeric
 from alrviz.passes.sources import Sources
 
 
@@ -22,7 +22,9 @@ def filled(sources, kinds, h, delta, thin=1e-3):
     """phi and dphi of the training rows of one column."""
     count, values = len(sources.x), 1 if sources.n_classes == 2 else sources.n_classes
     phi, dphi = np.empty((values, count)), np.empty((values, count))
-    fill([ColumnSums(sources, sources.x, sources.place, h, delta, phi, dphi, np.empty((0, 0)))], kinds, 1.0, thin, 1)
+    fill_numeric(
+        [ColumnSums(sources, sources.x, sources.place, h, delta, phi, dphi, np.empty((0, 0)))], kinds, 1.0, thin, 1
+    )
     return phi, dphi
 
 
@@ -30,7 +32,7 @@ def filled(sources, kinds, h, delta, thin=1e-3):
 @pytest.mark.parametrize("leave_out", [False, True])
 def test_a_grids_error_is_of_fourth_order(classes, leave_out, monkeypatch):
     """Half the spacing leaves a sixteenth of it: 600 heaps of a row or two of each class, far from each other."""
-    monkeypatch.setattr(of_sources, "_VOTE", 1e9)
+    monkeypatch.setattr(of_sources, "_VOTE_NS", 1e9)
     rng = np.random.default_rng(0)
     y = np.tile(np.repeat(np.arange(classes), 2), 600).astype(np.int32)
     x = np.repeat(np.arange(600) * 100.0 + rng.random(600), 2 * classes) + rng.uniform(-0.8, 0.8, len(y))
@@ -50,7 +52,7 @@ def test_a_grids_error_is_of_fourth_order(classes, leave_out, monkeypatch):
 
 def test_thin_rows_are_exact(monkeypatch):
     """All of them, if everything counts as thin."""
-    monkeypatch.setattr(of_sources, "_VOTE", 1e9)
+    monkeypatch.setattr(of_sources, "_VOTE_NS", 1e9)
     x, y, weights = rows(500, 3)
     sources, counts = Sources(x, y, weights, 3), np.bincount(y, weights)
     kinds = left_out(y, weights, counts, 2)
@@ -68,10 +70,10 @@ def test_bundles_vote_as_their_sources_do(leave_out, classes, monkeypatch):
     sources, counts = Sources(x, y, weights, classes), np.bincount(y, weights)
     kinds = left_out(y, weights, counts, 2) if leave_out else strangers(len(y), counts, 2)
     for h in (0.02, 0.3, 3.0):
-        monkeypatch.setattr(passes, "_VOTES", 10**9)
+        monkeypatch.setattr(passes, "_VOTES_PER_CALL", 10**9)
         one_by_one = filled(sources, kinds, h, 0.0)
         assert sources._bundles is None or sources._bundles[0] != h
-        monkeypatch.setattr(passes, "_VOTES", 100)
+        monkeypatch.setattr(passes, "_VOTES_PER_CALL", 100)
         together = filled(sources, kinds, h, 0.0)
         assert sources._bundles[0] == h
         for one, other in zip(one_by_one, together, strict=True):

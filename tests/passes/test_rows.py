@@ -36,18 +36,18 @@ def everything(n_rows, n_classes, n_jobs):
     """Return the results of every pass, as one list of arrays."""
     rng = np.random.default_rng(1)
     blocks, rows = some_blocks(rng), some_rows(n_rows, n_classes, n_jobs, rng)
-    cells = aligned_buffers.zeros(CELLS, rows.padded)
+    cells = aligned_buffers.zeros(CELLS, rows.padded_width)
     cells[:, :n_classes] = rng.normal(size=(CELLS, n_classes))
-    table = blocks.expand(cells, aligned_buffers.empty(blocks.n_joint, rows.padded), n_jobs)
+    table = blocks.expand(cells, aligned_buffers.empty(blocks.n_joint, rows.padded_width), n_jobs)
     bias = rng.normal(size=n_classes)
     z = rows.forward(blocks, table, bias)
     dz = rows.forward_change(blocks, table, 2 * bias)
     trial = rows.line_eval(z, dz, 0.3)
-    both = rows.forward_trial(blocks, table, 2 * bias, z, 0.3)
+    both = rows.forward_and_line_eval(blocks, table, 2 * bias, z, 0.3)
     out, residual = rows.scores(), rows.scores()
     sums = rows.loss_and_residual(z, dz, 0.3, out, residual)
-    grad = rows.scatter(blocks, residual, aligned_buffers.empty(blocks.n_joint, rows.padded))
-    by_cell = blocks.scatter_to_cells(grad, aligned_buffers.zeros(CELLS, rows.padded), n_jobs)
+    grad = rows.scatter(blocks, residual, aligned_buffers.empty(blocks.n_joint, rows.padded_width))
+    by_cell = blocks.scatter_to_cells(grad, aligned_buffers.zeros(CELLS, rows.padded_width), n_jobs)
     return [
         table, z, dz, np.array(trial), both[0], np.array(both[1]), np.array(sums), out, residual, grad, by_cell,
         rows.count(blocks), rows.hessian_product(z, dz), rows.diagonal(z),
@@ -62,9 +62,9 @@ def same(one, other):
 def forced_threads(monkeypatch):
     """Threads as asked for, however few cores there are, from the first row and the first link on."""
     monkeypatch.setattr(passes, "resolve_jobs", lambda n_jobs: n_jobs)
-    monkeypatch.setattr(passes, "_SMALL", 0)
-    monkeypatch.setattr(block_passes, "_PART", 200)
-    monkeypatch.setattr(block_passes, "_FEW", 0)
+    monkeypatch.setattr(passes, "_MIN_SHARED_LANES", 0)
+    monkeypatch.setattr(block_passes, "_LINKS_PER_PART", 200)
+    monkeypatch.setattr(block_passes, "_MIN_SHARED_LINKS", 0)
 
 
 @pytest.mark.parametrize("n_classes", [2, 5, 17])
@@ -77,9 +77,9 @@ def test_any_number_of_threads_gives_the_same_bits(n_rows, n_classes, forced_thr
 
 def test_a_trial_on_the_way_is_one_made_after_it():
     blocks, rows = some_blocks(np.random.default_rng(2)), some_rows(5000, 5, 2)
-    table, bias = np.random.default_rng(3).normal(size=(blocks.n_joint, rows.padded)), np.arange(5.0)
+    table, bias = np.random.default_rng(3).normal(size=(blocks.n_joint, rows.padded_width)), np.arange(5.0)
     z = rows.forward(blocks, table, bias)
-    dz, trial = rows.forward_trial(blocks, table, bias, z, 0.3)
+    dz, trial = rows.forward_and_line_eval(blocks, table, bias, z, 0.3)
     assert np.array_equal(dz, rows.forward_change(blocks, table, bias))
     assert trial == rows.line_eval(z, dz, 0.3)
 
@@ -87,23 +87,23 @@ def test_a_trial_on_the_way_is_one_made_after_it():
 @pytest.mark.parametrize("call", [1, 40_000, 10**9])
 def test_calls_of_any_length_give_the_same_bits(call, monkeypatch):
     whole = everything(5000, 5, 1)
-    monkeypatch.setattr(passes, "_CALL", call)
+    monkeypatch.setattr(passes, "_LOOKUPS_PER_CALL", call)
     assert same(whole, everything(5000, 5, 1))
 
 
 @pytest.mark.parametrize("part", [1, 50, 10**9])
 def test_links_in_parts_of_any_size_give_the_same_bits(part, monkeypatch):
     whole = everything(500, 5, 1)
-    monkeypatch.setattr(block_passes, "_PART", part)
-    monkeypatch.setattr(block_passes, "_FEW", 0)
+    monkeypatch.setattr(block_passes, "_LINKS_PER_PART", part)
+    monkeypatch.setattr(block_passes, "_MIN_SHARED_LINKS", 0)
     assert same(whole, everything(500, 5, 1))
 
 
 @pytest.mark.parametrize("cached", [1, 30_000])
 def test_blocks_taken_over_many_rows_give_the_same_bits(cached, monkeypatch):
     whole = everything(5000, 5, 1)
-    monkeypatch.setattr(passes, "_LARGE", 0)
-    monkeypatch.setattr(passes, "_CACHED", cached)
+    monkeypatch.setattr(passes, "_CACHE_TABLE_BYTES", 0)
+    monkeypatch.setattr(passes, "_GROUP_TABLE_BYTES", cached)
     assert same(whole, everything(5000, 5, 1))
 
 
@@ -111,7 +111,7 @@ def test_small_calls_are_really_small(monkeypatch):
     blocks, rows = some_blocks(np.random.default_rng(0)), some_rows(5000, 5, 1)
     assert len(rows._row_segments(15)) < 3
     assert rows._block_spans(blocks, 0, 10) == [(0, 10)]
-    monkeypatch.setattr(passes, "_CALL", 1)
+    monkeypatch.setattr(passes, "_LOOKUPS_PER_CALL", 1)
     assert rows._row_segments(15)[:2] == [(0, 512), (512, 1024)]
     assert rows._row_segments(15)[-1] == (4608, 5000)
     assert rows._block_spans(blocks, 0, 10) == [(0, 4), (4, 8), (8, 10)]
@@ -120,19 +120,19 @@ def test_small_calls_are_really_small(monkeypatch):
 
 def test_blocks_of_a_large_table_are_taken_a_few_at_a_time(monkeypatch):
     blocks, rows = some_blocks(np.random.default_rng(0)), some_rows(50, 5, 1)
-    monkeypatch.setattr(passes, "_LARGE", 8 * 8 * blocks.n_joint - 1)
-    monkeypatch.setattr(passes, "_CACHED", 8 * 8 * blocks.n_joint * 9 // 10)
+    monkeypatch.setattr(passes, "_CACHE_TABLE_BYTES", 8 * 8 * blocks.n_joint - 1)
+    monkeypatch.setattr(passes, "_GROUP_TABLE_BYTES", 8 * 8 * blocks.n_joint * 9 // 10)
     assert rows._block_spans(blocks, 0, 10) == [(0, 8), (8, 10)]
-    monkeypatch.setattr(passes, "_CACHED", 1)
+    monkeypatch.setattr(passes, "_GROUP_TABLE_BYTES", 1)
     assert rows._block_spans(blocks, 0, 10) == [(0, 4), (4, 8), (8, 10)]
-    monkeypatch.setattr(passes, "_LARGE", 8 * 8 * blocks.n_joint)
+    monkeypatch.setattr(passes, "_CACHE_TABLE_BYTES", 8 * 8 * blocks.n_joint)
     assert rows._block_spans(blocks, 0, 10) == [(0, 10)]
 
 
 @pytest.mark.parametrize("part", [1, 50, 700, 10**9])
 def test_parts_of_links_hold_every_joint_value_and_every_tuple_once(part, monkeypatch):
-    monkeypatch.setattr(block_passes, "_PART", part)
-    monkeypatch.setattr(block_passes, "_FEW", 0)
+    monkeypatch.setattr(block_passes, "_LINKS_PER_PART", part)
+    monkeypatch.setattr(block_passes, "_MIN_SHARED_LINKS", 0)
     blocks = some_blocks(np.random.default_rng(0))
     values = np.concatenate([np.arange(begin, end) for _, begin, end in blocks._rows])
     assert values.tolist() == list(range(blocks.n_joint))
@@ -186,7 +186,7 @@ class Late(StopToken):
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_a_stop_is_heard_between_parts(n_jobs, monkeypatch, forced_threads):
-    monkeypatch.setattr(passes, "_CALL", 1)
+    monkeypatch.setattr(passes, "_LOOKUPS_PER_CALL", 1)
     blocks, rows = some_blocks(np.random.default_rng(0)), some_rows(5000, 5, n_jobs)
     table, cells = aligned_buffers.zeros(blocks.n_joint, 8), aligned_buffers.zeros(CELLS, 8)
     for work in (
@@ -213,8 +213,8 @@ def test_rows_of_another_cover_share_classes_and_weights():
     rows = Rows(np.zeros(5, int), np.ones(5), 2, None, 1)
     assert rows.keys.shape == (0, 5)
     other = rows.with_keys(np.full((2, 5), 70_000, np.uint32))
-    assert other.wide
-    assert not rows.wide
+    assert other.has_wide_keys
+    assert not rows.has_wide_keys
     assert (other.y is rows.y, other.weights is rows.weights) == (True, True)
 
 

@@ -9,19 +9,19 @@ import pytest
 
 from alrviz.errors import RecipeError
 from alrviz.passes import threads
-from alrviz.passes.threads import available_threads, resolve_jobs, share
+from alrviz.passes.threads import available_threads, resolve_jobs, run_parts
 
 
 @pytest.mark.parametrize(("parts", "n_jobs"), [(0, 2), (1, 1), (1, 4), (7, 1), (7, 2), (100, 3), (3, 50)])
 def test_every_part_is_done_once(parts, n_jobs):
     done = []
-    share(done.append, parts, n_jobs)
+    run_parts(done.append, parts, n_jobs)
     assert sorted(done) == list(range(parts))
 
 
 def test_other_threads_take_part():
     meet = threading.Barrier(2, timeout=30)
-    share(lambda part: meet.wait() and None, 2, 2)  # would time out if one thread did both
+    run_parts(lambda part: meet.wait() and None, 2, 2)  # would time out if one thread did both
 
 
 def test_work_that_is_done_is_held_by_no_thread_that_comes_late():
@@ -29,7 +29,7 @@ def test_work_that_is_done_is_held_by_no_thread_that_comes_late():
     for _ in range(available_threads()):
         threads._queue().put(late.wait)
     work = weakref.ref(watched := partial(lambda event, part: None, held))
-    share(watched, 2, 2)
+    run_parts(watched, 2, 2)
     del watched
     assert work() is None
     late.set()
@@ -48,7 +48,7 @@ def test_the_first_error_is_raised_once_every_part_has_ended():
 
     for n_jobs in (1, 2):
         with pytest.raises(KeyError, match="part 1"):
-            share(work, 8, n_jobs)
+            run_parts(work, 8, n_jobs)
         assert not running
 
 
@@ -61,12 +61,12 @@ def test_an_error_in_another_thread_is_raised_in_the_caller_s():
             raise KeyError("elsewhere")
 
     with pytest.raises(KeyError, match="elsewhere"):
-        share(work, 2, 2)
+        run_parts(work, 2, 2)
 
 
 def test_many_callers_at_once_do_not_wait_for_each_other_for_ever():
     done = []
-    callers = [threading.Thread(target=share, args=(done.append, 50, 2)) for _ in range(8)]
+    callers = [threading.Thread(target=run_parts, args=(done.append, 50, 2)) for _ in range(8)]
     for caller in callers:
         caller.start()
     for caller in callers:

@@ -7,13 +7,13 @@ from alrviz.kernels.vectors import CHUNK_NUMBERS, N_SUMS
 from alrviz.passes import vectors
 from alrviz.passes.vectors import (
     add_ridge_gradient,
-    adjoint,
     combine,
-    difference,
     dot,
+    move_along,
     ridge_line_derivatives,
-    spread,
-    step,
+    scale_rows,
+    scale_rows_adjoint,
+    subtract,
 )
 
 SIZES = [0, 1, N_SUMS - 1, N_SUMS + 1, CHUNK_NUMBERS, CHUNK_NUMBERS + 1, 3 * CHUNK_NUMBERS + N_SUMS + 5]
@@ -38,8 +38,8 @@ def test_the_penalty_s_sums_and_steps_are_numpy_s(size):
     expected = g + q * apart
     assert add_ridge_gradient(g, q, w, center) == pytest.approx(float((q * apart) @ apart), rel=1e-11, abs=1e-11)
     np.testing.assert_allclose(g, expected, rtol=1e-14, atol=1e-14)
-    np.testing.assert_allclose(step(w, 0.3, d, np.empty(size)), w + 0.3 * d, rtol=1e-14, atol=1e-14)
-    short = difference(w, d, np.empty(size, np.float32))
+    np.testing.assert_allclose(move_along(w, 0.3, d, np.empty(size)), w + 0.3 * d, rtol=1e-14, atol=1e-14)
+    short = subtract(w, d, np.empty(size, np.float32))
     assert np.array_equal(short, (w - d).astype(np.float32))
 
 
@@ -54,11 +54,11 @@ def test_phi_is_spread_over_rows_and_pulled_back(classes):
     random = np.random.default_rng(0)
     scale, w = random.normal(size=(2, 50, classes))
     rows = np.full((50, 8), 9.0)
-    spread(scale, w, rows)
+    scale_rows(scale, w, rows)
     assert np.array_equal(rows[:, :classes], scale * w)
     assert (rows[:, classes:] == 9.0).all()
     out = np.empty((50, classes))
-    adjoint(scale, rows, out)
+    scale_rows_adjoint(scale, rows, out)
     assert np.array_equal(out, scale * (scale * w))
 
 
@@ -69,8 +69,8 @@ def test_vectors_of_any_shape_are_read_in_c_order():
 
 @pytest.mark.parametrize("size", [CHUNK_NUMBERS + 1, 5 * CHUNK_NUMBERS + 7])
 def test_any_number_of_threads_gives_the_same_bits(size, monkeypatch):
-    monkeypatch.setattr(vectors, "_LONG", 0)
-    monkeypatch.setattr(vectors, "_MOVED", 0)
+    monkeypatch.setattr(vectors, "_MIN_SHARED_TERMS", 0)
+    monkeypatch.setattr(vectors, "_MIN_SHARED_NUMBERS", 0)
     a, b = np.random.default_rng(0).normal(size=(2, size))
     one, q_one = dot(a, b), a.copy()
     product = combine(q_one, 0.1, 0.2, b, b)
@@ -87,7 +87,7 @@ def _others(a, b, n_jobs):
     gradient, size = a.copy(), len(a)
     sums = (add_ridge_gradient(gradient, a, b, a, n_jobs), *ridge_line_derivatives(a, b, a, b, n_jobs))
     rows, out = np.zeros((size, 2)), np.empty((size, 1))
-    spread(a[:, None], b[:, None], rows, n_jobs)
-    adjoint(b[:, None], rows, out, n_jobs)
-    short = difference(a, b, np.empty(size, np.float32), n_jobs)
-    return [np.array(sums), gradient, step(a, 0.1, b, np.empty(size), n_jobs), short, rows, out]
+    scale_rows(a[:, None], b[:, None], rows, n_jobs)
+    scale_rows_adjoint(b[:, None], rows, out, n_jobs)
+    short = subtract(a, b, np.empty(size, np.float32), n_jobs)
+    return [np.array(sums), gradient, move_along(a, 0.1, b, np.empty(size), n_jobs), short, rows, out]

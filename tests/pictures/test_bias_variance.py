@@ -31,7 +31,7 @@ ORDERS = pd.DataFrame(
 
 def test_a_line_is_a_family_along_the_orders_and_what_has_no_order_is_a_level():
     what = pictures.bias_variance(ORDERS, "order", "plug-in")
-    assert pictures.names(what["bias"]) == ("lr", "alr", "rf")
+    assert what["bias"].key[0] == ("lr", "alr", "rf")
     assert what["bias"].key[1] == ("lr", "alr", "rf")
     glyphs = [renderer.glyph for renderer in what["bias"].plot().figure.renderers]
     assert [bool(glyph.line_dash) for glyph in glyphs if isinstance(glyph, Line)] == [False, False, True]
@@ -45,9 +45,9 @@ def test_a_line_is_a_family_along_the_orders_and_what_has_no_order_is_a_level():
 
 def test_naive_bayes_begins_the_line_of_anje():
     table = pd.DataFrame([line(0, "nb", "nb", 1, None, 0.3, 0.1), line(1, "anje", "anje", 2, None, 0.2, 0.1)])
-    assert pictures.names(pictures.bias_variance(table[:1], "order", "plug-in")["bias"]) == ("nb",)
+    assert pictures.bias_variance(table[:1], "order", "plug-in")["bias"].key[0] == ("nb",)
     what = pictures.bias_variance(table, "order", "plug-in")
-    assert pictures.names(what["bias"]) == ("anje",)
+    assert what["bias"].key[0] == ("anje",)
     np.testing.assert_allclose(what["bias"]["lines"][0]["y"], [0.3, 0.2])
 
 
@@ -80,7 +80,7 @@ def test_alpha_is_an_axis_with_words_after_numbers_and_its_word_leaves_the_names
         ]
     )
     what = pictures.bias_variance(table, "alpha", "plug-in")
-    assert pictures.names(what["bias"]) == ("lr n=1", "lr n=2")
+    assert what["bias"].key[0] == ("lr n=1", "lr n=2")
     assert what["bias"].key[2] == ("0.1", "10", "cv")
     np.testing.assert_allclose(what["bias"]["lines"][0]["y"], [0.3, 0.2, 0.1])
     assert pictures.varying(table) == ["order", "alpha"]
@@ -96,7 +96,7 @@ def test_training_size_is_an_axis_and_elsewhere_the_largest_is_shown():
     table = pd.concat([ORDERS, ORDERS.assign(train_share=0.1, bias=0.5)], ignore_index=True)
     what = pictures.bias_variance(table, "train_share", "plug-in")
     assert what["bias"].key[2] == ("10 %", "100 %")
-    assert pictures.names(what["bias"]) == tuple(ORDERS.name)
+    assert what["bias"].key[0] == tuple(ORDERS.name)
     np.testing.assert_allclose(what["bias"]["lines"][0]["y"], [0.5, 0.3])
     whole = pictures.bias_variance(table, "order", "plug-in")
     np.testing.assert_allclose(whole["bias"]["lines"][0]["y"], [0.3, 0.1])
@@ -120,7 +120,7 @@ def test_while_the_largest_training_size_has_no_figures_the_next_one_is_shown_an
 def test_what_is_not_there_yet_is_not_drawn_and_has_its_line_all_the_same():
     empty = ORDERS.assign(**dict.fromkeys(("bias", "variance", "error"), np.nan), rounds=0)
     what = pictures.bias_variance(empty, "order", "plug-in")
-    assert pictures.names(what["bias"]) == ("lr", "alr", "rf")
+    assert what["bias"].key[0] == ("lr", "alr", "rf")
     assert all(len(line["x"]) == 0 for part in what.values() for line in part["lines"])
     assert what["bias"].y == pytest.approx((0, 0.1))
 
@@ -159,5 +159,5 @@ def test_an_alpha_for_each_order_and_words_stand_behind_the_numbers():
     ]
     what = pictures.bias_variance(pd.DataFrame(rows), "alpha", "plug-in")["error"]
     assert what.key[2] == ("0.2", "0.1, 1", "auto", "cv")
-    assert pictures.names(what) == ("hlr n=2",)
+    assert what.key[0] == ("hlr n=2",)
     assert pictures.varying(pd.DataFrame(rows)) == ["alpha"]

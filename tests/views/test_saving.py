@@ -47,5 +47,5 @@ def test_a_click_of_these_buttons_runs_nothing_in_the_browser_first():
     """A part that came after the page was opened could not send such a click."""
     from bokeh.document import Document
 
-    for button in figure_buttons("a", "a", "a"):
+    for button in figure_buttons("a", "a", "a", lambda: Origin("a")):
         assert not button.get_root(Document()).js_event_callbacks

@@ -10,7 +10,7 @@ from alrviz.explorer.session.runs import SessionRuns
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_DEMOS, FIRST_ROWS, HELD, OF_PAGES, State, write_link
 from alrviz.explorer.session.table import SessionTable
 
-OF_TABLES = ("data", "rows", "file", "points", "kinds", "split", "seed")  # what a link says of its table
+OF_TABLES = ("data", "rows", "file", "points", "kinds", "filters", "split", "seed")  # what a link says of its table
 RACES = State().page  # the page that question, recipes and run of a link are about
 
 
@@ -45,6 +45,7 @@ class SessionLink:
             file=None if table.source.points else file,
             points=table.source.points,
             kinds=tuple(sorted(table.source.kinds.items())),
+            filters=table.source.rows,
             split=table.source.split,
             **{name: getattr(self._settings, name) for name in HELD},
             fit=runs.fit.id if runs.fit is not None else "",

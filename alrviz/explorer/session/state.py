@@ -20,6 +20,7 @@ from alrviz.explorer.recipes.recipe_url import read_recipes, write_recipes
 from alrviz.explorer.server.tables import FileLink, safe_name
 from alrviz.explorer.server.visitor_ids import is_id
 from alrviz.explorer.session.points import unpack
+from alrviz.explorer.session.row_filter import RowFilter, read_filters, write_filters
 from alrviz.fitting.families import RUNS
 from alrviz.fitting.recipe import Recipe
 
@@ -167,6 +168,9 @@ class State:
     )  # fmt: skip
     kinds: tuple[tuple[int, str], ...] = link(
         (), "Changes to the guessed kinds by column position.", _read_kinds, _write_kinds
+    )
+    filters: tuple[RowFilter, ...] = link(
+        (), "The rows that are kept of the table, () for all.", read_filters, write_filters, key="only"
     )
     cuts: str = link("", 'Slug of how numbers are cut into levels ("quantile-10"), "" for MDL.', of=SESSION)
     split: str = link("", 'Slug of what splits of the rows keep to ("once", "g3"), "" for nothing.')

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from alrviz.passes.cost_model import seconds_here
+from alrviz.passes.cost_model import seconds_on_this_machine
 
 
 @dataclass(frozen=True)
@@ -61,5 +61,5 @@ def calibrate(cost: Cost, n_classes: int, n_jobs: int | None = None) -> Cost:
     """
     if not cost.passes:
         return cost
-    each = seconds_here(cost.seconds / cost.passes, n_jobs, n_classes)
+    each = seconds_on_this_machine(cost.seconds / cost.passes, n_jobs, n_classes)
     return replace(cost, seconds=cost.passes * each)

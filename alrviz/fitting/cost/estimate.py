@@ -33,11 +33,11 @@ from alrviz.models.cell_space import (
 from alrviz.models.index import MOST_ROWS, index_cells
 from alrviz.models.plan import Plan
 from alrviz.models.score_table import table_bytes
-from alrviz.passes.aligned_buffers import lanes_of
-from alrviz.passes.cost_model import Work
-from alrviz.passes.rows import as_compiled
-from alrviz.passes.stochastic import most_visits
-from alrviz.passes.stream import FANOUT, LARGE
+from alrviz.passes.aligned_buffers import class_widths
+from alrviz.passes.cost_model import PassSize
+from alrviz.passes.rows import as_kernel_codes
+from alrviz.passes.stochastic import max_visits
+from alrviz.passes.stream import FANOUT, MIN_SHARED_SUM_BYTES
 from alrviz.passes.threads import resolve_jobs
 from alrviz.stop import NEVER, StopToken
 
@@ -202,9 +202,9 @@ def estimate_levels(
     choice = choose(recipe.params, (allowed - peak_bytes(*dimensions, MANY, 0)) / vector)
     solver_bytes = choice.vectors * vector
     if choice.solver in STOCHASTIC:
-        solver_bytes += VISIT * int(most_visits(n_rows if weight is None else weight, rows.kept))
+        solver_bytes += VISIT * int(max_visits(n_rows if weight is None else weight, rows.kept))
     size = peak_bytes(*dimensions, steps, solver_bytes)
-    work = Work(rows.kept, n_classes, seen, tables.blocks, tables.joint, tables.links)
+    work = PassSize(rows.kept, n_classes, seen, tables.blocks, tables.joint, tables.links)
     cost = Cost(n_classes * (1 + cells), size, work.reference_seconds(), 1)
     refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, allowed)
     result = Estimate(cost, seen, allowed, choice, refused, table_bytes(NEW * tables.joint, n_classes))
@@ -247,17 +247,19 @@ def estimate_stream(streamed: "Streamed", allowed: int, solver: str, sample: int
     counted and `sample` rows are at hand.
     """
     tables, passes = streamed.tables, streamed.passes
-    cells, wide, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded, tables.n_classes
+    cells, wide, classes = len(tables.seen), 8 * passes.cells.n_rows * passes.padded_width, tables.n_classes
     steps, full = solver != "none", solver in ("auto", "tron", "lbfgs")
     # what passes look up; sums (and diagonals) of a chunk, or of one a thread, beside those of the levels of a tree,
     # or what AdaGrad moves; weights, counts, vectors of a solver; keys and scores of the sample
     vector, sums = 8 * (cells + 1) * classes, wide * (1 + full)
-    at_once = 1 if sums > LARGE else passes.n_jobs
+    at_once = 1 if sums > MIN_SHARED_SUM_BYTES else passes.n_jobs
     tree = (ceil(log(max(2, passes.n_chunks), FANOUT)) + at_once) * vector * (1 + full)
-    moved = steps * 5 * 4 * passes.cells.n_rows * (passes.padded + (passes.padded == 3))  # as single_table pads
+    moved = (
+        steps * 5 * 4 * passes.cells.n_rows * (passes.padded_width + (passes.padded_width == 3))
+    )  # as single_table pads
     needed = sums + max(at_once * sums + tree, moved)
     needed += (11 + 24 * full) * vector
-    needed += full * sample * (2 * tables.space.n_tuples + 8 * 5 * passes.padded)
+    needed += full * sample * (2 * tables.space.n_tuples + 8 * 5 * passes.padded_width)
     refused, lighter = "", "solver='averaged', " if full else ""
     if needed > allowed:
         refused = (
@@ -279,7 +281,7 @@ def estimate_counting(
     `sample` gives rows drawn from it: how many cells they have, and half of them, tells about how many all have.
     """
     space = space_of(levels, tuples)
-    each = 8 * (2 * lanes_of(n_classes)[1] + 6 * n_classes) + 64  # counts, index and what scores are made of
+    each = 8 * (2 * class_widths(n_classes)[1] + 6 * n_classes) + 64  # counts, index and what scores are made of
     cells = most = int(np.minimum(space.cards, n_rows).sum())
     if isinstance(tuples, SomeCells) and tuples.parts == tuples.tuples:
         cells = most = len(tuples.cells)
@@ -304,7 +306,7 @@ def _admitted(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
         return estimate_seen(rows, tuples, stop)
     space = space_of(rows.levels, tuples)
     every = np.arange(space.n_tuples), np.arange(rows.n_rows)
-    return len(tuples.admitted(space, index_cells(space, [every], as_compiled(rows.codes), 1, stop).seen))
+    return len(tuples.admitted(space, index_cells(space, [every], as_kernel_codes(rows.codes), 1, stop).seen))
 
 
 def _too_many(order: int, n_columns: int, n_tuples: int) -> str:

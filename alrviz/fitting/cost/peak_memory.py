@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from alrviz.data.encoded import code_dtype
 from alrviz.models.cell_space import count_cells
 from alrviz.models.plan import SAMPLE, SLOTS, Plan
-from alrviz.passes.aligned_buffers import lanes_of
+from alrviz.passes.aligned_buffers import class_widths
 
 # Vectors of S x C numbers alive at the peak of a step besides the solver's memory: scale, center, weights and
 # gradients of two points, direction and its products, log theta, counts; and where no step is taken.
@@ -115,7 +115,7 @@ def _passing(
     rows: RowCounts, n_classes: int, n_tuples: int, seen: int, free: int, tables: TableSizes, steps: int, solver: int
 ) -> float:
     """Bytes of counting and fitting."""
-    padded = lanes_of(n_classes)[1]
+    padded = class_widths(n_classes)[1]
     # of the point before, of this one, and of the line between them or, once that is gone, of the held-out rows
     scores = 8 * padded * ((2 if steps else 1) * rows.kept + max(rows.kept, rows.kept_held))
     cell_table = 8 * padded * (2 * n_tuples + seen)

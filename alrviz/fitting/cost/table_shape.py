@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from alrviz.models.cell_space import AllOrders, AnySpace, Tuples, TupleSpace, columns_of, have_grids, sizes_of, space_of
 from alrviz.models.plan import Plan, plan_cover
-from alrviz.passes.threads import share
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _estimate_seen(encoded: "Encoded", space: AnySpace, stop: StopToken, n_jobs:
         stop.check()
         seen[k] = _occurring(encoded, np.unique(chosen[k]), bool(whole[chosen[k]].all()))
 
-    share(one, len(chosen), n_jobs)
+    run_parts(one, len(chosen), n_jobs)
     grids = have_grids(space, encoded.chains)
     if every:
         return int(np.where(grids, space.cards, seen).sum())

@@ -44,7 +44,7 @@ class WeightsObjective(ScoredObjective):
 
     def hessian_diagonal(self, point: Point) -> Floats:
         """Return the diagonal of the Hessian of F, shaped as w."""
-        bent = self.rows.diagonal(point.z, self.stop, room=self._lend(self.rows))
+        bent = self.rows.diagonal(point.z, self.stop, buffer=self._lend(self.rows))
         diagonal = self.of.sums(self.of.phi, bent, squared=True, stop=self.stop)
         return diagonal if self._q is None else diagonal + self._q
 

@@ -146,7 +146,7 @@ class CellFamily(Family):
         tuples = self.tuples(InMemory(request), params, prepared.encoded.n_columns)
         covered = prepared.covered(tuples, stop)
         tell("compiling")
-        compiled = warm_fit(request.recipe, prepared.encoded.n_classes, covered.rows.wide)
+        compiled = warm_fit(request.recipe, prepared.encoded.n_classes, covered.rows.has_wide_keys)
         tell("counting cells")
         tables = prepared.tables(tuples, smoothing, stop)
         # before the objective: both hold a table of all cells

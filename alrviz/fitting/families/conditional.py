@@ -32,8 +32,8 @@ from alrviz.models.conditional import ConditionalTables
 from alrviz.models.direct_counts import LOOKUPS
 from alrviz.models.networks import count_network
 from alrviz.models.structures import Structure, given, naive
-from alrviz.passes.aligned_buffers import lanes_of
-from alrviz.passes.cost_model import Work
+from alrviz.passes.aligned_buffers import class_widths
+from alrviz.passes.cost_model import PassSize
 from alrviz.passes.warm import warm_passes
 from alrviz.stop import NEVER, StopToken
 
@@ -226,7 +226,7 @@ class ELR(Networks):
             _, fold = _fit_bytes(encoded, n - n // FOLDS, n // FOLDS, 1)
             size = max(size, kept + fold + vectors)
         size += 8 * classes * tables.cells_seen + vectors
-        work = Work(n, classes, _CELLS * seen, encoded.n_columns, seen, seen)
+        work = PassSize(n, classes, _CELLS * seen, encoded.n_columns, seen, seen)
         parameters = classes * (1 + sum(cells))
         seconds = _CALLS + work.reference_seconds()
         if self.sums(params) and params["structure"] != "nb":
@@ -255,7 +255,7 @@ def _gaps(encoded: "Encoded") -> tuple[int, float]:
 def _fit_bytes(encoded: "Encoded", n: int, n_heldout: int, covers: int) -> tuple[int, int]:
     """Bytes that rows and the scores of a point keep; and at the peak, while keys are made or in a pass."""
     a, both, classes = encoded.n_columns, n + n_heldout, encoded.n_classes
-    given, scores = both * (a * encoded.codes.dtype.itemsize + 12), 8 * lanes_of(classes)[1] * n
+    given, scores = both * (a * encoded.codes.dtype.itemsize + 12), 8 * class_widths(classes)[1] * n
     laying = 2 * a * n + 8 * min(LOOKUPS, n * a) + 8 * classes * n
     keys = 2 * a * both * (1 + covers)
     return given + keys + scores, given + keys + max(2 * a * both + laying, 3 * scores)

@@ -46,7 +46,7 @@ class InMemory(Counted):
         tables = self.tables(tuples)
         if below == 0:
             rows, log_pi = prepared.rows(of.stop), tables.log_pi
-            z = np.full((rows.n_rows, rows.padded), -np.inf)
+            z = np.full((rows.n_rows, rows.padded_width), -np.inf)
             z[:, : rows.n_classes] = log_pi
         else:
             lower = prepared.covered(below, of.stop)
@@ -105,7 +105,9 @@ class OverPasses(Counted):
             phi = fit.objective.model(_at_rest(fit))
             table, bias = lower.blank(None), phi.bias
             table[lower.rows, : len(bias)] = phi.phi
-        return lower.passes.loss_and_gradient(table, bias, of.stop, onto=above.passes.cells, at=above.rows).gradient
+        return lower.passes.loss_and_gradient(
+            table, bias, of.stop, gradient_cells=above.passes.cells, gradient_rows=above.rows
+        ).gradient
 
     def losses_without(self, tuples: Tuples) -> Floats:
         """As `Counted` says; counted without D_CV, in a pass."""

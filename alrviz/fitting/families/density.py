@@ -31,7 +31,7 @@ from alrviz.fitting.warm import warm_density
 from alrviz.models.density import DensityFeatures
 from alrviz.models.density_model import others_of, parts_of
 from alrviz.models.density_votes import DensityVotes
-from alrviz.passes.aligned_buffers import lanes_of
+from alrviz.passes.aligned_buffers import class_widths
 from alrviz.passes.rows import Rows
 from alrviz.stop import NEVER, StopToken
 
@@ -144,7 +144,7 @@ class DLR(Family):
         moves = recipe.params["bandwidth"] != "silverman" and numeric > 0
         parameters = (columns + 1) * values + numeric
         features = 8 * n * values * (columns + (numeric if moves else 0))
-        scores = 8 * lanes_of(encoded.n_classes)[1] * max(n, n_heldout) * _SCORES
+        scores = 8 * class_widths(encoded.n_classes)[1] * max(n, n_heldout) * _SCORES
         watched = 8 * n_heldout * values * columns
         table = (n + n_heldout) * (16 * numeric + 12 + 2 * columns) + _SORTED * n * numeric
         size = (_SETS if moves else 1) * features + scores + watched + table

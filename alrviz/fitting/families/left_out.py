@@ -22,10 +22,10 @@ from alrviz.fitting.objectives.streamed import CodedRows
 from alrviz.fitting.solvers.stochastic import PASSES, searched
 from alrviz.models.index import CellIndex
 from alrviz.models.tables import Tables
-from alrviz.passes.aligned_buffers import Floats, lanes_of
-from alrviz.passes.rows import as_compiled
-from alrviz.passes.stream import step_table, visited
-from alrviz.passes.threads import share
+from alrviz.passes.aligned_buffers import Floats, class_widths
+from alrviz.passes.rows import as_kernel_codes
+from alrviz.passes.stream import adagrad_steps, step_table
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 LEARNED, TRIED = 0.6, 0.1
@@ -72,13 +72,13 @@ class LeftOut:
     ):  # fmt: skip
         self._seed, self._n_jobs, self._stop = seed, n_jobs, stop
         self._classes, self._tuples = tables.n_classes, tables.space.n_tuples
-        self._padded, self._first = lanes_of(self._classes)[1], np.zeros(self._tuples + 1, np.int64)
+        self._padded, self._first = class_widths(self._classes)[1], np.zeros(self._tuples + 1, np.int64)
         n = min(chosen.n_rows, rows_for(self._tuples))
         self._y = chosen.y[:n]
         self._learned, tried = round(LEARNED * n), round((LEARNED + TRIED) * n)
         self._slices = slice(self._learned, tried), slice(tried, n)
         index = CellIndex.of_seen(tables.space, tables.seen)
-        found = index.locate(as_compiled(np.ascontiguousarray(chosen.codes[:, :n])), 0, n).astype(np.int64)
+        found = index.locate(as_kernel_codes(np.ascontiguousarray(chosen.codes[:, :n])), 0, n).astype(np.int64)
         found -= 2 * self._tuples  # below 0 where training rows have no such cell: it adds nothing
         used = np.unique(found[found >= 0])
         self._none = len(used) + 1  # the row of the table that adds nothing, behind that of b
@@ -104,7 +104,7 @@ class LeftOut:
         def one(t: int) -> None:
             found[t] = self._fitted(t, eta, self._slices[1])
 
-        share(one, self._tuples, self._n_jobs)
+        run_parts(one, self._tuples, self._n_jobs)
         return found - self._fitted(None, eta, self._slices[1])
 
     def _table(self, tables: Tables, params: Mapping[str, Any], used: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -138,5 +138,5 @@ class LeftOut:
     ) -> float:
         """The sum of -log p(y), each as its row was met; steps of length 0 leave the weights as they are."""
         with np.errstate(invalid="ignore", over="ignore"):
-            value = visited(keys, self._first, y, table, self._classes, eta)
+            value = adagrad_steps(keys, self._first, y, table, self._classes, eta)
         return value if math.isfinite(value) else math.inf

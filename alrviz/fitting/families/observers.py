@@ -121,7 +121,7 @@ def stream_losses(streamed: Streamed, held: CodedRows | None, stop: StopToken = 
         phi = anje_phi(tables)
         table = streamed.blank(None)
         table[streamed.rows, : tables.n_classes] = phi[:-1]
-        found["anje"] = passes.loss_and_gradient(table, phi[-1], stop, at=streamed.rows[:0]).sums.nll / total
+        found["anje"] = passes.loss_and_gradient(table, phi[-1], stop, gradient_rows=streamed.rows[:0]).sums.nll / total
     if held is not None:
         found["heldout_class_shares"] = shares_loss(tables.log_pi, held)
         if phi is not None:
@@ -133,7 +133,7 @@ def stream_losses(streamed: Streamed, held: CodedRows | None, stop: StopToken = 
 def _sums_on(rows: Any, scores: Callable[[Any], Floats], stop: StopToken = NEVER, loss: Loss = NLL) -> Sums:
     """The sums over rows that are not learned from."""
     found = []
-    for part in rows.parts():
+    for part in rows.batches():
         z = scores(part)
         found.append(part.loss_and_residual(z, None, 0.0, z, None, stop, loss))
     return Sums(*map(sum, zip(*found, strict=True)))

@@ -20,7 +20,7 @@ from alrviz.fitting.families.param import Param
 from alrviz.models.cell_selection import CellLevel, cell_levels, joined, listed
 from alrviz.models.cell_space import AllOrders
 from alrviz.models.tuple_selection import SCORES, Counted, levels
-from alrviz.passes.cost_model import Work
+from alrviz.passes.cost_model import PassSize
 
 if TYPE_CHECKING:
     from alrviz.fitting.fit_settings import FitSettings
@@ -77,7 +77,7 @@ class SelectiveALR(ALR):
         **_SELECTION, **ALR.params, "alpha": replace(ALR.params["alpha"], keywords={"cv": "nested CV"}),
     }  # fmt: skip
     paper: ClassVar[Mapping[str, Any]] = _PAPER
-    colours: ClassVar[Mapping[str, str]] = {"salr": "#009E73"}
+    colours: ClassVar[Mapping[str, str]] = {"salr": "#994477"}
     aliases: ClassVar[Mapping[str, str]] = {"selectivealr": 'Recipe("salr")'}
     smooths = False  # tuples are chosen by cells of their own
     _labels: ClassVar[Mapping[str, str]] = {}
@@ -229,7 +229,7 @@ def estimate_chosen(
         needed[order], cells[order] = sum(needed.values()), sum(cells.values())
     at, classes = max(needed, key=lambda level: needed[level]), encoded.n_classes
     blocks = sum(map(kept, looked.values())) if together else kept(looked[order])  # a tuple that is kept is a block
-    work = Work(encoded.n_rows, classes, cells[order], blocks, cells[order], cells[order]).reference_seconds()
+    work = PassSize(encoded.n_rows, classes, cells[order], blocks, cells[order], cells[order]).reference_seconds()
     cost = Cost(classes * (cells[order] + 1), needed[at], work, 1)
     result = replace(whole, cost=cost, cells_seen=cells[order])
     if whole.refused and looked[order] == comb(columns, order):

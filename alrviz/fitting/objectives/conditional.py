@@ -28,7 +28,7 @@ from alrviz.models.structures import Structure
 from alrviz.passes.aligned_buffers import Floats, empty, zeros
 from alrviz.passes.blocks import Blocks
 from alrviz.passes.losses import NLL
-from alrviz.passes.rows import Rows, as_compiled
+from alrviz.passes.rows import Rows, as_kernel_codes
 from alrviz.stop import NEVER, StopToken
 
 
@@ -149,7 +149,7 @@ class ConditionalObjective:
 
     def _room(self) -> tuple[Floats, Floats]:
         """A cell table of zeros, and the stacked table of joint values."""
-        return zeros(self._blocks.n_cells, self.rows.padded), empty(self._blocks.n_joint, self.rows.padded)
+        return zeros(self._blocks.n_cells, self.rows.padded_width), empty(self._blocks.n_joint, self.rows.padded_width)
 
 
 def conditional(
@@ -171,7 +171,7 @@ def conditional(
     single = prepared.tables(1, params["smoothing"], stop)
     tables = ConditionalTables.of(count_network(structure, single, codes, y, weights, jobs, stop), summed)
     sets = [encoded] if held is None else [encoded, held]
-    together = as_compiled(np.concatenate([part.codes for part in sets], axis=1))
+    together = as_kernel_codes(np.concatenate([part.codes for part in sets], axis=1))
     space = tables.network.space
     blocks = [Block(np.array(own, np.int32), np.array([t])) for t, own in enumerate(space.chosen)]
     joined = join(blocks, together, space.levels, jobs, stop)

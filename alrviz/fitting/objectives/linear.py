@@ -125,10 +125,12 @@ class LinearObjective(CellWeights, ScoredObjective):
         self._unseen = unseen
         self._cover, self._blocks = cover, cover.plan.blocks
         # room for phi and for the gradient in turn, cell by cell and joint value by joint value
-        self._outside = cell_table(2 * self._tables.space.n_tuples, self._tables.space.n_tuples, rows.padded, unseen)
-        self._cells = zeros(cover.blocks.n_cells, rows.padded)
+        self._outside = cell_table(
+            2 * self._tables.space.n_tuples, self._tables.space.n_tuples, rows.padded_width, unseen
+        )
+        self._cells = zeros(cover.blocks.n_cells, rows.padded_width)
         self._seen_cells = self._cells[len(self._outside) : cover.index.n_rows]
-        self._table = empty(cover.blocks.n_joint, rows.padded)
+        self._table = empty(cover.blocks.n_joint, rows.padded_width)
 
     def penalise(self, alpha: Alpha) -> None:
         """Penalise by another alpha from now on; points that were made before stay as they are."""
@@ -158,7 +160,7 @@ class LinearObjective(CellWeights, ScoredObjective):
             return super().line_along(point, direction)
         table, bias = self._expanded(direction, self.rows, change=True)
         of = (self._cover.blocks, table, bias, point.z, guess, self._lend(self.rows), self.stop, self.loss)
-        dz, looked = self.rows.forward_trial(*of)
+        dz, looked = self.rows.forward_and_line_eval(*of)
         return LineObjective(self, point, direction, dz, {guess: looked})
 
     def slopes(self, residual: Floats, rows: Rows | None = None) -> Floats:

@@ -17,13 +17,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from alrviz.passes.aligned_buffers import Pool
+from alrviz.passes.aligned_buffers import BufferPool
 from alrviz.passes.losses import NLL, Loss
-from alrviz.passes.rows import Floats, Rows, Sums, Trial
-from alrviz.passes.vectors import add_ridge_gradient, dot, ridge_line_derivatives, step
+from alrviz.passes.rows import Floats, LineDerivatives, Rows, Sums
+from alrviz.passes.vectors import add_ridge_gradient, dot, move_along, ridge_line_derivatives
 from alrviz.stop import NEVER, StopToken
 
-_NOWHERE: Mapping[float, Trial] = MappingProxyType({})
+_NOWHERE: Mapping[float, LineDerivatives] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class Objective(ABC):
         self.center = center
         self.total, self.n_classes, self.n_jobs = total, n_classes, n_jobs
         self.stop = stop
-        self.room = Pool()
+        self.room = BufferPool()
         self._q = None if ridge is None else np.full(center.shape, ridge) if np.isscalar(ridge) else ridge
 
     @abstractmethod
@@ -198,14 +198,14 @@ class ScoredObjective(Objective):
         """Return the line through `point` along `direction`, shaped as w: one forward pass."""
         return LineObjective(self, point, direction, self.change(direction))
 
-    def line_eval(self, z: Floats, dz: Floats, t: float) -> Trial:
+    def line_eval(self, z: Floats, dz: Floats, t: float) -> LineDerivatives:
         """Return the loss and its two derivatives along the scores z + t dz, both (N, W): a pass over scores."""
         return self.rows.line_eval(z, dz, t, self.stop, self.loss)
 
     def moved(self, line: "LineObjective", t: float) -> Point:
         """Return the point at w + t d: a softmax pass and one scatter pass; the line's dz is used up."""
         point = line.start
-        w = step(point.w, t, line.direction, self.room.empty(*point.w.shape), self.n_jobs)
+        w = move_along(point.w, t, line.direction, self.room.empty(*point.w.shape), self.n_jobs)
         return self._point(w, point.z, line.dz, t, self._lend(self.rows), line.dz)
 
     def _point(self, w: Floats, z: Floats, dz: Floats | None, t: float, out: Floats, residual: Floats) -> Point:
@@ -214,7 +214,7 @@ class ScoredObjective(Objective):
 
     def _lend(self, rows: Rows) -> Floats:
         """Room for the scores of `rows` (N, W), not initialised: that of training rows also for fewer others."""
-        return self.room.empty(max(rows.n_rows, self.rows.n_rows), rows.padded)[: rows.n_rows]
+        return self.room.empty(max(rows.n_rows, self.rows.n_rows), rows.padded_width)[: rows.n_rows]
 
 
 class LineObjective:
@@ -230,7 +230,7 @@ class LineObjective:
         start: Point,
         direction: Floats,
         dz: Floats,
-        looked: Mapping[float, Trial] = _NOWHERE,
+        looked: Mapping[float, LineDerivatives] = _NOWHERE,
     ):
         self.objective = objective
         self.start = start

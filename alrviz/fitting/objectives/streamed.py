@@ -33,8 +33,8 @@ from alrviz.models.plan import plan_cover
 from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import Streamed
 from alrviz.passes.aligned_buffers import Floats, zeros
-from alrviz.passes.rows import Rows, Sums, as_compiled
-from alrviz.passes.stream import Codes, Gathered, Way, step_table
+from alrviz.passes.rows import Rows, Sums, as_kernel_codes
+from alrviz.passes.stream import Codes, Direction, PassSums, step_table
 from alrviz.passes.vectors import dot
 from alrviz.stop import NEVER, StopToken
 
@@ -49,7 +49,7 @@ class CodedRows(Rows):
         super().__init__(y, np.ones(len(y)), n_classes)
         self.codes = codes
 
-    def parts(self) -> Iterator["CodedRows"]:
+    def batches(self) -> Iterator["CodedRows"]:
         """Yield AT_ONCE at a time, however many are held out."""
         for begin in range(0, self.n_rows, AT_ONCE):
             yield self.part(begin, begin + AT_ONCE)
@@ -129,7 +129,7 @@ class StreamObjective(CellWeights, Objective):
     def scores(self, w: Floats, rows: CodedRows | None = None) -> Floats:
         """Return the scores (N, W) of rows in memory; of training rows none are kept: (0, W)."""
         if rows is None:
-            return zeros(0, self.passes.padded)
+            return zeros(0, self.passes.padded_width)
         return self.passes.scores(rows.codes, *self._expanded(w, self._table))
 
     def log_loss(self, w: Floats, rows: CodedRows) -> float:
@@ -163,18 +163,20 @@ class StreamObjective(CellWeights, Objective):
         assert point.diagonal is not None
         return self.sampled.lacking(point, point.diagonal)
 
-    def gather(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> Gathered:
+    def gather(self, w: Floats, along: tuple[Floats, tuple[float, ...]] | None = None) -> PassSums:
         """Make a pass over all rows at w (S + 1, C), and at lengths along a direction of its shape: losses and sums of
         residuals.
         """
         table, bias = self._expanded(w, self._table)
-        way = None if along is None else Way(*self._expanded(along[0], self._way), along[1])
-        return self.passes.loss_and_gradient(table, bias, self.stop, way=way, bends=self.bends, at=self._at)
+        way = None if along is None else Direction(*self._expanded(along[0], self._way), along[1])
+        return self.passes.loss_and_gradient(
+            table, bias, self.stop, direction=way, with_curvature=self.bends, gradient_rows=self._at
+        )
 
-    def point_of(self, w: Floats, found: Gathered) -> Point:
+    def point_of(self, w: Floats, found: PassSums) -> Point:
         """Return the point at w (S + 1, C) of what a pass there gathered."""
-        point = self._penalised(w, self.scores(w), found.sums, self._slopes(found.gradient, found.over))
-        bent = None if found.bent is None else self._slopes(*found.bent) * self.scale
+        point = self._penalised(w, self.scores(w), found.sums, self._slopes(found.gradient, found.total_residual))
+        bent = None if found.curvature is None else self._slopes(*found.curvature) * self.scale
         return StreamPoint(**vars(point), diagonal=bent)
 
     def _slopes(self, summed: Floats, over: Floats) -> Floats:
@@ -189,7 +191,7 @@ class StreamObjective(CellWeights, Objective):
         if self._q is not None:
             visits = np.append(self.parameterisation.tables.counts.sum(axis=1), self.total)[:, None]
             pull = self._q / np.maximum(1.0, visits)
-        table = step_table(self.passes.cells.n_rows, self.passes.padded, self._step_rows, self.scale, w, pull,
+        table = step_table(self.passes.cells.n_rows, self.passes.padded_width, self._step_rows, self.scale, w, pull,
                            self.center)  # fmt: skip
         if squares is not None:
             table[self._step_rows, SQUARES, : self.n_classes] = squares
@@ -272,7 +274,7 @@ class StreamLine(Line):
         lengths = tuple(t * share for share in LENGTHS)
         of = self.objective
         found = of.gather(self.start.w, (self.direction, lengths))
-        self._known.update(zip(lengths, found.along, strict=True))
+        self._known.update(zip(lengths, found.line, strict=True))
         self._ready = t, of.point_of(self.start.w + t * self.direction, found)
 
 
@@ -305,7 +307,7 @@ class Sample:
     def __init__(
         self, rows: CodedRows, parameterisation: Parameterisation, total: float, n_jobs: int, of: dict[str, Any]
     ):
-        space, codes = parameterisation.tables.space, as_compiled(rows.codes)
+        space, codes = parameterisation.tables.space, as_kernel_codes(rows.codes)
         index = CellIndex.of_seen(space, parameterisation.tables.seen)
         plan = plan_cover(codes, space, rows.n_rows)
         cover, (keys,) = cover_rows(plan, space, [codes], np.ones(rows.n_rows, bool), n_jobs, of["stop"], index)

@@ -52,7 +52,7 @@ from alrviz.memory import give_back
 from alrviz.models.linear import LinearModel
 from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import Level
-from alrviz.passes.cluster import ClusterChunks, connected, own_chunks, require_dask
+from alrviz.passes.cluster import ClusterChunks, connect, local_chunks, require_dask
 from alrviz.passes.stream import Chunks
 from alrviz.stop import StopToken
 
@@ -441,7 +441,7 @@ class Run(RunAttributes, Job[Step]):
     def _of_stream(self, stream: Stream) -> BuiltFit:
         """What the recipe makes of a table that is read in batches."""
         recipe = self.recipe
-        client = self._connection.enter_context(connected(self._scheduler))  # hours of reading might be for nothing
+        client = self._connection.enter_context(connect(self._scheduler))  # hours of reading might be for nothing
         missing = recipe.definition.missing(recipe.params)
         self._coded = stream.coded(
             recipe.cuts,
@@ -458,7 +458,7 @@ class Run(RunAttributes, Job[Step]):
         allowed = allowed_bytes(self._max_memory)
         chunks: Callable[[int], Chunks]
         if client is None:
-            chunks = partial(own_chunks, self._coded, "train")
+            chunks = partial(local_chunks, self._coded, "train")
         else:
             self._tell("waiting for the cluster")
             chunks = ClusterChunks(client, self._coded, "train", self.token).without

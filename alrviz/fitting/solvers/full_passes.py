@@ -49,9 +49,9 @@ class FullPasses(Solver):
 
     def advance(self, objective: StreamObjective, state: SolverState) -> SolverState:
         """Return the state a step later; passes are those that were made, not what such a step takes in memory."""
-        before = objective.passes.made
+        before = objective.passes.n_passes
         new = self.solver.advance(objective, state)
-        return replace(new, passes=state.passes + objective.passes.made - before)
+        return replace(new, passes=state.passes + objective.passes.n_passes - before)
 
     def kept(self, objective: StreamObjective, state: SolverState) -> dict[str, Any]:
         """Return what a fit goes on from, as arrays and numbers."""

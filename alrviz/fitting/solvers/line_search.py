@@ -17,7 +17,7 @@ import numpy as np
 from alrviz.fitting.objectives.ridge import Objective
 from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled, start
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.vectors import Short, combine, difference, dot
+from alrviz.passes.vectors import Floats32, combine, dot, subtract
 
 # The whole step to the minimum turns each direction square to the last, and the path into a zigzag: on LED, n = 2,
 # alpha 0.01, F is 3e-3 above its minimum after 2,000 steps, with nine tenths of each step 3e-11 (Raydan and Svaiter,
@@ -26,7 +26,7 @@ RELAXED = 0.9
 
 # Corrections of L-BFGS (s, y, 1 / s.y), oldest first. They say where to go, not how far: rounded to float32 they take
 # half the room and half the time.
-Pairs = tuple[tuple[Short, Short, float], ...]
+Pairs = tuple[tuple[Floats32, Floats32, float], ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def quasi_newton(
     if not falls:
         return new, None
     ways = ((new.point.w, state.point.w), (new.point.gradient, gradient))
-    s, y = (difference(a, b, objective.room.empty(*a.shape, dtype=np.float32), jobs) for a, b in ways)
+    s, y = (subtract(a, b, objective.room.empty(*a.shape, dtype=np.float32), jobs) for a, b in ways)
     product = dot(s, y, jobs)
     if product > 1e-14 * (dot(y, y, jobs) * dot(s, s, jobs)) ** 0.5:  # rounding alone can make it 0 or negative
         pairs = (*pairs, (s, y, 1.0 / product))[-memory:]

@@ -21,7 +21,7 @@ from alrviz.data.encoded import Encoded
 from alrviz.kernels import gram as kernels
 from alrviz.models.parameterisation import chain_steps
 from alrviz.passes.aligned_buffers import Floats
-from alrviz.passes.threads import share
+from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 Shared = NDArray[np.float32]
@@ -45,7 +45,7 @@ def shared(left: Encoded, right: Encoded, order: int, whole: bool, n_jobs: int =
             end = min(_ROWS * k + _ROWS, left.n_rows)
             kernels.gram(*codes, left.levels, left.smooth_levels, bases, steps, own, _ROWS * k, end)
 
-        share(fill, -(-left.n_rows // _ROWS), n_jobs)
+        run_parts(fill, -(-left.n_rows // _ROWS), n_jobs)
     return found if whole else found[-1:]
 
 
@@ -157,5 +157,7 @@ def combined(by_order: Shared, alpha: Sequence[float]) -> Shared:
 def times(matrix: Shared, v: Floats, n_jobs: int) -> Floats:
     """Return matrix v, v (C, m)."""
     short, found, n = v.astype(np.float32), np.empty((len(v), len(matrix)), np.float32), len(matrix)
-    share(lambda k: kernels.product(matrix, short, found, _ROWS * k, min(_ROWS * k + _ROWS, n)), -(-n // _ROWS), n_jobs)
+    run_parts(
+        lambda k: kernels.product(matrix, short, found, _ROWS * k, min(_ROWS * k + _ROWS, n)), -(-n // _ROWS), n_jobs
+    )
     return found.astype(np.float64)

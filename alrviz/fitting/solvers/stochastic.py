@@ -104,7 +104,7 @@ class Stochastic(Solver):
             if untried:
                 return self._trial(objective, state, carry, untried[0])
             carry = self._narrowed(state, carry, grid)
-        order = _shuffled(carry.plan.rows.all, self.seed, 2, carry.passes)
+        order = _shuffled(carry.plan.rows.visit_order, self.seed, 2, carry.passes)
         training = self._passed(objective, carry, order)
         return replace(
             state,
@@ -126,18 +126,20 @@ class Stochastic(Solver):
         rows = objective.single()
         slope = objective.ridge.ravel()
         if self.method == "sgd":
-            ridge = slope / len(rows.all)
+            ridge = slope / len(rows.visit_order)
         else:
-            looked = rows.visits(rows.all, slope.size, objective.stop) if slope.any() else np.ones(slope.size)
+            looked = rows.visits(rows.visit_order, slope.size, objective.stop) if slope.any() else np.ones(slope.size)
             ridge = slope / np.maximum(1.0, looked)
-        return StochasticPlan(rows, objective.center.ravel(), slope, ridge, drawn_sample(rows.all, rows.y, self.seed))
+        return StochasticPlan(
+            rows, objective.center.ravel(), slope, ridge, drawn_sample(rows.visit_order, rows.y, self.seed)
+        )
 
     def _trial(self, objective: LinearObjective, state: SolverState, search: Search, x: float) -> SolverState:
         plan, w = search.plan, state.point.w.ravel()
         training = Training(plan, w, w, self._memory(w), 10.0**x)
         for k in range(PASSES):
             training = self._passed(objective, training, _shuffled(plan.sample, self.seed, 1, k))
-        share = len(plan.sample) / len(plan.rows.all)
+        share = len(plan.sample) / len(plan.rows.visit_order)
         value = plan.rows.loss(plan.sample, training.mean, objective.stop) / share
         value += 0.5 * float((plan.slope * (training.mean - plan.center) ** 2).sum())
         return replace(

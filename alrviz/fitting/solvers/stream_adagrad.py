@@ -73,7 +73,7 @@ class StreamAdaGrad(Solver):
             eta0 = self.eta0 or search(objective, w, self.seed)[0]
             before = _Training(np.stack([w, np.zeros_like(w)], axis=1).astype(np.float32), eta0, 0, w)
         table = objective.step_table(before.moved[:, 0], before.moved[:, 1])
-        found, made = _Mean(objective, table), objective.passes.made
+        found, made = _Mean(objective, table), objective.passes.n_passes
         met = objective.passes.adagrad(
             table, before.eta0, (self.seed, before.passes), objective.stop,
             found.marks if self.averaged else (), found.add,
@@ -81,7 +81,7 @@ class StreamAdaGrad(Solver):
         return replace(
             state,
             index=state.index + 1,
-            passes=state.passes + objective.passes.made - made,
+            passes=state.passes + objective.passes.n_passes - made,
             step_size=before.eta0,
             carry=_Training(objective.moved_in(table), before.eta0, before.passes + 1, found.weights),
             extra={"eta0": before.eta0, "progressive_log_loss": met / objective.total},

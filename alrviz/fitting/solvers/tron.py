@@ -33,9 +33,9 @@ from alrviz.fitting.objectives.linear import LinearObjective
 from alrviz.fitting.objectives.ridge import Objective, Point
 from alrviz.fitting.solvers.line_search import Pairs, quasi_newton, start_size, two_loop
 from alrviz.fitting.solvers.state import Solver, SolverState, line_search_step, stalled, start
-from alrviz.passes.aligned_buffers import Floats, Pool
-from alrviz.passes.vectors import Short, dot, ridge_line_derivatives
-from alrviz.passes.vectors import step as add
+from alrviz.passes.aligned_buffers import BufferPool, Floats
+from alrviz.passes.vectors import Floats32, dot, ridge_line_derivatives
+from alrviz.passes.vectors import move_along as add
 
 # When the start ends. Passes until F is 1e-3 a row above its minimum, n = 2, with 1e-2 and with 1e-3: adult at alpha 1
 # 44 and 52, at 1e-3 88 and 112, connect-4 at alpha 1 250 and 350; but on Covertype at 1e-3, where weights have far to
@@ -158,8 +158,8 @@ def inverted(diagonal: Floats) -> Floats:
 class CurvaturePairs:
     """Pairs (d, H d, 1 / d.H d) of an inner loop, at most so many, evenly spread over it."""
 
-    def __init__(self, most: int, room: Pool):
-        self.pairs: list[tuple[Short, Short, float]] = []
+    def __init__(self, most: int, room: BufferPool):
+        self.pairs: list[tuple[Floats32, Floats32, float]] = []
         self._most, self._room = most, room
         self._turn, self._every = 0, 1
 
@@ -172,7 +172,7 @@ class CurvaturePairs:
                 self.pairs.append((self._short(direction), self._short(bent), 1.0 / curvature))
         self._turn += 1
 
-    def _short(self, vector: Floats) -> Short:
+    def _short(self, vector: Floats) -> Floats32:
         short = self._room.empty(*vector.shape, dtype=np.float32)
         short[...] = vector
         return short

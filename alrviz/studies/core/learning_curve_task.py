@@ -18,7 +18,7 @@ from alrviz.fitting.warm import warm_prequential
 from alrviz.models.index import CellIndex
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.prequential import Learner
-from alrviz.passes.rows import as_compiled
+from alrviz.passes.rows import as_kernel_codes
 from alrviz.stop import StopToken
 from alrviz.studies.core.fold_cache import cached_fold, warm
 from alrviz.studies.core.study_task import Result, StudyTask
@@ -80,7 +80,7 @@ class _Stream:
         params = recipe.params
         tables = prepared.tables(params["order"], params["smoothing"])
         self._index = CellIndex.of_seen(tables.space, tables.seen)
-        self._codes, self._y = as_compiled(prepared.encoded.codes), prepared.encoded.y
+        self._codes, self._y = as_kernel_codes(prepared.encoded.codes), prepared.encoded.y
         self._outside = 2 * tables.space.n_tuples
         learns = recipe.definition.learns_rows
         kind = {"counts": "count", "ones": "ones"}.get(learns) or ("fixed" if theta == "two-pass" else "so far")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from alrviz.exit_with_parent import exit_with_parent
 from alrviz.job import Job
 from alrviz.memory import total_memory
-from alrviz.passes.cluster import connected
+from alrviz.passes.cluster import connect
 from alrviz.passes.threads import available_threads, resolve_jobs
 from alrviz.stop import StopToken
 from alrviz.studies.core.compute_task import compute
@@ -260,7 +260,7 @@ def _on_cluster(
     scheduler: str, datasets: "Mapping[str, Dataset]", n_jobs: int | None, tasks: int, ending: ExitStack
 ) -> list[_Slot]:
     """One client for all slots, closed at the end, and each table sent to all workers once."""
-    client = ending.enter_context(connected(scheduler))
+    client = ending.enter_context(connect(scheduler))
     assert client is not None
     wanted = max(1, sum(client.ncores().values())) if n_jobs is None else jobs_of(n_jobs)
     tables = {key: client.scatter(TableTransfer.of(one), broadcast=True, hash=False) for key, one in datasets.items()}

@@ -32,7 +32,7 @@ from alrviz.models.tables import Tables
 from alrviz.models.tuple_selection import miller_madow, mutual_information
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
-from alrviz.passes.threads import resolve_jobs, share
+from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core.names import tuples_text
 
@@ -101,7 +101,7 @@ class Counted:
                     free = len(cells) - rank if rank >= 0 else round(len(cells) * (1 - 1 / seen).prod())
                 found[i] += free * (parts[cells, k].mean() if len(cells) else 0.0)
 
-        share(one, len(self.tuples), self.jobs)
+        run_parts(one, len(self.tuples), self.jobs)
         return found
 
 
@@ -165,7 +165,7 @@ def lacking(
     counted = Counted.of(encoded, tuples, n_jobs, stop)
     tables, slices, index, rows = counted.tables, counted.slices, counted.index, counted.rows
     classes, n = tables.n_classes, encoded.total
-    z = np.full((rows.n_rows, rows.padded), -np.inf)
+    z = np.full((rows.n_rows, rows.padded_width), -np.inf)
     z[:, :classes] = scores
     residual = rows.scores()
     rows.loss_and_residual(z, None, 0.0, z, residual, stop)
@@ -190,7 +190,7 @@ def lacking(
             t = int(counted.tuples[i])
             kernels.purify(t, int(sizes[t]), f, w, index.begin, slices.at, mass, slices.room, moves, _TOL, _STEPS)
 
-        share(one, len(counted.tuples), counted.jobs)
+        run_parts(one, len(counted.tuples), counted.jobs)
         terms[:, k] = parts[:, k] * w * f[:, 0] ** 2
     of = tables.tuple_of_seen
     found = np.bincount(of, terms.sum(axis=1), tables.space.n_tuples)[counted.tuples]
@@ -228,7 +228,7 @@ def associations(
         size, begin = int(sizes[t]), index.begin
         found[i] = kernels.fit_margins(t, size, counts, looked, begin, slices.at, slices.room, 1e-7, 500)
 
-    share(one, len(counted.tuples), counted.jobs)
+    run_parts(one, len(counted.tuples), counted.jobs)
     of, count = tables.tuple_of_seen, tables.space.n_tuples
     part = np.bincount(of, looked.mean(axis=1), count) / np.maximum(np.bincount(of, minlength=count), 1)
     even = np.full(looked.shape, 1.0 - 1.0 / tables.n_classes)

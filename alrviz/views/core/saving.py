@@ -160,9 +160,7 @@ class SaveButton(pmui.Button):
             self.job = json.dumps({"press": self._presses, "file": self.filename, **job})
 
 
-def figure_buttons(
-    figure: str, file: str, what: str, origin: Callable[[], Origin] | None = None, named: bool = False
-) -> list[Any]:
+def figure_buttons(figure: str, file: str, what: str, origin: Callable[[], Origin], named: bool = False) -> list[Any]:
     """Return the buttons PNG and SVG.
 
     figure: the name of the Bokeh figure. file: the name of what is saved, without its ending. what: the picture in
@@ -171,8 +169,7 @@ def figure_buttons(
     """
 
     def job(kind: str) -> dict[str, Any]:
-        words = origin() if origin is not None else Origin(what[:1].upper() + what[1:])
-        return {"kind": kind, "figure": figure, "pixels": PIXELS, **words._asdict()}
+        return {"kind": kind, "figure": figure, "pixels": PIXELS, **origin()._asdict()}
 
     buttons = []
     for kind in ("png", "svg"):
@@ -197,8 +194,7 @@ def file_button(filename: str, made: Callable[[], bytes], told: str, label: str,
     def job() -> dict[str, Any]:
         return {"kind": "file", "type": kind, "data": base64.b64encode(made()).decode("ascii")}
 
-    button = SaveButton(
-        job, label=label, filename=filename, description=f"{label}: save {told}", icon="download", **params
-    )
+    told = f"{label}: save {told}"
+    button = SaveButton(job, label=label, filename=filename, description=told, icon="download", **params)
     button.made = made
     return button

@@ -27,6 +27,41 @@ abbr { text-decoration: underline dotted; text-underline-offset: 3px; cursor: he
 .scroll { overflow-x: auto; }
 """
 
+# Of a page of one file, for readers who have nothing else.
+_PAGE_CSS = """
+:root { color-scheme: light; --alrviz-line: #d5d5da; --alrviz-quiet: #5c5c66; }
+body { font: 16px/1.5 Roboto, 'Segoe UI', Helvetica, Arial, sans-serif; color: #1d1d24; background: #fff; margin: 0;
+  font-variant-numeric: tabular-nums; }
+main { max-width: 1240px; margin: 0 auto; padding: 24px 20px 60px; box-sizing: border-box; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3em; } h2 { font-size: 1.25rem; margin: 2em 0 .4em;
+  border-top: 1px solid var(--alrviz-line); padding-top: 1em; } h3 { font-size: 1rem; margin: 1.2em 0 .3em; }
+p, ul { max-width: 46em; } .quiet { color: var(--alrviz-quiet); }
+nav { display: flex; flex-wrap: wrap; gap: .2em 1.1em; }
+.box { background: #f2f4fa; border-radius: 8px; padding: 10px 18px; margin: 14px 0; } a { color: #2f4f9e; }
+.scroll { overflow-x: auto; background: /* shaded on the right until it is scrolled to its end */
+  linear-gradient(to left, #fff 30%, #fff0) 100% 0 / 60px 100% no-repeat local,
+  linear-gradient(to left, #0002, #0000) 100% 0 / 16px 100% no-repeat scroll; }
+table { border-collapse: collapse; } th { font-weight: 500; text-align: right;
+  color: var(--alrviz-quiet); vertical-align: bottom; }
+td { text-align: right; vertical-align: top; white-space: nowrap; }
+td:first-child, td.t { white-space: normal; overflow-wrap: break-word; min-width: 9em; }
+td.t, th.t { text-align: left; } td.t { overflow-wrap: anywhere; }
+th, td { padding: .25em .8em .25em 0; border-bottom: 1px solid var(--alrviz-line); }
+th:first-child, td:first-child { text-align: left; }
+@media (max-width: 600px) { table { font-size: .92rem; } th, td { padding-right: .5em; }
+  td:first-child, td.t { min-width: 6em; } }
+.scroll th:first-child, .scroll td:first-child { position: sticky; left: 0; background: #fff; z-index: 1; }
+figure { margin: 0; }
+figcaption { color: var(--alrviz-quiet); font-size: .92rem; max-width: 34em; }
+.pictures { display: flex; flex-wrap: wrap; gap: 18px 26px; margin: 10px 0; } .pictures figure { flex: 1 1 380px; }
+.pictures > * { min-width: min(380px, 100%); max-width: 100%; }
+pre { background: #f4f4f6; padding: 12px; border-radius: 6px; overflow-x: auto; font-size: .86rem;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+details > summary { cursor: pointer; color: #2f4f9e; padding: .4em 0; }
+@media print { .scroll { overflow: visible; } td, th { white-space: normal !important; } }
+@media print { h2 { break-after: avoid; } figure, table { break-inside: avoid; } nav { display: none; } }
+"""
+
 # The label of a group of buttons whose words say it to the eye: heard, not seen.
 HEARD = """
 label.MuiFormLabel-root { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
@@ -79,3 +114,13 @@ def safe(text: object, longest: int = 300) -> str:
     """Return text from anywhere as HTML that shows it: escaped, without control characters, cut when long."""
     plain = "".join(ch if ch.isprintable() else " " for ch in str(text))
     return escape(plain if len(plain) <= longest else plain[: longest - 1] + "…")
+
+
+def page_html(title: str, body: str) -> str:
+    """Return a page of one file, which needs no scripts, no network and no server; `title` and `body` are HTML."""
+    return (
+        f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<link rel='icon' href='data:,'><style>{_PAGE_CSS}</style></head><body><main><h1>{title}</h1>"
+        f"{body}</main></body></html>\n"
+    )

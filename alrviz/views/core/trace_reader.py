@@ -169,7 +169,7 @@ class Racer:
         """What a verdict needs to know, up to an iteration; `ended` False hides an outcome not shown yet."""
         outcome = self.outcome if ended else None
         cut = None if upto is None else upto + 1
-        found = [self.columns[name][:cut][-1] for name in self.alphas if len(self) and self.columns["index"][:cut][-1]]
+        alphas = [self.columns[name][:cut][-1] for name in self.alphas if len(self) and self.columns["index"][:cut][-1]]
         return RacerSummary(
             name=self.name,
             label=self.label,
@@ -180,8 +180,8 @@ class Racer:
             objective=self.key,
             alpha=self.alpha,
             trials=self.trials(upto),
-            found=tuple(float(alpha) for alpha in found if alpha == alpha),  # of higher orders there may be none
-            order=self.run.recipe.params["order"] if found and self._chosen else None,
+            found=tuple(float(alpha) for alpha in alphas if alpha == alpha),  # of higher orders there may be none
+            order=self.run.recipe.params["order"] if alphas and self._chosen else None,
             loss=self.loss,
             bounded=self.bounded,
             heldout=self.heldout,
@@ -349,18 +349,18 @@ class RaceReader:
 
     def levels(self) -> dict[str, float]:
         """The grey lines: class prior, AnJE (where all racers have one order), and the milestones of one objective."""
-        found: dict[str, float] = {}
+        levels: dict[str, float] = {}
         orders = {racer.recipe.params.get("order") for racer in self.racers}
         for racer in self.racers:
-            found.update(racer.run.trace.baseline)
+            levels.update(racer.run.trace.baseline)
         if len(orders) > 1:
-            found = {name: value for name, value in found.items() if not name.endswith("anje")}
+            levels = {name: value for name, value in levels.items() if not name.endswith("anje")}
         if self.to_zero:
-            found |= {f"zero_{k}": level for k, level in enumerate(ABSOLUTE)}
+            levels |= {f"zero_{k}": level for k, level in enumerate(ABSOLUTE)}
         elif self.same_objective and self.racers:
             best = next(iter(self._best().values())) / (self.racers[0].run.trace.rows or 1.0)
-            found |= {f"milestone_{k}": level * best for k, level in enumerate(RELATIVE)}
-        return found
+            levels |= {f"milestone_{k}": level * best for k, level in enumerate(RELATIVE)}
+        return levels
 
 
 def _lead_only(racer: Racer) -> RacerSummary:

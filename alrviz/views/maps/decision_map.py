@@ -97,7 +97,7 @@ class DecisionMapView(NotebookViewer):
         super().__init__(**params)
         self._width = width
         self._wake = wake or self._pumped(self.pump, TICK, self.stop)
-        self.hand = MapHand(self, on_add, on_move, on_remove)
+        self.picture = LiveMap(width, on_add, on_move, on_remove)
         self._map = LatestJob("a decision map")
         self._model: Any = None
         self._X: Any = None
@@ -105,7 +105,7 @@ class DecisionMapView(NotebookViewer):
         self._frame: pd.DataFrame | None = None
         self._asked: tuple[str, int, int] = ("typical", 0, 0)  # others, row, other columns of the newest question
         self.surface: Surface | None = None
-        self._build(height, width, controls, numbers)
+        self._build(height, controls, numbers)
         self.param.watch(self._turn, ["across", "up"])
         self.param.watch(lambda *_: self._ask(), ["others", "row", "classes"])
         self.param.watch(lambda _: self._redraw(), "dark")
@@ -115,8 +115,7 @@ class DecisionMapView(NotebookViewer):
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _build(self, height: str, width: int, controls: bool, numbers: str) -> None:
-        self.picture = LiveMap(self.hand.press, self.hand.drag if self.hand.moves else None, width)
+    def _build(self, height: str, controls: bool, numbers: str) -> None:
         self.menus = MapMenus(self, controls)
         self.status = pn.pane.HTML("", stylesheets=[CSS], align="center", margin=(0, 0, 4, 0))
         self.heading = html()
@@ -296,48 +295,6 @@ class DecisionMapView(NotebookViewer):
     def origin(self) -> Origin:
         """Return what stands above and below the map when it is saved."""
         return Origin(self.title or "Decision map", "" if self.surface is None else made_from(self._about()))
-
-
-class MapHand:
-    """A hand on the map of a view, whose `drawing` says what a press means.
-
-    Args:
-        view: whose surface is pressed.
-        on_add, on_move, on_remove: as `DecisionMapView` takes them; None where nothing is to happen.
-    """
-
-    def __init__(
-        self,
-        view: DecisionMapView,
-        on_add: Callable[[Any, Any], None] | None,
-        on_move: Callable[[int, Any, Any], None] | None,
-        on_remove: Callable[[int], None] | None,
-    ):
-        self._view = view
-        self._on_add, self._on_move, self._on_remove = on_add, on_move, on_remove
-
-    @property
-    def moves(self) -> bool:
-        """Whether points may be dragged."""
-        return self._on_move is not None
-
-    def press(self, x: float, y: float) -> None:
-        """Take a press at a place of the map."""
-        view, surface = self._view, self._view.surface
-        if surface is None:
-            return
-        if view.drawing == "add" and self._on_add is not None:
-            self._on_add(surface.across.value(x), surface.up.value(y))
-        elif view.drawing == "remove" and self._on_remove is not None:
-            row = view.picture.nearest(x, y)
-            if row is not None:
-                self._on_remove(surface.across.column.index[row])
-
-    def drag(self, row: int, x: float, y: float) -> None:
-        """Take a point that was dragged to a place."""
-        surface = self._view.surface
-        if surface is not None and self._on_move is not None:
-            self._on_move(surface.across.column.index[row], surface.across.value(x), surface.up.value(y))
 
 
 class MapMenus:

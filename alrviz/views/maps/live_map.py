@@ -29,21 +29,22 @@ class LiveMap(LiveFigure):
     """The pane of a decision map.
 
     Args:
-        pressed: called with a place (x, y) of the map, as positions on its axes.
-        moved: called with a row and its new place after a point was dragged; None where no point may be.
         width: how many pixels the legend may count on.
+        on_add, on_move, on_remove: as `DecisionMapView` takes them; None where nothing is to happen.
     """
 
     def __init__(
         self,
-        pressed: Callable[[float, float], None],
-        moved: Callable[[int, float, float], None] | None,
         width: int = WIDTH,
+        on_add: Callable[[Any, Any], None] | None = None,
+        on_move: Callable[[int, Any, Any], None] | None = None,
+        on_remove: Callable[[int], None] | None = None,
     ):
         super().__init__("alrviz-map", made=self._new, min_height=260)
-        self._pressed, self._moved, self._width = pressed, moved, width
+        self._width, self._on_add, self._on_move, self._on_remove = width, on_add, on_move, on_remove
+        self._surface: Surface | None = None
+        self._points: Points | None = None  # that are shown of it
         self._named: tuple[str, ...] = ()
-        self._points: Points | None = None
         self._drawing = self._wanted = ""
         self._tips: list[tuple[Any, Any]] = []  # the figure's tooltips, and what each looks at
         self._feeding = Updating()
@@ -51,7 +52,7 @@ class LiveMap(LiveFigure):
 
     def show_surface(self, surface: Surface, *, dark: bool = False, drawing: str = "") -> None:
         """Draw a surface; `drawing` as for `let_draw`."""
-        old, self._points, self._wanted = self.plot, surface.points, drawing
+        old, self._surface, self._points, self._wanted = self.plot, surface, surface.points, drawing
         with self._feeding:
             self.show(decision_map_picture(surface, dark=dark, width=self._width))
         if self.plot is not None and self.plot is old and surface.classes != self._named:
@@ -62,7 +63,7 @@ class LiveMap(LiveFigure):
     def clear(self) -> None:
         """Show nothing."""
         super().clear()
-        self._points = None
+        self._surface = self._points = None
 
     def wipe(self) -> None:
         """Empty the figure, and keep its axes; the next surface fills it."""
@@ -84,7 +85,7 @@ class LiveMap(LiveFigure):
         self._drawing = what
         for tip, renderers in self._tips:
             tip.renderers = [] if what else renderers
-        moves = [PointDrawTool(renderers=[dots], add=False)] if self._moved is not None and what == "move" else []
+        moves = [PointDrawTool(renderers=[dots], add=False)] if self._on_move is not None and what == "move" else []
         one_scale = self.plot.figure.match_aspect
         others = [] if what else [PanTool(), BoxZoomTool(match_aspect=one_scale), ResetTool()]
         bar.active_drag = "auto"  # a tool must be among those of the bar
@@ -97,35 +98,17 @@ class LiveMap(LiveFigure):
         if self.plot is None or self._points is None:
             return
         colour, mark = class_colours(n_classes)[k], MARKERS[k % len(MARKERS)]
-        new = {
-            "x": x,
-            "y": y,
-            "row": -1,
-            "outline": colour,
-            "fill": colour,
-            "marker": mark,
-            "truth": label,
-            "predicted": label,
-        }
+        new = {"x": x, "y": y, "row": -1, "outline": colour, "fill": colour, "marker": mark}
+        new |= {"truth": label, "predicted": label}
         with self._feeding:
             self.plot["points"].stream({name: [value] for name, value in new.items()})
-
-    def nearest(self, x: float, y: float) -> int | None:
-        """The row whose point is pressed at this place, None where there is none near."""
-        if self._points is None or not len(self._points.rows) or self.plot is None:
-            return None
-        box = self.plot.figure
-        wide, high = box.x_range.end - box.x_range.start, box.y_range.end - box.y_range.start
-        distance = np.hypot((self._points.x - x) / wide, (self._points.y - y) / high)
-        k = int(distance.argmin())
-        return int(self._points.rows[k]) if distance[k] <= NEAR else None
 
     def _new(self, plot: Plot) -> None:
         for kind in PRESSES:
             plot.figure.on_event(kind, self._press)
         for kind in (PanStart, PanEnd):
             plot.figure.on_event(kind, self._slipped)
-        if self._moved is not None:
+        if self._on_move is not None:
             plot["points"].on_change("data", lambda attr, old, new: self._dragged())
         tools = plot.figure.toolbar.tools
         self._begun, self._drawing = None, ""
@@ -133,12 +116,21 @@ class LiveMap(LiveFigure):
         self.let_draw(self._wanted)
 
     def _press(self, event: Any) -> None:
-        """A press within the frame."""
-        box = None if self.plot is None else self.plot.figure
-        if box is not None and all(
-            span.start <= at <= span.end for span, at in ((box.x_range, event.x), (box.y_range, event.y))
-        ):
-            self._pressed(event.x, event.y)
+        """Take a press within the frame."""
+        surface, points = self._surface, self._points
+        if self.plot is None or surface is None:
+            return
+        across, up = self.plot.figure.x_range, self.plot.figure.y_range
+        if not (across.start <= event.x <= across.end and up.start <= event.y <= up.end):
+            return
+        if self._drawing == "add" and self._on_add is not None:
+            self._on_add(surface.across.value(event.x), surface.up.value(event.y))
+        elif self._drawing == "remove" and self._on_remove is not None and points is not None and len(points.rows):
+            wide, high = across.end - across.start, up.end - up.start
+            distance = np.hypot((points.x - event.x) / wide, (points.y - event.y) / high)
+            k = int(distance.argmin())
+            if distance[k] <= NEAR:
+                self._on_remove(surface.across.column.index[int(points.rows[k])])
 
     def _slipped(self, event: Any) -> None:
         """A short slip is a press where it began."""
@@ -150,11 +142,12 @@ class LiveMap(LiveFigure):
             self._press(begun)
 
     def _dragged(self) -> None:
-        points, plot = self._points, self.plot
-        if self._feeding or points is None or plot is None or self._moved is None:
+        surface, points, plot = self._surface, self._points, self.plot
+        if self._feeding or surface is None or points is None or plot is None or self._on_move is None:
             return
         x, y = (np.asarray(plot["points"].data[key], dtype=np.float64) for key in ("x", "y"))
         if len(x) != len(points.x):
             return
         for k in np.flatnonzero((x != points.x) | (y != points.y)):
-            self._moved(int(points.rows[k]), float(x[k]), float(y[k]))
+            row = surface.across.column.index[int(points.rows[k])]
+            self._on_move(row, surface.across.value(float(x[k])), surface.up.value(float(y[k])))

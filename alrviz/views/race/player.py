@@ -326,7 +326,7 @@ class Player:
     @property
     def word(self) -> str:
         """What the race is doing, as HTML of a word or two."""
-        return word_of(self)
+        return _activity_html(self)
 
     @property
     def buttons(self) -> dict[str, Any]:
@@ -352,8 +352,7 @@ class Player:
 # -- what the word beside the buttons says of a race  ----------------------------------------------------------------
 
 
-def word_of(player: Player) -> str:
-    """Return it as HTML."""
+def _activity_html(player: Player) -> str:
     race = player.race
     if player.waits:
         return "getting ready &hellip;"

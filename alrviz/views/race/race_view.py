@@ -167,11 +167,6 @@ class RaceView(PlayerButtons, NotebookViewer):
             self._measures.offer(coming)
             self._draw(coming)
 
-    def _take(self, watched: RaceReader) -> None:
-        self.cancel_scoring()
-        self._drawn, self._scoring = watched, None
-        self._measures.offer(watched)
-
     # -- buttons ------------------------------------------------------------------------------------------------------
 
     def _seen(self, number: int, seen: int) -> None:
@@ -199,7 +194,9 @@ class RaceView(PlayerButtons, NotebookViewer):
         self.outdated = self.player.outdated
         shown = self.player.shown
         if shown is not None and shown is not self._drawn:
-            self._take(shown)
+            self.cancel_scoring()
+            self._drawn, self._scoring = shown, None
+            self._measures.offer(shown)
         self._redraw()
 
     # -- the pump -----------------------------------------------------------------------------------------------------
@@ -236,15 +233,11 @@ class RaceView(PlayerButtons, NotebookViewer):
             self._measures.offer(watched)
         came_to_rest = playing and not player.playing
         scored = self._scoring is not None and self._scoring.busy and not self._scoring.poll()
-        due = changed and (watched.head < LONG or not player.playing or self._turn(3))
-        if due or turned or came_to_rest or scored or (playing and self._turn(SLOW)):
+        due = changed and (watched.head < LONG or not player.playing or self._ticks % 3 == 0)
+        if due or turned or came_to_rest or scored or (playing and self._ticks % SLOW == 0):
             self._redraw()
         else:
             self.say_status()
-
-    def _turn(self, every: int) -> bool:
-        """Whether what is done every so many ticks is due."""
-        return self._ticks % every == 0
 
     def _draw(self, watched: RaceReader) -> None:
         measure, span, to_zero = self.measure, self.span, watched.to_zero

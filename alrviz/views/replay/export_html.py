@@ -34,14 +34,9 @@ from alrviz.views.maps.words import others_words
 from alrviz.views.replay.path import path_film
 
 SHORT = {
-    "nll": "training",
-    "gap": "suboptimality",
-    "gradient": "norm",
-    "heldout": "",
-    "error": "training",
-    "rmse": "training",
-    "alpha": "alpha",
-}
+    "nll": "training", "gap": "suboptimality", "gradient": "norm", "heldout": "", "error": "training",
+    "rmse": "training", "alpha": "alpha",
+}  # fmt: skip
 SCENES = 120  # steps of a film of bandwidths
 COLUMNS = 6  # columns whose curves are shown: those that move scores most
 SAID = 120  # sentences on the way of a race
@@ -109,16 +104,16 @@ def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: 
         )
         for k, curve in enumerate(curves)
     ]  # fmt: skip
-    measures = watched.measures
-    views = [_view(name, *parts, steps, watched) for name in measures]
-    names = [curve.name for curve in parts[0]]
-    shown = [
-        k
-        for k, view in enumerate(views)
+    views = {name: _view(name, *parts, steps, watched) for name in watched.measures}
+    shown = {
+        name: view
+        for name, view in views.items()
         if any(y is not None and np.isfinite(y).any() for y in (*view.train, *view.heldout))
-    ]
-    told = verdict([racer.lane(ended=over) for racer in watched.racers], by=by)
-    sentences = [*_racing(watched, steps, over), (len(steps) - 1, told.sentence)]
+    }
+    first = "gap" if "gap" in views else "nll"
+    names = [curve.name for curve in parts[0]]
+    result = verdict([racer.lane(ended=over) for racer in watched.racers], by=by)
+    sentences = [*_racing(watched, steps, over), (len(steps) - 1, result.sentence)]
     return Film(
         title=_title(watched.race, " and ".join(names[:2]) if len(names) < 3 else f"{len(names)} racers"),
         counted=watched.counted,
@@ -126,10 +121,8 @@ def race_film(watched: RaceReader, *, by: str = "you", most: int = STEPS, over: 
         sentences=sentences,
         axes=[ReplayAxis(word, label) for word, (_, label) in AXES.items()],
         lines=lines,
-        views=[views[k] for k in shown],
-        measure=next(
-            (k for k, place in enumerate(shown) if measures[place] == ("gap" if "gap" in measures else "nll")), 0
-        ),
+        views=list(shown.values()),
+        measure=list(shown).index(first) if first in shown else 0,
         about=_about(watched.race),
     )
 
@@ -146,14 +139,12 @@ def _racing(watched: RaceReader, steps: Any, over: bool) -> list[tuple[int, str]
 def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: Any, watched: RaceReader) -> View:
     """What lines of racers show of a measure, or those of their alphas."""
     curves, before, after = (alphas, racers, []) if name == "alpha" else (racers, [], alphas)
-    parts: dict[str, list[Any]] = {
-        part: [
-            *(None for _ in before),
-            *(_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves),
-            *(None for _ in after),
-        ]
+    train, heldout = (
+        [None] * len(before)
+        + [_at(values(curve.columns, name, part, curve.rows), steps) for curve in curves]
+        + [None] * len(after)
         for part in ("train", "heldout")
-    }
+    )
     gap = name == "gap"
     less = [curve.best / curve.rows for curve in (*racers, *alphas)] if gap else []
     floor = gap_floor(values(c.columns, name, "train", c.rows, c.best) for c in curves) if gap else None
@@ -162,18 +153,18 @@ def _view(name: str, racers: list[RacerCurve], alphas: list[RacerCurve], steps: 
     grey |= {} if floor is None else {BEST: floor}
     label = axis_label(name, watched.to_zero)
     return View(
-        label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=parts["train"],
-        heldout=parts["heldout"], less=less, floor=floor or 0.0, grey=grey,
+        label=label, short=SHORT[name], log=is_log(name, watched.to_zero), train=train, heldout=heldout,
+        less=less, floor=floor or 0.0, grey=grey,
         along=[along_label(axis, measure=name) for axis in AXES],
     )  # fmt: skip
 
 
 def _at(column: Any, steps: Any) -> Any:
     """A racer's column at the film's steps, NaN beyond its end."""
-    found = np.full(len(steps), np.nan)
+    values_at = np.full(len(steps), np.nan)
     there = steps < len(column)
-    found[there] = np.asarray(column, float)[steps[there]]
-    return found
+    values_at[there] = np.asarray(column, float)[steps[there]]
+    return values_at
 
 
 def _title(race: Race, what: str) -> str:
@@ -200,10 +191,10 @@ def _bandwidth_film(race: Race, watched: RaceReader) -> Film:
     scenes: list[DensityFrame] = []
     models: list[Any] = []
     for step in path.iterations[places].tolist():
-        found: Any = model_at(run, step)
+        model: Any = model_at(run, step)
         previous = scenes[-1] if scenes else None
-        scenes.append(density_frame_of(found.model, run.encoded, labels, iteration=step, previous=previous))
-        models.append(found)
+        scenes.append(density_frame_of(model.model, run.encoded, labels, iteration=step, previous=previous))
+        models.append(model)
     x = [path.iterations[places].astype(float)]
     columns, losses = _column_lines(path, x), _loss_line(watched, path, x)
     nothing: list[Any] = [None] * len(columns)
@@ -266,18 +257,18 @@ def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
     final = scenes[-1]
     order = sorted(range(len(final.columns)), key=lambda d: -final.columns[d].importance)[:COLUMNS]
     classes = final.classes
-    found = []
+    panels = []
     for d in order:
         last = final.columns[d]
         every = PLACES if last.x is not None else 1
         frames = np.array([np.atleast_2d(scene.columns[d].weighted.T)[:, ::every] for scene in scenes])
-        seen = [scene.columns[d].at_rows(scene.columns[d].weighted).ravel() for scene in scenes]
-        low, high = min(0.0, *(float(s.min()) for s in seen)), max(0.0, *(float(s.max()) for s in seen))
+        at_rows = [scene.columns[d].at_rows(scene.columns[d].weighted).ravel() for scene in scenes]
+        low, high = min(0.0, *(float(s.min()) for s in at_rows)), max(0.0, *(float(s.max()) for s in at_rows))
         air = 0.12 * max(high - low, 0.1)
         rug = list(zip(last.rug.tolist(), last.rug_class.tolist(), strict=True))
         notes = [f"h = {scene.columns[d].bandwidth:.3g}" if last.x is not None else "" for scene in scenes]
         speaks = f"toward {classes[1]}" if len(classes) == 2 else "toward each class"
-        found.append(
+        panels.append(
             ReplayPanel(
                 name=f"{last.column}: what it adds {speaks}", frames=frames, low=low - air, high=high + air,
                 colours=["text"] if frames.shape[1] == 1 else class_colours(len(classes)),
@@ -285,4 +276,4 @@ def _panels(scenes: list[DensityFrame]) -> list[ReplayPanel]:
                 rug_colours=class_colours(len(classes)), notes=notes,
             )
         )  # fmt: skip
-    return found
+    return panels

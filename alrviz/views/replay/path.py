@@ -27,22 +27,22 @@ def path_film(study: Any) -> Film:
     ]
     if not any(map(len, curves)):
         raise AlrvizError("there is nothing to replay: no path is there yet; run the study first")
-    there = [k for k, curve in enumerate(curves) if len(curve)]
-    alphas = np.array(sorted({alpha for k in there for alpha in curves[k]["alpha"]}, reverse=True))
+    complete = [k for k, curve in enumerate(curves) if len(curve)]
+    alphas = np.array(sorted({alpha for k in complete for alpha in curves[k]["alpha"]}, reverse=True))
     light, dark = (racer_colours([recipe.label for recipe in recipes], ground) for ground in (False, True))
-    by_alpha = {k: curves[k].set_index("alpha").reindex(alphas) for k in there}
+    by_alpha = {k: curves[k].set_index("alpha").reindex(alphas) for k in complete}
     others = lines[lines["racer"] >= len(recipes)]
     views = [
         View(
             label=label, short="training", log=False,
-            train=[by_alpha[k][f"train_{measure}"].to_numpy(float) for k in there],
-            heldout=[by_alpha[k][measure].to_numpy(float) for k in there],
+            train=[by_alpha[k][f"train_{measure}"].to_numpy(float) for k in complete],
+            heldout=[by_alpha[k][measure].to_numpy(float) for k in complete],
             grey={_beside(study.recipes[row["racer"]]): float(row[measure]) for row in others.to_dict("records")},
         )
         for measure, label in MEASURES.items()
     ]  # fmt: skip
     dataset = next(iter(study.datasets.values()), None)
-    told = [f"alrviz: {__version__}", *(f"{of.name}: {key}" for key, of in study.datasets.items())]
+    about = [f"alrviz: {__version__}", *(f"{of.name}: {key}" for key, of in study.datasets.items())]
     middle = [(k, f"alpha {alpha_text(alpha)}: shrunk toward the center.") for k, alpha in enumerate(alphas[:-1])]
     return Film(
         title=" and ".join(names) + (f" on {dataset.name}" if dataset is not None else ""),
@@ -50,10 +50,10 @@ def path_film(study: Any) -> Film:
         steps=alphas,
         sentences=[*middle, (len(alphas) - 1, sentence(study))],
         axes=[ReplayAxis("alpha", "alpha, log scale: generative on the left", log=True, falling=True)],
-        lines=[ReplayLine(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in there],
+        lines=[ReplayLine(name=names[k], light=light[k], dark=dark[k], x=[alphas]) for k in complete],
         views=views,
         panels=_weights(by_alpha, names, light),
-        about=[*told, *(recipe.to_json() for recipe in recipes)],
+        about=[*about, *(recipe.to_json() for recipe in recipes)],
     )
 
 
@@ -64,7 +64,7 @@ def _beside(recipe: Recipe) -> str:
 
 def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> list[ReplayPanel]:
     """The quantiles of each path's weights less the center's, a panel a path."""
-    found = []
+    panels = []
     for k, frame in by_alpha.items():
         columns = [name for name in frame.columns if str(name).startswith("away_")]
         values = frame[columns].to_numpy(float)
@@ -73,10 +73,10 @@ def _weights(by_alpha: dict[int, Any], names: list[str], colours: list[str]) -> 
         shares = np.array([float(str(name).removeprefix("away_")) for name in columns])
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
         air = 0.05 * max(high - low, 1e-9)
-        found.append(
+        panels.append(
             ReplayPanel(
                 name=f"{names[k]}: w - center, by its rank in %", x=shares,
                 frames=values[:, None, :], low=low - air, high=high + air, colours=[colours[k]],
             )
         )  # fmt: skip
-    return found
+    return panels

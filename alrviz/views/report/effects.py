@@ -190,14 +190,14 @@ def _all_points(table: pd.DataFrame) -> str:
 
 
 def _pairs(effects: Interactions, table: pd.DataFrame, label: str) -> Iterable[str]:
-    pairs, found = table[table.order == 2], 0
+    pairs, count = table[table.order == 2], 0
     for name, tuples in pairs.tuples[beyond_chance(pairs)].items():
         numbers = [effects.number_of(own) for own in tuples]  # several where columns say the same: they are added
         members = [int(j) for j in effects.pure.space.members[numbers[0]]]
         levels = [effects.labels(j) for j in members]
-        if found == PAIRS or len(levels[0]) * len(levels[1]) > CELLS:
+        if count == PAIRS or len(levels[0]) * len(levels[1]) > CELLS:
             continue
-        found += 1
+        count += 1
         picture = _pair(effects, numbers, members, levels, label)
         caption = f"{safe(name, 80)}: blue toward {safe(label, 40)}, orange away from it; struck out: no such row"
         high = 120 + 18 * max(map(len, levels))

@@ -29,10 +29,10 @@ def hardest_group(facts: ReportFacts) -> str:
 
     A group may have many errors because its rows are hard to tell: what counts is what the model gains there.
     """
-    of, table = facts.evaluation.summary(), groups_of_all(facts)
-    if not of.shares_error:
+    summary, table = facts.evaluation.summary(), groups_of_all(facts)
+    if not summary.shares_error:
         return ""
-    overall = of.error / of.shares_error
+    overall = summary.error / summary.shares_error
     table = table[table.rows * table.shares_error >= GROUP]
     table = table[table.low / table.shares_error > overall]
     if table.empty:
@@ -50,18 +50,20 @@ def hardest_group(facts: ReportFacts) -> str:
 
 def most_missed(facts: ReportFacts) -> str:
     """Return the group where most rows of the rarer of two classes are missed, beyond chance; "" if there is none."""
-    found = facts.evaluation
-    if len(found.classes) != 2:
+    evaluation = facts.evaluation
+    if len(evaluation.classes) != 2:
         return ""
-    of, table = found.as_predicted(), groups_of_all(facts)
-    table = table[(table.rows * table.share >= GROUP) & (table.sensitivity_high < of.sensitivity)]
+    figures, table = evaluation.as_predicted(), groups_of_all(facts)
+    table = table[(table.rows * table.share >= GROUP) & (table.sensitivity_high < figures.sensitivity)]
     if table.empty:
         return ""
     line = table.loc[table.sensitivity.idxmin()]
     return (
-        f"It misses {safe(found.interest, 40)} most where <b>{safe(line.column, 40)}</b> is {group_text(line.group)}: "
+        f"It misses {safe(evaluation.interest, 40)} most where <b>{safe(line.column, 40)}</b> is "
+        f"{group_text(line.group)}: "
         f"{percent(1 - line.sensitivity)} of {line.share * line.rows:,.0f} such rows (of all: "
-        f"{percent(1 - of.sensitivity)}). This counts groups with {GROUP} such rows or more, and what is beyond chance."
+        f"{percent(1 - figures.sensitivity)}). This counts groups with {GROUP} such rows or more, and what is beyond "
+        "chance."
     )
 
 
@@ -71,26 +73,26 @@ def most_divided(facts: ReportFacts) -> str:
 
     Such columns are often about who somebody is; which of them are is not known here.
     """
-    found = facts.evaluation
-    if len(found.classes) != 2:
+    evaluation = facts.evaluation
+    if len(evaluation.classes) != 2:
         return ""
-    label, widest = safe(found.interest, 40), None
+    label, widest = safe(evaluation.interest, 40), None
     for column, table in facts.groups.items():
-        if found.X[column].nunique() > SIDES:
+        if evaluation.X[column].nunique() > SIDES:
             continue
-        own = table[table.rows * table.share >= GROUP]
-        if len(own) < 2:
+        large = table[table.rows * table.share >= GROUP]
+        if len(large) < 2:
             continue
-        low, high = (own.loc[at] for at in (own.sensitivity.idxmin(), own.sensitivity.idxmax()))
-        gap = high.sensitivity - low.sensitivity
-        if low.sensitivity_high < high.sensitivity_low and (widest is None or gap > widest[0]):
-            widest = gap, column, low, high
+        lowest, highest = (large.loc[at] for at in (large.sensitivity.idxmin(), large.sensitivity.idxmax()))
+        gap = highest.sensitivity - lowest.sensitivity
+        if lowest.sensitivity_high < highest.sensitivity_low and (widest is None or gap > widest[0]):
+            widest = gap, column, lowest, highest
     if widest is None:
         return ""
-    _, column, low, high = widest
+    _, column, lowest, highest = widest
     sides = [
-        f"{percent(one.sensitivity)} of the {one.share * one.rows:,.0f} where it is {group_text(one.group)}"
-        for one in (low, high)
+        f"{percent(group.sensitivity)} of the {group.share * group.rows:,.0f} where it is {group_text(group.group)}"
+        for group in (lowest, highest)
     ]
     return (
         f"Among columns with two to five values, groups differ most by <b>{safe(column, 40)}</b>: of the rows "
@@ -103,34 +105,35 @@ def most_divided(facts: ReportFacts) -> str:
 
 def where_it_fails(facts: ReportFacts, rows: bool) -> str:
     """Return groups beside each other, the classes confused, and the rows held least likely."""
-    found = facts.evaluation
-    two, label = len(found.classes) == 2, safe(found.interest, 40)
-    asked = (
+    evaluation = facts.evaluation
+    two, label = len(evaluation.classes) == 2, safe(evaluation.interest, 40)
+    definitions = (
         f"<i>Sensitivity</i> is the share of the rows that are {label} which are predicted so, <i>false alarms</i> the "
         f"share of the other rows predicted {label}; "
     )
-    left = facts.not_compared
-    without = (
-        f" Not compared, for there are more such columns: {safe(', '.join(left[:NAMED]), 600)}"
-        f"{f' and {len(left) - NAMED:,} more' if len(left) > NAMED else ''}."
-        if left
+    left_out = facts.not_compared
+    not_compared = (
+        f" Not compared, for there are more such columns: {safe(', '.join(left_out[:NAMED]), 600)}"
+        f"{f' and {len(left_out) - NAMED:,} more' if len(left_out) > NAMED else ''}."
+        if left_out
         else ""
     )
     parts = [
         f"<p>{hardest_group(facts)} {most_missed(facts)} {most_divided(facts)}</p>"
         f"<p>Rows are grouped by every column of at most {LEVELS} values, whatever it is about, and by the most "
         "important others (numbers cut into four groups of about as many rows, of texts the "
-        f"{LEVELS} most frequent).{without} {asked}the <i>baseline</i> is always saying the group's own most frequent "
+        f"{LEVELS} most frequent).{not_compared} {definitions}the <i>baseline</i> is always saying the group's own "
+        "most frequent "
         "class: some groups are harder than others. Intervals of 95 % are Wilson's; the dashed line of a picture is "
         "the figure of all rows. The lowest and the highest group of each column "
         f"({GROUP} rows at least):</p>{_overview(facts, two)}"
     ]
-    shown = [_by_column(facts, name, table, two) for name, table in facts.groups.items()]
-    parts += shown[:OPEN]
-    if rest := shown[OPEN:]:
+    sections = [_by_column(facts, name, table, two) for name, table in facts.groups.items()]
+    parts += sections[:OPEN]
+    if rest := sections[OPEN:]:
         names = ", ".join(safe(name, 40) for name in list(facts.groups)[OPEN:])
         parts.append(f"<details><summary>Groups by {names}</summary>{''.join(rest)}</details>")
-    confused = found.confusions(8)
+    confused = evaluation.confusions(8)
     if not two and len(confused):
         pairs = (
             [safe(line["class"], 60), safe(line["predicted"], 60), f"{line['rows']:,.6g}", percent(line["share"])]
@@ -139,11 +142,11 @@ def where_it_fails(facts: ReportFacts, rows: bool) -> str:
         heads = ["class", "predicted as", "rows", "share of the class"]
         parts.append(f"<h3>Classes most often confused</h3>{html_table(heads, pairs)}")
     if rows:
-        by_importance = replace(found, X=found.X[facts.columns])
+        by_importance = replace(evaluation, X=evaluation.X[facts.columns])
         parts.append(
             "<h3>The rows that it got most wrong</h3><p>"
-            f"{_LOOK if found.error else _NONE} Row 0 is the first row below the header (rows without a class are not "
-            f"counted). The columns that matter most stand first.</p>{worst_html(by_importance, WORST)}"
+            f"{_LOOK if evaluation.error else _NONE} Row 0 is the first row below the header (rows without a class "
+            f"are not counted). The columns that matter most stand first.</p>{worst_html(by_importance, WORST)}"
         )
     return "".join(parts)
 
@@ -155,31 +158,31 @@ def _overview(facts: ReportFacts, two: bool) -> str:
         table = table.assign(alarms=false_alarms(table.specificity), every=1.0, others=1 - table.share)
         figures = [("sensitivity", "share"), ("alarms", "others")] if two else []
         cells = [safe(name, 60), str(len(table))]
-        for of, share in [*figures, ("error", "every"), ("shares_error", "every")]:
-            own = table[table.rows * table[share] >= GROUP]
-            cells.append(_ends(own, of) if len(own) else "&ndash;")
+        for figure, share in [*figures, ("error", "every"), ("shares_error", "every")]:
+            large = table[table.rows * table[share] >= GROUP]
+            cells.append(_ends(large, figure) if len(large) else "&ndash;")
         lines.append(cells)
     rates = ["sensitivity", "false alarms"] if two else []
     heads = ["column", "groups", *rates, "error", "baseline error"]
     return html_table([heads[0], heads[1], *(f"<th class='t'>{words}</th>" for words in heads[2:])], lines)
 
 
-def _ends(table: pd.DataFrame, of: str) -> str:
-    low, high = table.loc[table[of].idxmin()], table.loc[table[of].idxmax()]
-    said = [f"{safe(line.group, 24)}: {percent(line[of]).replace(' ', '&nbsp;')}" for line in (low, high)]
-    return f"<td class='t'>{'<br>'.join(said) if low.group != high.group else said[0]}</td>"
+def _ends(table: pd.DataFrame, figure: str) -> str:
+    low, high = table.loc[table[figure].idxmin()], table.loc[table[figure].idxmax()]
+    ends = [f"{safe(line.group, 24)}: {percent(line[figure]).replace(' ', '&nbsp;')}" for line in (low, high)]
+    return f"<td class='t'>{'<br>'.join(ends) if low.group != high.group else ends[0]}</td>"
 
 
 def _by_column(facts: ReportFacts, name: str, table: pd.DataFrame, two: bool) -> str:
-    found = facts.evaluation
+    evaluation = facts.evaluation
     height = 90 + 24 * len(table)
-    pictures = figure_html(drawn.groups(table, found.error), f"Errors by {name}", height=height)
+    pictures = figure_html(drawn.groups(table, evaluation.error), f"Errors by {name}", height=height)
     if two and np.isfinite(table.sensitivity).any():
-        overall = float(found.as_predicted().sensitivity)
-        shown = drawn.groups(table, overall, "sensitivity")
-        pictures = figure_html(shown, f"Sensitivity by {name}", height=height) + pictures
+        overall = float(evaluation.as_predicted().sensitivity)
+        sensitivities = drawn.groups(table, overall, "sensitivity")
+        pictures = figure_html(sensitivities, f"Sensitivity by {name}", height=height) + pictures
     return (
-        f"<h3>By {safe(name, 60)}</h3><div class='pictures'>{pictures}</div>{groups_html(table, found.interest)}"
+        f"<h3>By {safe(name, 60)}</h3><div class='pictures'>{pictures}</div>{groups_html(table, evaluation.interest)}"
         f"<details><summary>Probabilities and log loss by {safe(name, 60)}</summary>"
-        f"{group_losses_html(table, found.interest)}</details>"
+        f"{group_losses_html(table, evaluation.interest)}</details>"
     )

@@ -34,24 +34,24 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
     effects, label = facts.effects, facts.evaluation.interest
     if effects is None:
         return f"<p>This model cannot be taken apart into effects: {safe(facts.no_effects, 400)}.</p>"
-    known = [str(own) for own in effects.classes]
-    if label not in known:  # a class that came later than all rows that were learned from
-        label = known[int(np.bincount(effects.encoded.y).argmax())]
+    classes = [str(name) for name in effects.classes]
+    if label not in classes:  # a class that came later than all rows that were learned from
+        label = classes[int(np.bincount(effects.encoded.y).argmax())]
     mirrored = "".join(
-        f" Those toward {safe(one, 40)} are the same with the sign changed."
-        for one in known
-        if one != label and len(known) == 2
+        f" Those toward {safe(other, 40)} are the same with the sign changed."
+        for other in classes
+        if other != label and len(classes) == 2
     )
-    table, several = facts.ranking, int(effects.pure.sizes.max()) > 1
+    table, has_tuples = facts.ranking, int(effects.pure.sizes.max()) > 1
     bars = effects_drawn.ranked(table, by="loss", along="rise of log loss without it (nats)")
     pure = (
         " What two columns say together counts only as far as it goes beyond what each says by itself."
-        if several
+        if has_tuples
         else ""
     )
     judged = "test" if effects.has_heldout else "the training"
-    below = " A share below 0 corrects what other columns say." if (table.share.head(LISTED) < 0).any() else ""
-    heads = {False: "columns", True: "columns and their combinations"}[several]
+    below_zero = " A share below 0 corrects what other columns say." if (table.share.head(LISTED) < 0).any() else ""
+    heads = {False: "columns", True: "columns and their combinations"}[has_tuples]
     return (
         f"<p>The {heads} stand in the order of how much worse the probabilities of {judged} rows get when their points "
         f"are left out, the rest unchanged.{pure} That is measured in log loss, where smaller is better: that of the "
@@ -64,7 +64,7 @@ def what_matters(facts: ReportFacts, rows: bool) -> str:
         "<p>The share of the score says how much of the differences between rows' points (their variance) comes from a "
         "column; shares add up to 100 %. It may rank columns differently: points far from 0 on few rows make a large "
         "share, but the log loss of those few rows alone; and where columns overlap, one's points may undo another's, "
-        f"so that its share is small though its points are not.{below}</p>{_orders(effects)}"
+        f"so that its share is small though its points are not.{below_zero}</p>{_orders(effects)}"
         f"<p>{safe(effects.sentence().removeprefix(_ALL_SINGLE), 1_200)}</p></details>"
         f"<h3>How columns act on {safe(label, 40)}</h3><p>Right, or up, is toward {safe(label, 40)}; 0 is the mean of "
         "the rows that were learned from. 0.7 points double the odds, -0.7 halve them; what other columns say is "
@@ -109,41 +109,43 @@ def overlaps(facts: ReportFacts) -> list[tuple[list[str], pd.DataFrame]]:
     known = known[known.known >= OVERLAPS].sort_values("known", ascending=False, kind="stable")
     each = [frozenset(pair) for pair in known[["column", "other"]].itertuples(index=False)]
     known = known[~pd.Series(each, known.index, dtype=object).duplicated()]
-    places = [effects.columns.index(name) for own in facts.ranking.tuples for name in own if name in effects.columns]
-    found = []
-    for own in groups_of(known, len(effects.columns)):
-        if len(own) > 1:
-            names = [effects.columns[j] for j in sorted(own, key=places.index)]
-            found.append((names, known[known.column.isin(own)]))
-    return sorted(found, key=lambda one: places.index(effects.columns.index(one[0][0])))
+    places = [
+        effects.columns.index(name) for group in facts.ranking.tuples for name in group if name in effects.columns
+    ]
+    groups = []
+    for group in groups_of(known, len(effects.columns)):
+        if len(group) > 1:
+            names = [effects.columns[j] for j in sorted(group, key=places.index)]
+            groups.append((names, known[known.column.isin(group)]))
+    return sorted(groups, key=lambda one: places.index(effects.columns.index(one[0][0])))
 
 
 def _same(facts: ReportFacts) -> str:
     """Sentences on columns that overlap: what they say is split between them."""
-    effects, found = facts.effects, overlaps(facts)
+    effects, groups = facts.effects, overlaps(facts)
     assert effects is not None
-    if not found:
+    if not groups:
         return ""
-    said = []
-    for names, links in found[:SAME]:
+    sentences = []
+    for names, links in groups[:SAME]:
         words = []
         for j, i, known in links.head(LINKS).itertuples(index=False):
-            one, other = (f"<b>{safe(effects.columns[k], 60)}</b>" for k in (j, i))
-            back = facts.dependence
-            both = back[(back.column == i) & (back.other == j)].known.iloc[0]
+            column, other_column = (f"<b>{safe(effects.columns[k], 60)}</b>" for k in (j, i))
+            dependence = facts.dependence
+            both = dependence[(dependence.column == i) & (dependence.other == j)].known.iloc[0]
             if known == both == 1.0:
-                words.append(f"{one} and {other} say the same, so they are ranked and drawn as one")
+                words.append(f"{column} and {other_column} say the same, so they are ranked and drawn as one")
             elif known == 1.0:
-                words.append(f"{one} is known from {other}")
+                words.append(f"{column} is known from {other_column}")
             else:
-                words.append(f"{other} tells {percent(known)} of what there is to know of {one}")
+                words.append(f"{other_column} tells {percent(known)} of what there is to know of {column}")
         every = {2: "both"}.get(len(names), f"all {len(names)}")
         ranked = facts.ranking.loss[[set(own) == set(names) for own in facts.ranking.tuples]]
         cost = float(effects.cost_without(*names)[0] if ranked.empty else ranked.iloc[0])
         how = "rises" if cost > 0 else "changes"
-        said.append(f"{', '.join(words)}: without {every}, log loss {how} by {loss_text(cost)} nats")
-    more = f"<li>and {len(found) - SAME:,} more groups</li>" if len(found) > SAME else ""
-    lines = "".join(f"<li>{one}</li>" for one in said)
+        sentences.append(f"{', '.join(words)}: without {every}, log loss {how} by {loss_text(cost)} nats")
+    more = f"<li>and {len(groups) - SAME:,} more groups</li>" if len(groups) > SAME else ""
+    lines = "".join(f"<li>{column}</li>" for column in sentences)
     return (
         "<p>Some columns overlap. What they share is split between them, so that each by itself seems to matter "
         f"less, and which of them ranks higher is partly chance:</p><ul>{lines}{more}</ul>"
@@ -155,13 +157,13 @@ def _same(facts: ReportFacts) -> str:
 
 def _one_row(facts: ReportFacts, label: str) -> str:
     """How the points of a row are added up: of those that were judged one that is close, not a tie."""
-    effects, found = facts.effects, facts.evaluation
+    effects, evaluation = facts.effects, facts.evaluation
     assert effects is not None
-    others = [k for k, own in enumerate(found.classes) if own != label and own in map(str, effects.classes)]
-    mine, best = found.log_p[:, found.classes.index(label)], found.log_p[:, others]
+    others = [k for k, own in enumerate(evaluation.classes) if own != label and own in map(str, effects.classes)]
+    mine, best = evaluation.log_p[:, evaluation.classes.index(label)], evaluation.log_p[:, others]
     k = int(np.abs(mine - best.max(axis=1) - CLOSE).argmin())
-    x, close = found.X.iloc[[k]], abs(mine[k] - best[k].max()) <= NEAR
-    row = effects.row(x, of=label, against=found.classes[others[int(best[k].argmax())]])
+    x, close = evaluation.X.iloc[[k]], abs(mine[k] - best[k].max()) <= NEAR
+    row = effects.row(x, of=label, against=evaluation.classes[others[int(best[k].argmax())]])
     of, against = (f"<b>{safe(one, 40)}</b>" for one in (row.of, row.against))
     lines = facts.ranking.tuples.map(lambda own: float(row.frame.log_odds[own].sum()))
     lines = lines.iloc[np.argsort(-lines.abs().to_numpy(), kind="stable")]
@@ -177,11 +179,11 @@ def _one_row(facts: ReportFacts, label: str) -> str:
     how = " as in the pictures above" if two else f", against {against} (above: against the mean of the others)"
     how += ", rounded so that they add up"
     return (
-        f"<h3>One row, added up</h3><p>Row {found.X.index[k]}, one of the {found.what}, is "
+        f"<h3>One row, added up</h3><p>Row {evaluation.X.index[k]}, one of the {evaluation.what}, is "
         f"{'a close call' if close else 'the closest there is'}: the probability of {of} is "
         f"{percent(row.probabilities[row.of])}, that of {against} {percent(row.probabilities[row.against])}. Its class "
-        f"is <b>{safe(found.classes[found.y[k]], 40)}</b>. These are its points toward {of}{how}; the intercept is the "
-        "score of a row whose points are all 0, not the share of the class. A sum above 0 means that "
+        f"is <b>{safe(evaluation.classes[evaluation.y[k]], 40)}</b>. These are its points toward {of}{how}; the "
+        "intercept is the score of a row whose points are all 0, not the share of the class. A sum above 0 means that "
         f"{of} is the more probable of the two.</p>{html_table(['', 'points'], table)}"
     )
 
@@ -200,6 +202,6 @@ def rounded(values: Sequence[float], rest: int) -> list[float]:
     >>> rounded([0.004, 0.004, 0.004], -1)
     [0.0, 0.0, 0.01]
     """
-    found = np.round(values, 2)
-    found[rest] += round(float(np.sum(values)), 2) - found.sum()
-    return [float(one) for one in found.round(2) + 0.0]
+    parts = np.round(values, 2)
+    parts[rest] += round(float(np.sum(values)), 2) - parts.sum()
+    return [float(one) for one in parts.round(2) + 0.0]

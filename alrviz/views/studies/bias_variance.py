@@ -4,6 +4,7 @@ It shows a study of `alrviz.bias_variance`, and fills while that computes. Above
 grid, below them the grid itself, each cell's error taken apart.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import panel as pn
 import param
 
 from alrviz.pictures import bias_variance as pictures
-from alrviz.pictures.bias_variance import AXES, KINDS, legend_rows, names, share_text, varying
+from alrviz.pictures.bias_variance import AXES, KINDS, legend_rows, share_text, varying
 from alrviz.pictures.palette import family_colour
 from alrviz.views.core.live_figure import LiveFigure
 from alrviz.views.core.notebook import ViewLayout
@@ -55,9 +56,9 @@ class BiasVarianceView(StudyView):
         self.pictures = {part: LiveFigure(f"alrviz-bias-variance-{part}") for part in PARTS}
         self._grid = html(margin=(8, 0, 8, 0))
         self._grid.stylesheets = [CSS, GRID]
-        kinds = {of.name: kind for kind, of in KINDS.items()}
-        told = "Definition of bias and variance"
-        self._kinds = choice(self, "definition", kinds, told, width=640, margin=(0, 16, 4, 0))
+        kinds = {definition.name: kind for kind, definition in KINDS.items()}
+        label = "Definition of bias and variance"
+        self._kinds = choice(self, "definition", kinds, label, width=640, margin=(0, 16, 4, 0))
         self._axes = choice(self, "axis", _along(list(AXES)), "Along", width=360, margin=(0, 0, 4, 0))
         self.param.watch(lambda _: self.redraw(), ["definition", "axis"])
         controls = pn.FlexBox(self._kinds, self._axes, margin=0)
@@ -88,7 +89,7 @@ class BiasVarianceView(StudyView):
         self._offer(varying(table))
         drawn = pictures.bias_variance(table, self.axis, self.definition, dark=self.dark)
         # A long legend stands above the picture, not in its place.
-        more = ROW * max(0, legend_rows(names(drawn["error"])) - 3)
+        more = ROW * max(0, legend_rows(drawn["error"].key[0]) - 3)
         high = f"calc({self._height} + {more}px)"
         self._place.param.update(height=330 + more, styles={"height": high, "flex": f"0 0 {high}"})
         for part, picture in drawn.items():
@@ -134,24 +135,21 @@ class Filled:
 
 def filled(study: "Study") -> dict[tuple[int, float], Filled]:
     """How far each cell of the grid is, by racer and share of the training rows."""
-    total: dict[tuple[int, float], int] = {}
-    for task in study.tasks:
-        key = (task.racer, task.split.share)
-        total[key] = total.get(key, 0) + 1
-    found = {key: Filled(0, count) for key, count in total.items()}
+    total = Counter((task.racer, task.split.share) for task in study.tasks)
+    cells = {key: Filled(0, count) for key, count in total.items()}
     for task, result in study.results():
         key = (task.racer, task.split.share)
-        was = found[key]
+        was = cells[key]
         why = str(result.rows[0]["sentence"]) if result.failed else was.why
-        found[key] = Filled(was.done + 1, was.total, was.failed + result.failed, why)
-    return found
+        cells[key] = Filled(was.done + 1, was.total, was.failed + result.failed, why)
+    return cells
 
 
 def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], kind: str) -> str:
     """The grid: a line a recipe, a column a training size; in each cell bias and variance as parts of the error."""
-    of = KINDS[kind]
+    definition = KINDS[kind]
     shares = sorted(table["train_share"].unique())
-    most = float(table[["error", of.bias]].max().max())
+    most = float(table[["error", definition.bias]].max().max())
     body = []
     by_racer: dict[int, dict[float, Mapping[Any, Any]]] = {}
     for line in table.to_dict("records"):  # once: a grid is drawn while somebody waits for Stop
@@ -161,19 +159,20 @@ def grid_html(table: pd.DataFrame, cells: Mapping[tuple[int, float], Filled], ki
         first = by_share[shares[0]]
         dot = f"<span style='color:{family_colour(str(first['label']))}' aria-hidden='true'>●</span>"
         body.append([f"{dot} {safe(first['name'], 60)}", *mine])
-    told = f"<p class='quiet'>{of.bias_words} (solid) + {of.variance_words} (light) = error</p>"
-    return told + html_table(["racer", *map(share_text, shares)], body, "scroll grid")
+    note = f"<p class='quiet'>{definition.bias_words} (solid) + {definition.variance_words} (light) = error</p>"
+    return note + html_table(["racer", *map(share_text, shares)], body, "scroll grid")
 
 
 def _cell(line: Mapping[Any, Any], there: Filled, kind: str, most: float) -> str:
-    of = KINDS[kind]
-    bias, variance, error = line[of.bias], line[of.variance], line["error"]
+    definition = KINDS[kind]
+    bias, variance, error = line[definition.bias], line[definition.variance], line["error"]
     if pd.isna(error):
         words, bar = "", f"<div class='sum'><b style='width:{100 * there.done / there.total:.0f}%'></b></div>"
     else:
         spread = line["error_se"]
         more = "" if pd.isna(spread) else f" ± {spread:.3f}"
-        words = f"{bias:.3f} {_signed(variance)} = <b>{error:.3f}</b>{more}"
+        sign = "+" if variance >= 0 else "&minus;"
+        words = f"{bias:.3f} {sign} {abs(variance):.3f} = <b>{error:.3f}</b>{more}"
         bar = _bar(bias, error, most, family_colour(str(line["label"])))
     left = there.total - there.done
     notes = [f"{there.done} of {there.total} fits"] if left or pd.isna(error) else []
@@ -191,15 +190,14 @@ def _bar(bias: float, error: float, most: float, colour: str) -> str:
     return f"<div class='sum' aria-hidden='true'>{full}{pale}</div>"
 
 
-def _signed(value: float) -> str:
-    return f"+ {value:.3f}" if value >= 0 else f"&minus; {-value:.3f}"
-
-
 def numbers_html(table: pd.DataFrame, kind: str) -> str:
     """The table below: a line a cell of the grid, with the identity and by how much it misses."""
-    of = KINDS[kind]
+    definition = KINDS[kind]
     also = [("variance", "variance_domingos")] if kind == "Domingos" else []
-    parts = [(of.on_axis(of.bias_words), of.bias), (of.on_axis(of.variance_words), of.variance)]
+    parts = [
+        (definition.on_axis(definition.bias_words), definition.bias),
+        (definition.on_axis(definition.variance_words), definition.variance),
+    ]
     columns = [*parts, ("error", "error"), *also]
     heads = ["racer", "training size", "rounds"]
     heads += [title for words, _ in columns for title in (words, "± <abbr title='standard error'>se</abbr>")]
@@ -208,14 +206,15 @@ def numbers_html(table: pd.DataFrame, kind: str) -> str:
         cells = [safe(line["name"], 60), f"{100 * line['train_share']:g} %", f"{line['rounds']:,}"]
         for _, column in columns:
             cells += [number(line[column], 5), number(line[f"{column}_se"], 5)]
-        miss = line[of.bias] + line[of.variance] - line["error"]
+        miss = line[definition.bias] + line[definition.variance] - line["error"]
         cells.append("&ndash;" if pd.isna(miss) else f"{miss:.0e}" if abs(miss) > 1e-15 else "0")
         body.append(cells)
-    told = (
-        f"<p class='quiet'>{of.name}: {of.bias_words} + {of.variance_words} = error in every line, up to rounding of "
+    note = (
+        f"<p class='quiet'>{definition.name}: {definition.bias_words} + {definition.variance_words} = error in every "
+        "line, up to rounding of "
         "floating point; ± one standard error by the jackknife over the rounds, from three rounds on.</p>"
     )
-    return html_table([*heads, "sum &minus; error"], body) + told
+    return html_table([*heads, "sum &minus; error"], body) + note
 
 
 def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
@@ -229,11 +228,11 @@ def sentence_html(study: "Study", table: pd.DataFrame, kind: str) -> str:
     if not len(there):
         return "<span class='quiet'>No recipe has two complete rounds yet; variance needs two.</span>"
     best = there.loc[there["error"].idxmin()]
-    of = KINDS[kind]
+    definition = KINDS[kind]
     at = f" at {share_text(best['train_share'])}" if sizes > 1 else ""
     done = f"So far, with {study.progress.done:,} of {len(study.tasks):,} fits:"
     so_far = "" if study.phase == "done" else f"<span class='quiet'>{done}</span> "
-    variance = f"{best[of.variance]:.3f}".replace("-", "&minus;")
-    parts = f"{of.bias_words} {best[of.bias]:.3f} + {of.variance_words} {variance}"
-    form = f" ({of.form})" if of.form else ""
+    variance = f"{best[definition.variance]:.3f}".replace("-", "&minus;")
+    parts = f"{definition.bias_words} {best[definition.bias]:.3f} + {definition.variance_words} {variance}"
+    form = f" ({definition.form})" if definition.form else ""
     return f"{so_far}Lowest error: {safe(best['name'], 60)}{at}, {best['error']:.3f} = {parts}{form}."

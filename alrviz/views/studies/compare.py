@@ -220,12 +220,12 @@ def _mean(line: dict[Any, Any], measure: str, total: int, lowest: float | None, 
 
 def _reasons(study: "Study") -> dict[tuple[str, int], tuple[int, str]]:
     """How many fits failed, and why the last of them did, by data set and racer."""
-    found: dict[tuple[str, int], tuple[int, str]] = {}
+    reasons: dict[tuple[str, int], tuple[int, str]] = {}
     for cell, result in study.results():
         if result.failed:
             key = (study.datasets[cell.data_hash].name, cell.racer)
-            found[key] = (found.get(key, (0, ""))[0] + 1, str(result.rows[0].get("sentence", "")))
-    return found
+            reasons[key] = (reasons.get(key, (0, ""))[0] + 1, str(result.rows[0].get("sentence", "")))
+    return reasons
 
 
 def _foot(study: "Study", lines: pd.DataFrame, measure: str) -> str:
@@ -236,11 +236,11 @@ def _foot(study: "Study", lines: pd.DataFrame, measure: str) -> str:
     first = safe(study.names[0], 40)
     rank = "".join(f"<td>{number(value, 2)}</td>" for value in table["rank"])
     ratio = "".join(f"<td>{number(value, 3)}</td>" for value in table["ratio"])
-    told = "1 is best; ties share ranks. Over the data sets on which every fit is there"
-    mean = f"Geometric mean over the data sets of the value over that of {first}: below 1 is better"
+    rank_note = "1 is best; ties share ranks. Over the data sets on which every fit is there"
+    ratio_note = f"Geometric mean over the data sets of the value over that of {first}: below 1 is better"
     return (
-        f"<tr class='foot'><td><abbr title='{told}'>mean rank</abbr></td>{rank}</tr>"
-        f"<tr class='foot'><td><abbr title='{mean}'>geometric mean</abbr> ratio to {first}</td>{ratio}</tr>"
+        f"<tr class='foot'><td><abbr title='{rank_note}'>mean rank</abbr></td>{rank}</tr>"
+        f"<tr class='foot'><td><abbr title='{ratio_note}'>geometric mean</abbr> ratio to {first}</td>{ratio}</tr>"
     )
 
 
@@ -248,16 +248,16 @@ def pairs_html(study: "Study", lines: pd.DataFrame, measure: str, dark: bool = F
     """Win-draw-loss of the line's recipe against the column's over the data sets, with p of the sign test."""
     if len(study.recipes) < 2:
         return ""
-    found = {(line.a, line.b): line for line in pairs(study, measure, lines=lines).itertuples()}
+    by_names = {(line.a, line.b): line for line in pairs(study, measure, lines=lines).itertuples()}
     titles = names_html(study.names, _labels(study), dark)
     body = []
     for a, title in zip(study.names[:-1], titles[:-1], strict=True):
-        body.append([title, *(_pair(found.get((a, b))) for b in study.names[1:])])
-    told = (
+        body.append([title, *(_pair(by_names.get((a, b))) for b in study.names[1:])])
+    explained = (
         f"Data sets on which the line's recipe is lower in {WORDS[measure]}, equal, and higher than the column's; p of "
         "the exact two-tailed sign test, ties left out"
     )
-    return html_table([f"<abbr title='{told}'>win / tie / loss</abbr>", *titles[1:]], body, "scroll pairs")
+    return html_table([f"<abbr title='{explained}'>win / tie / loss</abbr>", *titles[1:]], body, "scroll pairs")
 
 
 def _pair(line: Any) -> str:
@@ -307,12 +307,12 @@ def _best(study: "Study", lines: pd.DataFrame, measure: str, table: pd.DataFrame
         return f"{name} alone: with a second recipe there is something to compare."
     second = order.iloc[1]
     if whole == 1:
-        of = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == best["name"])].iloc[0]
-        value = value_text(of[measure], measure)
-        on = f"Lowest {words} on {safe(of['data'], 60)}: {name}, {value}"
+        only = lines[(lines["fits"] == fits_each(study)) & (lines["name"] == best["name"])].iloc[0]
+        value = value_text(only[measure], measure)
+        on = f"Lowest {words} on {safe(only['data'], 60)}: {name}, {value}"
         return f"{on}. Whether that is chance, only several data sets tell."
-    found = pairs(study, measure, lines=lines)
-    pair = next(line for line in found.itertuples() if {line.a, line.b} == {best["name"], second["name"]})
+    compared = pairs(study, measure, lines=lines)
+    pair = next(line for line in compared.itertuples() if {line.a, line.b} == {best["name"], second["name"]})
     wins, losses = (pair.wins, pair.losses) if pair.a == best["name"] else (pair.losses, pair.wins)
     draws = f", {pair.draws} equal" if pair.draws else ""
     sure = "more than chance" if pair.p < CHANCE else "may be chance"
@@ -332,11 +332,11 @@ def numbers_html(lines: pd.DataFrame, total: int) -> str:
         cells = [value_text(line[measure], measure) for measure in WORDS]
         fits = [f"{line['fits']:,}"] if total > 1 else []
         body.append([safe(line["data"], 60), safe(line["name"], 60), *fits, *cells])
-    told = (
+    note = (
         "<p class='quiet'>Means over the fits that did not fail; losses of test rows, log loss in nats. Bias and "
         "variance are Kohavi and Wolpert's plug-in estimates, from two repeats on.</p>"
     )
-    return html_table(["data", "recipe", *(["fits"] if total > 1 else []), *WORDS.values()], body) + told
+    return html_table(["data", "recipe", *(["fits"] if total > 1 else []), *WORDS.values()], body) + note
 
 
 def latex_frame(study: "Study", lines: pd.DataFrame, measure: str) -> pd.DataFrame:

@@ -48,16 +48,19 @@ WORST = 12
 FOLLOWS = 200_000  # rows; of more the figures follow when the slider is let go
 HEIGHT = "340px"
 MATRIX, CURVE = 352, 420  # px that they need, with the buttons above them
+BESIDE = "picture beside it"  # the one beside the confusion matrix, whichever is shown
 TABLES = {
     "classes": ("classes", "figures of every class"), "curve": ("thresholds", "the class's figures at every threshold"),
     "groups": ("groups", "the groups beside each other"), "worst": ("worst rows", "the rows of the highest loss"),
 }  # fmt: skip
-_FIGURES = (
-    ("sensitivity", "rows of this class that are found (recall)"), ("specificity", "rows of other classes left alone"),
-    ("ppv", "of the rows said to be of it, those that are (precision)"),
-    ("npv", "of the rows said not to be of it, those that are not"),
-    ("accuracy", "rows told rightly: of it, or not"), ("positive", "share of rows said to be of it"),
-)  # fmt: skip
+_FIGURES = {  # of a class: name and meaning
+    "sensitivity": ("sensitivity", "rows of this class that are found (recall)"),
+    "specificity": ("specificity", "rows of other classes left alone"),
+    "ppv": ("PPV", "of the rows said to be of it, those that are (precision)"),
+    "npv": ("NPV", "of the rows said not to be of it, those that are not"),
+    "accuracy": ("accuracy", "rows told rightly: of it, or not"),
+    "positive": ("predicted", "share of rows said to be of it"),
+}
 
 
 class EvaluationView(NotebookViewer):
@@ -146,7 +149,7 @@ class EvaluationView(NotebookViewer):
         saves = [
             *(csv_button(f"alrviz-{what}.csv", partial(self.csv, what), told, f"CSV of {label}")
               for what, (label, told) in TABLES.items()),
-            *picture_buttons({"confusion matrix": self.matrix, "picture beside it": self.curve}, self.origin),
+            *picture_buttons({"confusion matrix": self.matrix, BESIDE: self.curve}, self.origin),
         ]  # fmt: skip
         self._numbers = Numbers(saves, self._numbers_html)
         self.body = stack(controls, self.grid, self.told, pictures, self._failures, self._numbers, visible=False)
@@ -237,46 +240,46 @@ class EvaluationView(NotebookViewer):
 
     def _follow(self) -> None:
         """Predict as the rule says, and show what comes of it."""
-        found = self.evaluation
-        if found is None or self._setting:
+        evaluation = self.evaluation
+        if evaluation is None or self._setting:
             return
         with pn.io.hold():
-            self._decide(found)
-            decided, t = self._decided or found, self.figures_at.threshold
+            self._decide(evaluation)
+            decided, t = self._decided or evaluation, self.figures_at.threshold
             with self._setting:
                 slides = self.rule not in (MOST, COSTS)
                 self.slider.param.update(value=self.value, label=self.rule_words(), visible=slides)
                 self.grid.visible = self.rule == COSTS
                 self.column.visible = self.picture == "groups"
             say(self.told, self._figures_html())
-            self.matrix.show(drawn.confusion(decided, self.shares or None, dark=self.dark), found)
+            self.matrix.show(drawn.confusion(decided, self.shares or None, dark=self.dark), evaluation)
             if self.picture in CURVES:
-                shown = drawn.curves(self.picture, found, self.label, None if np.isnan(t) else t, dark=self.dark)
+                shown = drawn.curves(self.picture, evaluation, self.label, None if np.isnan(t) else t, dark=self.dark)
             elif self.picture == "reliability":
-                shown = drawn.calibration(found, self.label, dark=self.dark)
+                shown = drawn.calibration(evaluation, self.label, dark=self.dark)
             else:
                 shown = drawn.groups(self._groups(), decided.error, dark=self.dark)
-            self.curve.show(shown, (id(found), self.picture, self.label, self.by))
+            self.curve.show(shown, (id(evaluation), self.picture, self.label, self.by))
             self._numbers.refresh()
 
-    def _decide(self, found: Evaluation) -> None:
+    def _decide(self, evaluation: Evaluation) -> None:
         if self.rule == MOST:
-            self._decided, self.figures_at = found, found.as_predicted(self.label)
+            self._decided, self.figures_at = evaluation, evaluation.as_predicted(self.label)
             return
         if self.rule == COSTS:
-            self._decided = found.decided(costs=self._costs(found))
+            self._decided = evaluation.decided(costs=self._costs(evaluation))
             self.figures_at = self._decided.as_predicted(self.label)
             return
         value = 10 ** (4 * self.value - 2) if self.rule == MISS else self.value
         try:
-            self.figures_at = found.at(label=self.label, **{self.rule: value})
+            self.figures_at = evaluation.at(label=self.label, **{self.rule: value})
         except AlrvizError:  # no row to match with
-            self._decided, self.figures_at = found, found.as_predicted(self.label)
+            self._decided, self.figures_at = evaluation, evaluation.as_predicted(self.label)
         else:
-            self._decided = found.decided(self.figures_at.threshold, self.label)
+            self._decided = evaluation.decided(self.figures_at.threshold, self.label)
 
-    def _costs(self, found: Evaluation) -> Any:
-        return np.array(self.costs) if self.costs else 1.0 - np.eye(len(found.classes))
+    def _costs(self, evaluation: Evaluation) -> Any:
+        return np.array(self.costs) if self.costs else 1.0 - np.eye(len(evaluation.classes))
 
     def rule_words(self) -> str:
         """Return what the slider says."""
@@ -288,24 +291,25 @@ class EvaluationView(NotebookViewer):
         return f"{_name_of(self.rule)} {at_least}{self.value:.3f}"
 
     def _groups(self) -> pd.DataFrame:
-        found = self._decided or self.evaluation
-        assert found is not None
-        return found.groups(self.by if self.by else np.full(len(found.y), "all rows"), self.label)
+        evaluation = self._decided or self.evaluation
+        assert evaluation is not None
+        return evaluation.groups(self.by if self.by else np.full(len(evaluation.y), "all rows"), self.label)
 
     def _figures_html(self) -> str:
-        of = self.figures_at
+        figures = self.figures_at
         cells = " ".join(
-            f"<span style='margin-right:22px;white-space:nowrap'><abbr title='{why}'>{_short(name)}</abbr> "
-            f"<b>{_share(of[name])}</b></span>"
-            for name, why in _FIGURES
+            f"<span style='margin-right:22px;white-space:nowrap'><abbr title='{meaning}'>{name}</abbr> "
+            f"<b>{_share(figures[figure])}</b></span>"
+            for figure, (name, meaning) in _FIGURES.items()
         )
-        at = "" if np.isnan(of.threshold) else f" at threshold {of.threshold:.3g}"
+        at = "" if np.isnan(figures.threshold) else f" at threshold {figures.threshold:.3g}"
         costs = ""
         if self.rule == COSTS and self.evaluation is not None and self._decided is not None:
             asked = self._costs(self.evaluation)
             costs = f". A row costs {self._decided.cost(asked):.4g} on average; predicted as most probable, "
             costs += f"{self.evaluation.cost(asked):.4g}"
-        return f"<div>{cells}</div><div class='quiet'>{safe(of['class'], 60)}{at}: {_counts(of)}{costs}</div>"
+        counts = f"{figures.tp:,.0f} of {figures.tp + figures.fn:,.0f} found, {figures.fp:,.0f} false alarms"
+        return f"<div>{cells}</div><div class='quiet'>{safe(figures['class'], 60)}{at}: {counts}{costs}</div>"
 
     def _show_worst(self) -> None:
         if self._failures.open and self.evaluation is not None:
@@ -314,52 +318,42 @@ class EvaluationView(NotebookViewer):
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def _numbers_html(self) -> str:
-        found = self._decided or self.evaluation
-        if found is None:
+        evaluation = self._decided or self.evaluation
+        if evaluation is None:
             return ""
         groups = ""
         if self.by:
             table = self._groups()
             groups = f"<h2>Groups</h2>{groups_html(table, self.label)}{group_losses_html(table, self.label)}"
-        return f"{summary_html(found)}<h2>Classes</h2>{classes_html(found)}{groups}"
+        return f"{summary_html(evaluation)}<h2>Classes</h2>{classes_html(evaluation)}{groups}"
 
     def csv(self, what: str) -> str:
         """Return "classes", "curve", "groups" or "worst" as a CSV."""
-        found = self._decided or self.evaluation
-        if found is None:
+        evaluation = self._decided or self.evaluation
+        if evaluation is None:
             return ""
         made: dict[str, Callable[[], pd.DataFrame]] = {
-            "classes": found.by_class, "curve": lambda: found.curve(self.label), "groups": self._groups,
-            "worst": lambda: found.worst(1000).rename_axis("row").reset_index(),
+            "classes": evaluation.by_class, "curve": lambda: evaluation.curve(self.label), "groups": self._groups,
+            "worst": lambda: evaluation.worst(1000).rename_axis("row").reset_index(),
         }  # fmt: skip
-        about = {"alrviz": __version__, **self._about, "rows evaluated": found.what, "class": self.label}
+        about = {"alrviz": __version__, **self._about, "rows evaluated": evaluation.what, "class": self.label}
         return to_csv(made[what](), about, self._recipes)
 
     def origin(self, what: str) -> Origin:
         """Return what stands above and below a picture of `what` when it is saved."""
-        of = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
+        rows = "" if self.evaluation is None else f" on {len(self.evaluation.y):,} {self.evaluation.what}"
         about = {"alrviz": __version__, **self._about, "class": self.label}
-        what = what if what == "confusion matrix" else _name_of(self.picture)
-        return Origin(f"{what[:1].upper()}{what[1:]}{of}", made_from(about, self._recipes))
+        what = _name_of(self.picture) if what == BESIDE else what
+        return Origin(f"{what[:1].upper()}{what[1:]}{rows}", made_from(about, self._recipes))
 
 
 def _name_of(value: str) -> str:
-    names = {of: words for words, of in {**PICTURES, **RULES}.items()}
+    names = {key: words for words, key in {**PICTURES, **RULES}.items()}
     return names[value].removesuffix(" of")
-
-
-def _short(name: str) -> str:
-    return {"ppv": "PPV", "npv": "NPV", "positive": "predicted"}.get(name, name)
 
 
 def _share(value: float) -> str:
     return "&ndash;" if np.isnan(value) else percent(value)
-
-
-def _counts(of: pd.Series) -> str:
-    """What became of the rows, in words."""
-    found, missed, alarms = of.tp, of.fn, of.fp
-    return f"{found:,.0f} of {found + missed:,.0f} found, {alarms:,.0f} false alarms"
 
 
 def false_alarms(specificity: Any) -> Any:
@@ -372,24 +366,26 @@ def points(share: float) -> str:
     return percent(share).removesuffix(" %")
 
 
-def summary_html(found: Evaluation, beside: Evaluation | None = None, name: str = "") -> str:
+def summary_html(evaluation: Evaluation, beside: Evaluation | None = None, name: str = "") -> str:
     """The figures of all classes together, beside those of a model that looks at no column: it gives all rows the class
     shares, ranks none above another, and always predicts the most frequent class. beside: another model on the same
     rows, called `name`.
     """
-    of, shares = found.summary(), found.shares
+    summary, shares = evaluation.summary(), evaluation.shares
     occurring = shares[shares > 0]
-    precision = shares[found.classes.index(found.interest)] if len(found.classes) == 2 else occurring.mean()
-    whose = f"of {safe(found.interest, 30)}" if len(found.classes) == 2 else "mean over classes"
-    error = f" ({percent(of.error_low)} to {percent(of.error_high)})"
-    auc = "" if np.isnan(of.auc_low) else f" ({number(of.auc_low, 3)} to {number(of.auc_high, 3)})"
-    alone = [
-        percent(of.shares_error), number(of.shares_log_loss), percent(1 - 1 / len(occurring)),
+    precision = (
+        shares[evaluation.classes.index(evaluation.interest)] if len(evaluation.classes) == 2 else occurring.mean()
+    )
+    whose = f"of {safe(evaluation.interest, 30)}" if len(evaluation.classes) == 2 else "mean over classes"
+    error = f" ({percent(summary.error_low)} to {percent(summary.error_high)})"
+    auc = "" if np.isnan(summary.auc_low) else f" ({number(summary.auc_low, 3)} to {number(summary.auc_high, 3)})"
+    baseline = [
+        percent(summary.shares_error), number(summary.shares_log_loss), percent(1 - 1 / len(occurring)),
         number(1 - (shares**2).sum()), points(0.0), "0.5", number(precision, 3),
     ]  # fmt: skip
-    more = {"error": error, "auc": auc, "log_loss": f" &plusmn; {number(of.log_loss_error)}"}
+    more = {"error": error, "auc": auc, "log_loss": f" &plusmn; {number(summary.log_loss_error)}"}
     ranked = partial(number, digits=3)
-    lines: dict[str, tuple[str, Callable[[float], str]]] = {
+    measures: dict[str, tuple[str, Callable[[float], str]]] = {
         "error": ("error (95 % interval)", percent), "log_loss": ("log loss (nats)", number),
         "balanced_error": ("error, mean over classes", percent), "brier": ("Brier score, summed over classes", number),
         "ece": (f"calibration error (ECE, {BINNING}), percentage points", points), "auc": (f"AUC, {whose}", ranked),
@@ -397,22 +393,22 @@ def summary_html(found: Evaluation, beside: Evaluation | None = None, name: str 
     }  # fmt: skip
     other = None if beside is None else beside.summary()
     rows = [
-        [words, told(of[key]) + more.get(key, ""), *([] if other is None else [told(other[key])]), shown]
-        for (key, (words, told)), shown in zip(lines.items(), alone, strict=True)
+        [words, text(summary[key]) + more.get(key, ""), *([] if other is None else [text(other[key])]), baseline_text]
+        for (key, (words, text)), baseline_text in zip(measures.items(), baseline, strict=True)
     ]
     heads = ["", "this model", *([] if other is None else [safe(name, 60)]), "class shares alone"]
     return html_table(heads, rows)
 
 
-def classes_html(found: Evaluation) -> str:
+def classes_html(evaluation: Evaluation) -> str:
     """A line for each class, the most frequent first."""
     rows = []
-    for line in found.by_class(SHOWN).to_dict("records"):
+    for line in evaluation.by_class(SHOWN).to_dict("records"):
         shares = [_share(line[name]) for name in ("share", "predicted", "sensitivity", "ppv")]
         ranks = [number(line[name], 3) for name in ("auc", "average_precision")]
         rows.append([safe(line["class"], 60), f"{line['rows']:,.6g}", *shares, *ranks])
     heads = ["class", "rows", "share", "predicted", "sensitivity", "PPV", "AUC", "average precision"]
-    rest = len(found.classes) - SHOWN
+    rest = len(evaluation.classes) - SHOWN
     more = f"<p class='quiet'>{rest:,} rarer classes: the CSV has them.</p>" if rest > 0 else ""
     return html_table(heads, rows) + more
 
@@ -458,13 +454,13 @@ def value_text(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def worst_html(found: Evaluation, most: int = WORST) -> str:
+def worst_html(evaluation: Evaluation, most: int = WORST) -> str:
     """The rows whose class was held least likely."""
-    table = found.worst(most)
+    table = evaluation.worst(most)
     columns = list(table.columns[5:])[:30]
     left = [not pd.api.types.is_numeric_dtype(table[column]) for column in columns]
     rows = [
-        [safe(name, 20), *(_text("td", line[of]) for of in ("class", "predicted")), percent(line["p"]),
+        [safe(name, 20), *(_text("td", line[field]) for field in ("class", "predicted")), percent(line["p"]),
          percent(line["p_predicted"]),
          *(_text("td", value_text(line[column])) if text else safe(value_text(line[column]), 30)
            for column, text in zip(columns, left, strict=True))]

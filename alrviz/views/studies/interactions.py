@@ -28,7 +28,7 @@ from alrviz.views.core.live_figure import LiveFigure, picture_buttons
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import Updating, choice, html, say, stack
 from alrviz.views.core.saving import Origin, csv_button, file_button
-from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, safe
+from alrviz.views.core.style import WORDS_IN_ONE_LINE, html_table, page_html, safe
 from alrviz.views.core.transport import change
 from alrviz.views.race.words import number
 from alrviz.views.studies.row import RowPart, RowSettings, only_hover, pair, row_csv
@@ -42,16 +42,6 @@ LABELS = {"names": "names", "dots": "dots"}
 _OF_ROWS = ("of", "against", "row", "column", "changes")
 LISTED = 40  # tuples in the table
 OFFERED = 400  # tuples and classes in menus
-_PAGE = """<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>
-<meta name='viewport' content='width=device-width, initial-scale=1'><link rel='icon' href='data:,'><style>
-body {{ font: 16px/1.5 Roboto, 'Segoe UI', Helvetica, Arial, sans-serif; max-width: 1060px; margin: 0 auto;
-  padding: 24px 20px; color: #1d1d24; background: #fff; font-variant-numeric: tabular-nums; }}
-.pictures {{ display: flex; flex-wrap: wrap; gap: 18px 26px; }} figure {{ margin: 0; flex: 1 1 440px; }}
-.scroll {{ overflow-x: auto; }} table {{ border-collapse: collapse; }} .quiet, th, figcaption {{ color: #5c5c66; }}
-th, td {{ padding: .25em .8em .25em 0; border-bottom: 1px solid #d5d5da; text-align: right; white-space: nowrap; }}
-th:first-child, td:first-child {{ text-align: left; }}</style></head><body><h1>{title}</h1><p>{sentence}</p>
-<div class='pictures'>{pictures}</div><p>{muting}</p><p>{row}</p>{table}<p class='quiet'>{made}</p></body></html>
-"""
 
 
 class InteractionsView(StudyView, RowSettings):
@@ -143,9 +133,9 @@ class InteractionsView(StudyView, RowSettings):
 
     # -- the study -----------------------------------------------------------------------------------------------------
 
-    def show_model(self, found: Interactions, about: Mapping[str, Any]) -> None:
+    def show_model(self, effects: Interactions, about: Mapping[str, Any]) -> None:
         """Show the effects of a model that is there already, in place of a study; `about`: where it comes from."""
-        self.given, self._about, self.study = found, dict(about), None
+        self.given, self._about, self.study = effects, dict(about), None
         self.redraw()
 
     def watch(self, study: Any) -> None:
@@ -181,28 +171,30 @@ class InteractionsView(StudyView, RowSettings):
         return self.one_row.explanation
 
     def _draw(self, study: EffectStudy) -> None:
-        found = self.found
-        self.body.visible = found is not None
-        if found is None:
-            said = "Press Run: the model is fitted, taken apart, and refitted with other row weights for the whiskers."
-            lost = study.frame()
-            if len(lost) and "sentence" in lost:
-                said = safe(lost["sentence"].iloc[0], 600)
-            self.tell(f"<span class='quiet'>{said}</span>")
+        effects = self.found
+        self.body.visible = effects is not None
+        if effects is None:
+            sentence = (
+                "Press Run: the model is fitted, taken apart, and refitted with other row weights for the whiskers."
+            )
+            rows = study.frame()
+            if len(rows) and "sentence" in rows:
+                sentence = safe(rows["sentence"].iloc[0], 600)
+            self.tell(f"<span class='quiet'>{sentence}</span>")
             return
         done, total = study.progress.done - 1, study.progress.total - 1
         bands = "no whiskers yet" if total else "no whiskers: nothing was refitted"
-        self._show_effects(found, f"whiskers: 90 % of {done} refits" if done > 1 else bands)
+        self._show_effects(effects, f"whiskers: 90 % of {done} refits" if done > 1 else bands)
 
-    def _show_effects(self, found: Interactions, bands: str) -> None:
+    def _show_effects(self, effects: Interactions, bands: str) -> None:
         self.table = self.lines
-        if found is not self._known:
-            self._known = found
-            self._fill(found)
-        self.tell(safe(found.sentence(), 1_200))
+        if effects is not self._known:
+            self._known = effects
+            self._fill(effects)
+        self.tell(safe(effects.sentence(), 1_200))
         key = "".join(
             f"<span style='color:{colour}'>■</span> {words}&ensp;"
-            for colour, words in drawn.legend(sorted(set(found.pure.sizes.tolist())))
+            for colour, words in drawn.legend(sorted(set(effects.pure.sizes.tolist())))
         )
         say(self.key, f"{key}<span class='quiet'>{bands}; press a bar or a cell</span>")
         self._follow({"study"})
@@ -223,14 +215,14 @@ class InteractionsView(StudyView, RowSettings):
             return super().origin(what)
         return Origin(f"{self._about.get('model', 'a model')}: {what}", made_from(self._about))
 
-    def _fill(self, found: Interactions) -> None:
+    def _fill(self, effects: Interactions) -> None:
         """Fill the menus with what the model has."""
-        names = [str(label) for label in found.classes.tolist()][:OFFERED]
+        names = [str(label) for label in effects.classes.tolist()][:OFFERED]
         with self._setting:
-            self.tuples.options = {name: found.number_of(name) for name in self.table.index[:OFFERED]}
+            self.tuples.options = {name: effects.number_of(name) for name in self.table.index[:OFFERED]}
             self.class_of.options = self.class_against.options = {name: k for k, name in enumerate(names)}
             self.mutes.options = list(self.table.index[:OFFERED])
-        self.one_row.fill(found)
+        self.one_row.fill(effects)
 
     def _picked(self, name: str, event: Any, value: Any = None) -> None:
         value = event.new if value is None else value
@@ -243,65 +235,65 @@ class InteractionsView(StudyView, RowSettings):
             self.subset = self.found.number_of(self.table.index[place])
 
     def _choose_cell(self, event: Any) -> None:
-        found, picture = self.found, self.matrix.picture
-        if found is None or picture is None:
+        effects, picture = self.found, self.matrix.picture
+        if effects is None or picture is None:
             return
         names, n = picture.key[0], len(picture.key[0])
         x, y = int(np.floor(event.x)), n - 1 - int(np.floor(event.y))
         if 0 <= x < n and 0 <= y < n:
-            columns = sorted({[str(name) for name in found.columns].index(names[k]) for k in (x, y)})
-            self.subset = found.pure.numbers.get(tuple(columns), self.subset)
+            columns = sorted({[str(name) for name in effects.columns].index(names[k]) for k in (x, y)})
+            self.subset = effects.pure.numbers.get(tuple(columns), self.subset)
 
     # -- what follows --------------------------------------------------------------------------------------------------
 
-    def _tuple(self, found: Interactions) -> int:
-        known = 0 <= self.subset < len(found.names)
-        return self.subset if known else found.number_of(self.table.index[0])
+    def _tuple(self, effects: Interactions) -> int:
+        known = 0 <= self.subset < len(effects.names)
+        return self.subset if known else effects.number_of(self.table.index[0])
 
-    def _mutes(self, found: Interactions) -> list[str]:
+    def _mutes(self, effects: Interactions) -> list[str]:
         """The names of the tuples left out, each once."""
-        known = [found.names[one] if isinstance(one, int) and one < len(found.names) else one for one in self.muted]
-        return [name for name in dict.fromkeys(known) if name in found.names]
+        known = [effects.names[one] if isinstance(one, int) and one < len(effects.names) else one for one in self.muted]
+        return [name for name in dict.fromkeys(known) if name in effects.names]
 
     def _numbered(self, names: Any) -> list[int]:
         return [] if self.found is None else [self.found.names.index(name) for name in names]
 
     def _follow(self, changed: set[str]) -> None:
         """Bring the pictures up to date that a change touches."""
-        found = self.found
-        if found is None or self.table.empty:
+        effects = self.found
+        if effects is None or self.table.empty:
             return
-        row, (of, against) = min(self.row, found.encoded.n_rows - 1), self.classes(found)
-        mutes, t = self._mutes(found), self._tuple(found)
-        study = self.study or found
+        row, (of, against) = min(self.row, effects.encoded.n_rows - 1), self.classes(effects)
+        mutes, t = self._mutes(effects), self._tuple(effects)
+        study = self.study or effects
         with pn.io.hold(), self._setting:
             change(self.tuples, value=t if t in self.tuples.options.values() else None)
             for widget, value in ((self.class_of, of), (self.class_against, against), (self.mutes, mutes)):
                 change(widget, value=value)
-            every = changed & {"study"}
-            if every or changed & {"subset", "muted", "labels"}:
-                members = {name: found.members(name) for name in self.table.index[: drawn.MOST]}
+            whole = changed & {"study"}
+            if whole or changed & {"subset", "muted", "labels"}:
+                members = {name: effects.members(name) for name in self.table.index[: drawn.MOST]}
                 picture = drawn.ranked(
-                    self.table, mutes, found.names[t], members=members if self.labels == "dots" else None,
-                    of=found.judged_on, dark=self.dark,
+                    self.table, mutes, effects.names[t], members=members if self.labels == "dots" else None,
+                    of=effects.judged_on, dark=self.dark,
                 )  # fmt: skip
                 self.ranked.show(picture, of=study)
-            if every:
-                ordered = self.table.reindex(found.names)
-                picture = drawn.matrix(ordered, found.columns, found.pure.space.members, dark=self.dark)
+            if whole:
+                ordered = self.table.reindex(effects.names)
+                picture = drawn.matrix(ordered, effects.columns, effects.pure.space.members, dark=self.dark)
                 self.matrix.show(picture, of=study)
-            if every or changed & {"subset", "quantity", "of", "against", "row"}:
-                self.cells.show(self._cells(found, t, of, against, row), of=(study, t))
-            if every or "muted" in changed:
-                self._mute(found, mutes)
-            if every or changed & {"subset", *_OF_ROWS}:
-                self.one_row.show(found, int(found.pure.space.members[t][0]))
+            if whole or changed & {"subset", "quantity", "of", "against", "row"}:
+                self.cells.show(self._cells(effects, t, of, against, row), of=(study, t))
+            if whole or "muted" in changed:
+                self._mute(effects, mutes)
+            if whole or changed & {"subset", *_OF_ROWS}:
+                self.one_row.show(effects, int(effects.pure.space.members[t][0]))
             self._numbers.refresh()
 
-    def _mute(self, found: Interactions, mutes: list[str]) -> None:
-        self.losses = found.mute(*mutes)
+    def _mute(self, effects: Interactions, mutes: list[str]) -> None:
+        self.losses = effects.mute(*mutes)
         before, after = self.losses.loc["all"], self.losses.loc["muted"]
-        where = "Test rows" if found.has_heldout else "These rows"
+        where = "Test rows" if effects.has_heldout else "These rows"
         measures = {"log_loss": "log loss", "error": "0-1 loss", "ece": f"calibration error ({BINNING})"}
         parts = [
             f"{words} {after[name]:.4f}" + (f" ({after[name] - before[name]:+.4f})" if mutes else "")
@@ -310,56 +302,56 @@ class InteractionsView(StudyView, RowSettings):
         what = f" without {safe(', '.join(mutes), 300)}" if mutes else ""
         say(self.muting, f"{where}{what}: {'; '.join(parts)}")
         now = float(after["log_loss"]) if mutes else None
-        picture = drawn.kept_curve(found.keep_best(), now, found.judged_on, dark=self.dark)
-        self.curve.show(picture, of=self.study or found)
+        picture = drawn.kept_curve(effects.keep_best(), now, effects.judged_on, dark=self.dark)
+        self.curve.show(picture, of=self.study or effects)
 
-    def _cells(self, found: Interactions, t: int, of: int, against: int, row: int) -> Picture:
+    def _cells(self, effects: Interactions, t: int, of: int, against: int, row: int) -> Picture:
         """The picture of a tuple's cells; of three columns one for each level of the last, of more through the row."""
-        pure, quantity = found.pure, self.quantity
+        pure, quantity = effects.pure, self.quantity
         members, cells = pure.space.members[t], pure.cells_of(t)
         words = ({name: text for text, name in QUANTITIES.items()} | {"pure": "pure effect"})[quantity]
-        labels = [short(str(label)) for label in found.classes.tolist()]
-        value = found.quantity(t, quantity, of, against)
+        labels = [short(str(label)) for label in effects.classes.tolist()]
+        value = effects.quantity(t, quantity, of, against)
         about = f"{words}: {labels[of]} against {labels[against]}" if quantity in SIGNED else f"{words}"
         about = f"{words} of {labels[of]}" if quantity in ("p", "theta", "w") else about
         codes, rows = pure.space.codes_of(pure.index.seen[cells]), pure.rows[cells]
-        names = [found.labels(j)[: 1 + int(codes[:, k].max(initial=0))] for k, j in enumerate(members)]
+        names = [effects.labels(j)[: 1 + int(codes[:, k].max(initial=0))] for k, j in enumerate(members)]
         if len(members) == 1:
             low = high = value
             if quantity == "pure" and self.study is not None:
-                table = self.study.effects(found.names[t], of=found.classes[of], against=found.classes[against])
+                table = self.study.effects(effects.names[t], of=effects.classes[of], against=effects.classes[against])
                 low, high = table["low"].to_numpy(), table["high"].to_numpy()
-            shown = np.argsort(codes[:, 0], kind="stable")
-            tips = [f"{rows[k]:,.0f} rows" for k in shown]
-            bars = drawn.signed_bars([names[0][codes[k, 0]] for k in shown], value[shown], low[shown], high[shown],
-                                     tips, drawn.opacity(rows[shown]))  # fmt: skip
+            order = np.argsort(codes[:, 0], kind="stable")
+            tips = [f"{rows[k]:,.0f} rows" for k in order]
+            bars = drawn.signed_bars([names[0][codes[k, 0]] for k in order], value[order], low[order], high[order],
+                                     tips, drawn.opacity(rows[order]))  # fmt: skip
             return drawn.bar_picture(bars, about, dark=self.dark, percent=quantity == "p")
         if len(members) > 2 and len(names[2]) > drawn.PANELS:
-            about = f"{about}; {drawn.PANELS} of {len(names[2])} levels of {found.columns[members[2]]}"
+            about = f"{about}; {drawn.PANELS} of {len(names[2])} levels of {effects.columns[members[2]]}"
         if len(members) > 3:
-            fixed = ", ".join(f"{found.columns[j]} = {found.level(j, row)}" for j in members[3:])
+            fixed = ", ".join(f"{effects.columns[j]} = {effects.level(j, row)}" for j in members[3:])
             about = f"{about}; {fixed}, as in row {row}"
-        there = (codes[:, 3 : len(members)] == found.encoded.codes[members[3:], row]).all(axis=1)
-        columns = [found.columns[j] for j in members[:3]]
+        at_row = (codes[:, 3 : len(members)] == effects.encoded.codes[members[3:], row]).all(axis=1)
+        columns = [effects.columns[j] for j in members[:3]]
         return drawn.cell_map(
-            codes[there], value[there], rows[there], names, columns, words, about=about, signed=quantity in SIGNED,
+            codes[at_row], value[at_row], rows[at_row], names, columns, words, about=about, signed=quantity in SIGNED,
             dark=self.dark,
         )  # fmt: skip
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def _csv_of_cells(self) -> str:
-        found = self.found
-        return "" if found is None else self._csv(found.effects(found.names[self._tuple(found)]))
+        effects = self.found
+        return "" if effects is None else self._csv(effects.effects(effects.names[self._tuple(effects)]))
 
     def _csv_of_curve(self) -> str:
         return "" if self.found is None else self._csv(self.found.keep_best())
 
     def _csv_of_row(self) -> str:
-        said, study = self.explanation, self.study
+        explanation, study = self.explanation, self.study
         about = self._about if study is None else study_about(study)
-        return "" if said is None else row_csv(
-            said, {**about, "row": self.row, "changes": self.changes}, () if study is None else study.recipes
+        return "" if explanation is None else row_csv(
+            explanation, {**about, "row": self.row, "changes": self.changes}, () if study is None else study.recipes
         )  # fmt: skip
 
     def page(self) -> bytes:
@@ -371,11 +363,9 @@ class InteractionsView(StudyView, RowSettings):
             for what, figure in self._pictures.items()
             if figure.picture is not None
         )
-        parts = {
-            "title": safe(title, 200), "sentence": self.sentence.object, "pictures": pictures, "made": safe(made, 900),
-            "muting": self.muting.object, "row": self.one_row.told.object, "table": self._numbers_html(),
-        }  # fmt: skip
-        return _PAGE.format(**parts).encode("utf-8", "replace")
+        words = f"<p>{self.muting.object}</p><p>{self.one_row.told.object}</p>{self._numbers_html()}"
+        body = f"<p>{self.sentence.object}</p><div class='pictures'>{pictures}</div>{words}"
+        return page_html(safe(title, 200), f"{body}<p class='quiet'>{safe(made, 900)}</p>").encode("utf-8", "replace")
 
     def _numbers_html(self) -> str:
         of = "" if self.found is None else f"{self.found.judged_on} "

@@ -81,14 +81,14 @@ class LearningCurveView(StudyView):
     def _draw(self, study: "Study") -> None:
         curves = measured(self.lines)
         crossed = crossings(curves, self.measure) if self.measure in curves else []
-        asked, rows = json.loads(study.spec), study.dataset.n_rows
+        spec, rows = json.loads(study.spec), study.dataset.n_rows
         racers = [(name, recipe.label) for name, recipe in zip(study.names, study.recipes, strict=True)]
         picture = learning_curve(
-            curves, racers, measure=self.measure, span=self.span, rows=rows, window=asked["window"], crossed=crossed,
+            curves, racers, measure=self.measure, span=self.span, rows=rows, window=spec["window"], crossed=crossed,
             leaking=leaking_racers(study), dark=self.dark,
         )  # fmt: skip
         self.picture.show(picture, of=study)
-        say(self.told, told_html(study, asked))
+        say(self.told, told_html(study, spec))
         self.tell(sentence_html(study, [crossing_text(crossing, rows) for crossing in crossed]))
 
     def csv_of_summary(self) -> str:
@@ -96,13 +96,13 @@ class LearningCurveView(StudyView):
         return "" if self.study is None else study_csv(self.study, measured(self.study.summary()))
 
 
-def told_html(study: "Study", asked: Mapping[str, Any]) -> str:
+def told_html(study: "Study", spec: Mapping[str, Any]) -> str:
     """What a point is: the window, the shuffles of the rows, where alr has theta from, and what failed."""
     words = [
         "Each row is judged before it is learned from; a point is the "
         f"<abbr title='Fewer at the start: then all rows so far. The grey stretch is the window of the last point.'>"
-        f"mean over the last {asked['window']:,} rows</abbr>, the band ± one standard error over "
-        f"{asked['repeats']} shuffles of the rows."
+        f"mean over the last {spec['window']:,} rows</abbr>, the band ± one standard error over "
+        f"{spec['repeats']} shuffles of the rows."
     ]
     if leaking_racers(study):
         words.append(
@@ -111,8 +111,10 @@ def told_html(study: "Study", asked: Mapping[str, Any]) -> str:
         )
     elif any(recipe.definition.learns_rows == "log theta" for recipe in study.recipes):
         words.append("alr takes log theta from the rows so far (single-pass).")
-    lost = [(study.names[task.racer], result.rows[0]["sentence"]) for task, result in study.results() if result.failed]
-    for name, why in dict(lost).items():
+    failures = [
+        (study.names[task.racer], result.rows[0]["sentence"]) for task, result in study.results() if result.failed
+    ]
+    for name, why in dict(failures).items():
         words.append(f"<span class='bad'>{safe(name, 60)} failed: {safe(why)}</span>")
     return f"<span class='quiet'>{' '.join(words)}</span>"
 
@@ -149,5 +151,5 @@ def numbers_html(curves: pd.DataFrame, names: Sequence[str], measure: str) -> st
             line = by.get((racer, rows))
             cells += ["&ndash;", ""] if line is None else [number(line[measure]), number(line[f"{measure}_se"])]
         body.append(cells)
-    told = f"<p class='quiet'>{MEASURES[measure]}; {len(shown)} of {len(seen)} points; the CSV has all.</p>"
-    return html_table(heads, body) + told
+    note = f"<p class='quiet'>{MEASURES[measure]}; {len(shown)} of {len(seen)} points; the CSV has all.</p>"
+    return html_table(heads, body) + note

@@ -16,9 +16,9 @@ from alrviz.views.core.live_figure import LiveFigure, NumberAxes
 from alrviz.views.core.notebook import ViewLayout
 from alrviz.views.core.panes import as_high, side_by_side, stack
 from alrviz.views.core.saving import csv_button
-from alrviz.views.core.style import html_table, safe
+from alrviz.views.core.style import html_table
 from alrviz.views.race.words import number
-from alrviz.views.studies.study_view import StudyView, notes_html
+from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 HEIGHTS = ("256px", "168px", "286px")  # of losses, costs and the reliability curve
 MAIN, SIDE = 400, 344  # px that losses and costs need, and the curve with what a page says under it
@@ -56,9 +56,9 @@ class OrderStudyView(StudyView):
         left = stack(as_high(losses, high, 256), cost)
         right = pn.Column(as_high(curve, square, 286), self.aside, width=SIDE, margin=0)
         self.body = side_by_side(left, right, MAIN, SIDE, margin=(0, 0, 6, 0))
-        told = "all fits, with recipes, seed, data hash and version"
+        fits = "all fits, with recipes, seed, data hash and version"
         pictures = {part.replace("train_", ""): picture for part, picture in self.pictures.items()}
-        files = [csv_button("alrviz-orders.csv", self.csv_of_fits, told)]
+        files = [csv_button("alrviz-orders.csv", self.csv_of_fits, fits)]
         self._numbers = self._fold_numbers(files, pictures, lambda _: numbers_html(self.lines))
         self.layout = ViewLayout(self.sentence, self.body, self.bar.panel, self._numbers)
 
@@ -100,17 +100,10 @@ def orders_of(study: OrderStudy) -> list[int]:
 
 def sentence_html(study: OrderStudy, verdict: str, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
-    total = len({task.split for task in study.tasks})
-    if study.phase == "waiting":
-        of = f"{total} test folds of {study.dataset.n_rows:,} rows"
-        return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {of}.</span>"
-    there = int(lines.folds.iloc[0]) if len(lines) else 0
-    said = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
-    if study.phase == "done":
-        return said if said.startswith("n&nbsp;") else said[:1].upper() + said[1:]
-    if there < 2:
-        return f"<span class='quiet'>{there} of {total} folds: a sentence needs two.</span>"
-    return f"<span class='quiet'>After {there} of {total} folds:</span> {said}"
+    if study.phase != "waiting":
+        return folds_html(study, verdict, lines)
+    folds = f"{len({task.split for task in study.tasks})} test folds of {study.dataset.n_rows:,} rows"
+    return f"<span class='quiet'>Press Run: {len(orders_of(study))} orders, judged on the same {folds}.</span>"
 
 
 _SE = "± <abbr title='standard error'>se</abbr>"
@@ -125,17 +118,17 @@ def numbers_html(lines: pd.DataFrame) -> str:
     """The table below: a line per order."""
     if not len(lines):
         return "<p class='quiet'>No fold is complete yet.</p>"
-    shown = [name for name in _COLUMNS if name in lines]
+    columns = [name for name in _COLUMNS if name in lines]
     whole = ("order", "folds", "wins", "parameters")
     body = []
-    for line in lines[shown].to_dict("records"):
+    for line in lines[columns].to_dict("records"):
         cells = [
             "&ndash;" if pd.isna(value) else f"{value:,.0f}" if name in whole else number(float(value))
             for name, value in line.items()
         ]
         body.append(cells)
-    told = (
+    note = (
         "<p class='quiet'>Test log loss in nats per row; ± one standard error by Nadeau and Bengio, since folds "
         "share training rows. The CSV has every fit.</p>"
     )
-    return html_table([_COLUMNS[name] for name in shown], body) + told
+    return html_table([_COLUMNS[name] for name in columns], body) + note

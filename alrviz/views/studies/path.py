@@ -242,12 +242,12 @@ class PathView(StudyView):
 
     def row(self) -> dict[str, Any] | None:
         """What is known of the path chosen at the alpha that is looked at: the fit there, else the study's own."""
-        found = self.follower.row(self._shown, self.at)
+        fit = self.follower.row(self._shown, self.at)
         lines = self.lines
-        if found is None and lines is not None and "alpha" in lines and "away_50" in lines:
-            mine = lines[(lines.racer == self._shown) & (lines.alpha == self.at)]
-            found = None if not len(mine) else mine.iloc[0].to_dict()
-        return found
+        if fit is None and lines is not None and "alpha" in lines and "away_50" in lines:
+            rows = lines[(lines.racer == self._shown) & (lines.alpha == self.at)]
+            fit = None if not len(rows) else rows.iloc[0].to_dict()
+        return fit
 
     def _look(self) -> None:
         """Show the fit at the alpha that is looked at."""
@@ -264,8 +264,8 @@ class PathView(StudyView):
             say(self._fitted, fitted_html(row, follower, self._shown, self.at))
             quick = follower.quick(self._shown)
             words = "Give up" if follower.busy else "Fit here"
-            told = f"{words}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
-            change(self.fit_here, visible=not quick, label=words, description=told)
+            description = f"{words}: {'the fit under way' if follower.busy else 'a model at the alpha of the slider'}"
+            change(self.fit_here, visible=not quick, label=words, description=description)
 
     def _film(self) -> bytes:
         return replay(self.study).encode() if self.readings else b""
@@ -354,19 +354,19 @@ def sentence_html(study: "Study", said: str) -> str:
     paths, failed = paths_of(study), ""
     frame = study.frame()
     if "sentence" in frame and study.progress.failed:
-        lost = frame[frame.outcome == FAILED]
-        failed = f" <span class='bad'>Failed: {safe(lost.sentence.iloc[0], 200)}.</span>"
+        failures = frame[frame.outcome == FAILED]
+        failed = f" <span class='bad'>Failed: {safe(failures.sentence.iloc[0], 200)}.</span>"
     if study.phase == "waiting" and not study.progress.done:
         many = f"{len(paths)} paths" if len(paths) > 1 else "one path"
         return (
             f"<span class='quiet'>Press Run: {many} along alpha, with the generative and the unregularised model for "
             f"reference, on the same split of {study.dataset.n_rows:,} rows.</span>"
         )
-    there = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
+    complete = 0 if "away_50" not in frame else frame[frame.away_50.notna()].racer.nunique()
     if not said:
         return f"<span class='quiet'>No path is complete yet: each comes whole.</span>{failed}"
-    of = f"<span class='quiet'>After {there} of {len(paths)} paths:</span> " if there < len(paths) else ""
-    return of + safe(said, 900) + failed
+    so_far = f"<span class='quiet'>After {complete} of {len(paths)} paths:</span> " if complete < len(paths) else ""
+    return so_far + safe(said, 900) + failed
 
 
 def fitted_html(row: dict[str, Any] | None, follower: PathFollower, path: int, alpha: float) -> str:
@@ -417,8 +417,8 @@ def numbers_html(study: "Study", lines: pd.DataFrame) -> str:
             name, alpha = f"{recipe.family}, unregularised{stopped}", "0"
         values = [number(float(line.get(key, float("nan")))) for key in _COLUMNS]
         body.append([safe(name), alpha, *values])
-    told = (
+    note = (
         "<p class='quiet'>Test first, then training rows, each per row; then quantiles of w - center. "
         " The CSV has every fit, with standard errors of how far it is above the best of its path.</p>"
     )
-    return html_table(("model", "alpha", *_COLUMNS.values()), body) + told
+    return html_table(("model", "alpha", *_COLUMNS.values()), body) + note

@@ -54,9 +54,9 @@ class RowSettings(param.Parameterized):
     column = param.Integer(default=-1, doc="The column whose levels are tried in that row; -1 for the first.")
     changes = param.Dict(default={}, doc="Levels that columns of the row have instead, by column.")
 
-    def classes(self, found: Interactions) -> tuple[int, int]:
+    def classes(self, effects: Interactions) -> tuple[int, int]:
         """Return the numbers of the two classes."""
-        last = len(found.classes) - 1
+        last = len(effects.classes) - 1
         of = self.of if 0 <= self.of <= last else last
         return of, self.against if 0 <= self.against <= last and self.against != of else (0 if of else 1)
 
@@ -100,13 +100,13 @@ class RowPart:
             self.host.param.update(**{name: event.new}, **({"changes": {}} if name == "row" else {}))
 
     def _try(self, level: str | None) -> None:
-        found, host = self.found, self.host
-        if self.setting or found is None or level is None:
+        effects, host = self.found, self.host
+        if self.setting or effects is None or level is None:
             return
-        j = self._column(found)
-        others = {name: now for name, now in host.changes.items() if name != found.columns[j]}
-        own = found.level(j, host.row)
-        host.changes = others if level == own else {**others, found.columns[j]: level}
+        j = self._column(effects)
+        others = {name: now for name, now in host.changes.items() if name != effects.columns[j]}
+        level_of_row = effects.level(j, host.row)
+        host.changes = others if level == level_of_row else {**others, effects.columns[j]: level}
 
     def _pressed(self, event: Any) -> None:
         names = self.level.options
@@ -118,65 +118,63 @@ class RowPart:
         if self.found is not None:
             self.host.param.update(row=self.found.worst(1)[0], changes={})
 
-    def _column(self, found: Interactions) -> int:
+    def _column(self, effects: Interactions) -> int:
         asked = self.host.column
-        return asked if 0 <= asked < len(found.columns) else self._first
+        return asked if 0 <= asked < len(effects.columns) else self._first
 
     _first = 0
 
-    def fill(self, found: Interactions) -> None:
+    def fill(self, effects: Interactions) -> None:
         """Fill the menus with what a model has."""
         with self.setting:
-            self.tried.options = {str(name): j for j, name in enumerate(found.columns[:OFFERED])}
-            self.rows.end = found.encoded.n_rows - 1
+            self.tried.options = {str(name): j for j, name in enumerate(effects.columns[:OFFERED])}
+            self.rows.end = effects.encoded.n_rows - 1
 
-    def show(self, found: Interactions, first: int = 0) -> RowExplanation:
+    def show(self, effects: Interactions, first: int = 0) -> RowExplanation:
         """Take the row apart, and draw it; `first`: the column that is tried before one is chosen."""
-        host, self.found, self._first = self.host, found, first
-        row, (of, against), tried = min(host.row, found.encoded.n_rows - 1), host.classes(found), self._column(found)
-        name, pair_of = found.columns[tried], (found.classes[of], found.classes[against])
-        changes = {name: level for name, level in host.changes.items() if _has(found, name, level)}
-        own = found.row(row, of=pair_of[0], against=pair_of[1])
-        said = found.row(row, of=pair_of[0], against=pair_of[1], changes=changes) if changes else own
-        self.explanation = said
-        now, every = changes.get(name, found.level(tried, row)), found.labels(tried)[:-1]
-        step = -(-len(every) // OFFERED)  # of a number that is not cut some
-        levels = [level for k, level in enumerate(every) if k % step == 0 or level == now]
+        host, self.found, self._first = self.host, effects, first
+        row, tried = min(host.row, effects.encoded.n_rows - 1), self._column(effects)
+        of, against = host.classes(effects)
+        name, pair_of = effects.columns[tried], (effects.classes[of], effects.classes[against])
+        known = {column: effects.labels(j) for j, column in enumerate(effects.columns) if column in host.changes}
+        changes = {column: level for column, level in host.changes.items() if level in known.get(column, ())}
+        as_is = effects.row(row, of=pair_of[0], against=pair_of[1])
+        explanation = effects.row(row, of=pair_of[0], against=pair_of[1], changes=changes) if changes else as_is
+        self.explanation = explanation
+        now, all_levels = changes.get(name, effects.level(tried, row)), effects.labels(tried)[:-1]
+        step = -(-len(all_levels) // OFFERED)  # of a number that is not cut some
+        levels = [level for k, level in enumerate(all_levels) if k % step == 0 or level == now]
         with self.setting:
             self.level.options = levels
             change(self.rows, value=row)
             change(self.tried, value=tried)
             change(self.level, value=now if now in levels else None)
             self.undo.visible = bool(changes)
-        self.sum.show(drawn.row_sum(said, dark=host.dark), of=(found, row, of, against))
-        p, before = said.probabilities, own.probabilities[said.of]
-        best, truth = p.idxmax(), found.classes[found.encoded.y[row]]
-        were = "; ".join(f"{safe(one, 40)} were <b>{safe(level, 40)}</b>" for one, level in changes.items())
+        self.sum.show(drawn.row_sum(explanation, dark=host.dark), of=(effects, row, of, against))
+        p, before = explanation.probabilities, as_is.probabilities[explanation.of]
+        best, truth = p.idxmax(), effects.classes[effects.encoded.y[row]]
+        changes_text = "; ".join(f"{safe(one, 40)} were <b>{safe(level, 40)}</b>" for one, level in changes.items())
         say(
             self.told,
             f"Row {row:,} is of class <b>{safe(truth)}</b> and "
-            + (f"would be predicted, if {were}," if changes else "predicted")
-            + f" as <b>{safe(best)}</b> (P {p.max():.3f}); P({safe(said.of)}) = {p[said.of]:.3f}"
+            + (f"would be predicted, if {changes_text}," if changes else "predicted")
+            + f" as <b>{safe(best)}</b> (P {p.max():.3f}); P({safe(explanation.of)}) = {p[explanation.of]:.3f}"
             + (f", as it is {before:.3f}." if changes else "."),
         )
-        other = said.what_if(name)[said.of].loc[levels]
-        labels = [f"» {level}" if level == now else str(level) for level in other.index]
-        tips = ["were the row's level this; press it"] * len(other)
-        bars = drawn.signed_bars(labels, other, np.nan, np.nan, tips, 0.85)
-        along = f"P({short(str(said.of))}) were {short(name, 20)} another"
-        self.levels.show(drawn.bar_picture(bars, along, dark=host.dark, percent=True), of=(found, row, tried))
-        return said
-
-
-def _has(found: Interactions, name: str, level: str) -> bool:
-    return name in found.columns and level in found.labels(found.columns.index(name))
+        probabilities = explanation.what_if(name)[explanation.of].loc[levels]
+        labels = [f"» {level}" if level == now else str(level) for level in probabilities.index]
+        tips = ["were the row's level this; press it"] * len(probabilities)
+        bars = drawn.signed_bars(labels, probabilities, np.nan, np.nan, tips, 0.85)
+        along = f"P({short(str(explanation.of))}) were {short(name, 20)} another"
+        self.levels.show(drawn.bar_picture(bars, along, dark=host.dark, percent=True), of=(effects, row, tried))
+        return explanation
 
 
 class RowView(NotebookViewer, RowSettings):
     """The live view of a row's prediction: its log-odds as a sum, and what other levels would change.
 
     Args:
-        found: what `alrviz.interactions` returned.
+        effects: what `alrviz.interactions` returned.
         height: of the pictures, as CSS has it.
 
     >>> import alrviz
@@ -187,15 +185,15 @@ class RowView(NotebookViewer, RowSettings):
     True
     """
 
-    def __init__(self, found: Interactions, *, height: str = HEIGHT, **params: Any):
+    def __init__(self, effects: Interactions, *, height: str = HEIGHT, **params: Any):
         super().__init__(**params)
-        self.interactions = found
+        self.interactions = effects
         self._wake = self._pumped(lambda: False, 1000)
         self.part = RowPart(self, height)
-        self.part.fill(found)
+        self.part.fill(effects)
         self.sentence = self.part.told
         small: dict[str, Any] = {"size": "small", "margin": (0, 10, 0, 0), "width": 150}
-        named = {str(label): k for k, label in enumerate(found.classes.tolist()[:OFFERED])}
+        named = {str(label): k for k, label in enumerate(effects.classes.tolist()[:OFFERED])}
         self._pair = [pmui.Select(label=words, options=named, **small) for words in ("Class", "Against")]
         for name, menu in zip(("of", "against"), self._pair, strict=True):
             menu.param.watch(partial(self.part._picked, name), "value")
@@ -221,27 +219,27 @@ class RowView(NotebookViewer, RowSettings):
         return Origin(f"Row {self.row:,}: {what}", by_version())
 
     def _follow(self) -> None:
-        found = self.interactions
+        effects = self.interactions
         with self.part.setting:
-            for menu, value in zip(self._pair, self.classes(found), strict=True):
+            for menu, value in zip(self._pair, self.classes(effects), strict=True):
                 menu.value = value
         with pn.io.hold():
-            self.part.show(found)
+            self.part.show(effects)
             self._numbers.refresh()
 
 
-def row_csv(said: RowExplanation, about: dict[str, Any], recipes: Any = ()) -> str:
+def row_csv(explanation: RowExplanation, about: dict[str, Any], recipes: Any = ()) -> str:
     """Return what each tuple adds to a row, and the intercept, as a CSV."""
-    frame = said.frame.reset_index()
-    about = {**about, "log-odds of": said.of, "against": said.against, "intercept": said.intercept}
+    frame = explanation.frame.reset_index()
+    about = {**about, "log-odds of": explanation.of, "against": explanation.against, "intercept": explanation.intercept}
     return to_csv(frame, about, recipes)
 
 
-def row_html(said: RowExplanation) -> str:
+def row_html(explanation: RowExplanation) -> str:
     """Return the largest parts of a row's sum as a table."""
     lines = [
         (safe(name, 60), safe(line.levels, 60), number(line.log_odds), f"{line.rows:,.0f}")
-        for name, line in said.frame.head(30).iterrows()
+        for name, line in explanation.frame.head(30).iterrows()
     ]
-    odds = f"log-odds of {safe(said.of, 30)} against {safe(said.against, 30)}"
+    odds = f"log-odds of {safe(explanation.of, 30)} against {safe(explanation.against, 30)}"
     return html_table(["tuple", "levels", odds, "rows"], lines)

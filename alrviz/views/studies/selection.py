@@ -35,7 +35,7 @@ from alrviz.views.core.saving import Origin, csv_button
 from alrviz.views.core.style import html_table, safe
 from alrviz.views.core.transport import change, live_slider
 from alrviz.views.race.words import number
-from alrviz.views.studies.study_view import StudyView, notes_html
+from alrviz.views.studies.study_view import StudyView, folds_html, notes_html
 
 if TYPE_CHECKING:
     from alrviz.data.stream.table import Stream
@@ -361,15 +361,10 @@ def tuples_frame(search: Search) -> pd.DataFrame:
         kept = np.isin(np.arange(len(level.tuples)), level.kept)
         names = [search.name(of) for of in level.tuples]
         part = pd.DataFrame({"columns": size, "tuple": names, "score": level.scores, "kept": kept})
-        part["gain"] = _gains_of(search, level.tuples) if size == search.order else np.nan
+        gains = search.gains if size == search.order else None
+        part["gain"] = np.nan if gains is None else gains[search.numbers(level.tuples)]
         parts.append(part.sort_values("score", ascending=False, kind="stable"))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-
-
-def _gains_of(search: Search, tuples: Any) -> Any:
-    if search.gains is None:
-        return np.nan
-    return search.gains[search.numbers(tuples)]
 
 
 def _levels_of(recipe: "Recipe") -> int:
@@ -420,18 +415,13 @@ def search_html(search: Search) -> str:
 
 def sentence_html(study: TupleStudy, verdict: TupleVerdict, lines: pd.DataFrame) -> str:
     """The verdict, and how much of the study it rests on while that is not all."""
-    total = len({task.split for task in study.tasks})
     if study.phase == "waiting":
+        total = len({task.split for task in study.tasks})
         asked = json.loads(study.spec)
         of = f"{len(study.recipes)} models, each on {total} test folds of {study.dataset.n_rows:,} rows"
         shares = f"{min(asked['keeps']):.0%} to {max(asked['keeps']):.0%} of the tuples kept"
         return f"<span class='quiet'>Press Run: {of}, with {shares}.</span>"
-    there = int(lines.folds.iloc[0]) if len(lines) else 0
-    if there < 2:
-        return f"<span class='quiet'>{there} of {total} folds: a sentence needs two.</span>"
-    said = safe(f"{verdict.sentence}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
-    said = said if study.phase == "done" else f"<span class='quiet'>After {there} of {total} folds:</span> {said}"
-    return said + notes_html(verdict.notes)
+    return folds_html(study, verdict.sentence, lines) + notes_html(verdict.notes)
 
 
 _HEADS = ("n", "kept", "folds", "log loss", "± <abbr title='standard error'>se</abbr>", "error rate", "parameters",

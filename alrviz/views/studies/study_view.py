@@ -68,16 +68,16 @@ class StudyBar:
         """Bring the row up to date; only what differs reaches the browser."""
         phase = "waiting" if study is None else study.phase
         under_way = phase in ("running", "queued")
-        goes_on = not outdated and phase in ("stopped", "failed")
+        resumes = not outdated and phase in ("stopped", "failed")
         done = not outdated and phase == "done"
-        label, hint = ("Resume", _RESUME) if goes_on else ("Run", _RUN)
+        label, hint = ("Resume", _RESUME) if resumes else ("Run", _RUN)
         disabled = not may_run or waits or (not outdated and under_way) or done
         change(self.run, label=label, description=hint, disabled=disabled)
         change(self.stop, disabled=not under_way and not waits)
         failed = 0 if study is None else study.progress.failed
         change(self.redo, visible=bool(failed) and not under_way and not outdated)
-        told = "" if study is None else progress_html(study, outdated)
-        say(self.told, _WAITS if waits else told)
+        progress = "" if study is None else progress_html(study, outdated)
+        say(self.told, _WAITS if waits else progress)
 
 
 def progress_html(study: "Study", outdated: bool = False) -> str:
@@ -109,6 +109,17 @@ def progress_words(study: "Study") -> str:
     entry = study.entry
     server = study.problem if entry is None else entry.activity or entry.note or study.problem
     return " · ".join([*words, server] if server else words)
+
+
+def folds_html(study: "Study", verdict: str, lines: Any) -> str:
+    """What a study of test folds has found, and how many of them that rests on while it is not all."""
+    words = safe(f"{verdict}.", 900).replace("n = ", "n&nbsp;=&nbsp;")
+    if study.phase == "done":
+        return words if words.startswith("n&nbsp;") else words[:1].upper() + words[1:]
+    total, complete = len({task.split for task in study.tasks}), int(lines.folds.iloc[0]) if len(lines) else 0
+    if complete < 2:
+        return f"<span class='quiet'>{complete} of {total} folds: a sentence needs two.</span>"
+    return f"<span class='quiet'>After {complete} of {total} folds:</span> {words}"
 
 
 def notes_html(notes: Sequence[str]) -> str:

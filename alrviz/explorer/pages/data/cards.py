@@ -1,9 +1,10 @@
 """The parts of the Data page that are text: what the table is, its classes, what was noticed. Names are escaped."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from alrviz.errors import for_page
 from alrviz.explorer.shell.glossary import term_html
@@ -31,8 +32,24 @@ def head_html(dataset: "Dataset", line: str) -> str:
     return f"{about}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
 
 
-def classes_html(dataset: "Dataset") -> str:
-    """Return the class balance as bars, which are the colours' legend too."""
+def columns_frame(dataset: "Dataset", by_maker: Collection[int] = ()) -> pd.DataFrame:
+    """Return one row per column, as exported; the kinds of those at `by_maker` were set by the maker of a demo set."""
+    return pd.DataFrame(
+        {
+            "column": [column.name for column in dataset.columns],
+            "kind": [column.kind for column in dataset.columns],
+            "levels": [column.levels for column in dataset.columns],
+            "missing": [column.missing for column in dataset.columns],
+            "why": ["by construction" if k in by_maker else column.why for k, column in enumerate(dataset.columns)],
+        }
+    )
+
+
+def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
+    """Return the class balance as bars, which are the colours' legend too.
+
+    selected: rows of each class in a selection, whose shares stand beside those of all rows.
+    """
     labels = [str(label) for label in dataset.labels.cat.categories]
     counts = np.bincount(dataset.labels.cat.codes.to_numpy(), minlength=len(labels))
     colours = class_colours(len(labels))
@@ -50,10 +67,19 @@ def classes_html(dataset: "Dataset") -> str:
         f"background:{colours[k]}'></div></div>"
         f"<div style='text-align:right'>{counts[k]:,}</div>"
         f"<div class='quiet' style='text-align:right'>{100 * counts[k] / dataset.n_rows:.1f} %</div>"
+        + ("" if selected is None else f"<div style='text-align:right'><b>{_share(selected, k)}</b></div>")
         for k in shown
     )
-    style = "display:grid; grid-template-columns: fit-content(45%) 1fr auto auto; gap: 1px 12px; align-items:center"
-    return f"<h2>Classes</h2><div style='{style}'>{rows}{rest}</div>"
+    columns = "fit-content(45%) 1fr auto auto" + ("" if selected is None else " auto")
+    head = (
+        "" if selected is None else "<div style='grid-column: 1 / 5'></div><div style='text-align:right'>selected</div>"
+    )
+    style = f"display:grid; grid-template-columns: {columns}; gap: 1px 12px; align-items:center"
+    return f"<h2>Classes</h2><div style='{style}'>{head}{rows}{rest}</div>"
+
+
+def _share(counts: np.ndarray, k: int) -> str:
+    return f"{100 * counts[k] / max(1, counts.sum()):.1f} %"
 
 
 def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
@@ -76,14 +102,12 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
     )
 
 
-def notes_html(dataset: "Dataset") -> str:
-    """Return what was done while reading, as sentences."""
-    if not dataset.notes:
-        return "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
-    sentences = " ".join(
-        safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".")
-        for note in map(for_page, dataset.notes)
-    )
+def notes_html(dataset: "Dataset", asked: Collection[str] = ()) -> str:
+    """Return what was done while reading, as sentences, without the notes that are `asked` about instead."""
+    notes = [for_page(note) for note in dataset.notes if note not in asked]
+    if not notes:
+        return "" if asked else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
+    sentences = " ".join(safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".") for note in notes)
     return f"<p class='quiet'>{sentences}</p>"
 
 
