@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from bokeh.models import BoxAnnotation, HoverTool, Label
 
+from alrviz.pictures.formatting import LOSSES
 from alrviz.pictures.labels import Box, spread
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.pictures.picture import FONT_NAME, Data, Picture, Plot, Range, padded, write
 from alrviz.studies.statistics.crossing import FIRST, Crossing
 
-MEASURES: Mapping[str, str] = {"error": "0-1 error", "log_loss": "log loss (nats per row)", "rmse": "RMSE"}
 SPANS: Mapping[str, str] = {"all": "rows seen, log scale", "first": "rows seen"}
 START = 1000  # rows of the zoom
 _LABELS = 0.22  # of the width, right of the curves, for their names
@@ -49,7 +49,7 @@ def learning_curve(
 ) -> Picture:
     """Return the picture.
 
-    curves: of `measured`, maybe empty. racers: (name, label) of each. measure: of MEASURES. span: of SPANS. rows: of
+    curves: of `measured`, maybe empty. racers: (name, label) of each. measure: of LOSSES. span: of SPANS. rows: of
     the table. window: rows a point averages. crossed: of `crossings`, for this measure. leaking: the racers that know
     something of rows before they are judged on them.
     """
@@ -72,7 +72,7 @@ def learning_curve(
             rings["words"].append(crossing_text(crossing, rows))
     return Picture(
         draw=partial(_draw, racers=racers, leaking=frozenset(leaking), measure=measure, dark=dark),
-        x=x, y=y, labels=(SPANS[span], MEASURES[measure]), axes={"x_axis_type": "log"} if span == "all" else {},
+        x=x, y=y, labels=(SPANS[span], LOSSES[measure]), axes={"x_axis_type": "log"} if span == "all" else {},
         data={"lines": lines, "rings": rings, "words": _words(lines, racers, y, dark)},
         parts={
             "window": {"left": float(max(end - window, 1)), "right": float(end)}, "note": {"visible": bool(leaking)},
@@ -136,5 +136,5 @@ def _draw(plot: Plot, racers: Sequence[tuple[str, str]], leaking: Collection[int
     plot.parts["note"] = note
     ring = fig.scatter("x", "y", source=plot["rings"], size=16, fill_color=None, line_color=ink, line_width=2.4)
     write(fig, plot["words"], size=16, bold=True, front=dark, baseline="middle", x_offset=8, y_offset="dy")
-    tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (MEASURES[measure], "@y{0.0000}"), ("orders", "@orders")]
+    tips = [("racer", "$name"), ("rows seen", "@x{0,0}"), (LOSSES[measure], "@y{0.0000}"), ("orders", "@orders")]
     fig.add_tools(HoverTool(renderers=hovers, tooltips=tips), HoverTool(renderers=[ring], tooltips="@words"))

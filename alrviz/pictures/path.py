@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, Span
 
+from alrviz.pictures.formatting import LOSSES
 from alrviz.pictures.labels import LETTER, WIDTH, Box, place, with_room
 from alrviz.pictures.palette import GREY, racer_colours, readable
 from alrviz.pictures.picture import Data, Picture, Plot, Range, write
 from alrviz.studies.statistics.measures import loss_text
 
-MEASURES: Mapping[str, str] = {"log_loss": "log loss (nats per row)", "rmse": "RMSE", "error": "0-1 loss"}
 BANDS = ((0, 100), (5, 95), (25, 75))  # quantiles, the widest first
 LABELS = 0.3  # of the frame's width, right of the paths, for names
 AIR = 0.02  # of the width, left of them
@@ -81,7 +81,7 @@ def losses(
     level, words = _labelled(levels, paths, heldout, y, dark, LABELS * width)
     return Picture(
         draw=partial(_draw_losses, paths=paths, alphas=alphas, measure=measure, dark=dark),
-        x=across(alphas), y=y, labels=(_ALPHA, MEASURES[measure]), axes={"x_axis_type": "log"},
+        x=across(alphas), y=y, labels=(_ALPHA, LOSSES[measure]), axes={"x_axis_type": "log"},
         data={
             "levels": level, "train": train, "heldout": heldout, "best": marks,
             "words": with_room(words, len(paths) + len(beside)),
@@ -162,7 +162,7 @@ def _draw_losses(plot: Plot, paths: Sequence[Named], alphas: Sequence[float], me
     fig.scatter("x", "train", source=live, size=11, color="colour")
     fig.scatter("x", "heldout", source=live, size=11, line_color="colour", line_width=3, fill_color=None)
     write(fig, plot["words"], x=end, front=dark, font_style="style", baseline="middle", x_offset=10, y_offset="dy")
-    tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {MEASURES[measure]}", "@y{0.0000}")]
+    tips = [("path", "@name"), ("alpha", "@x{0.[00000]}"), (f"test {LOSSES[measure]}", "@y{0.0000}")]
     fig.add_tools(HoverTool(renderers=dots, tooltips=tips))
     plot.sources |= {"trail": trail, "live": live}
 

@@ -17,9 +17,9 @@ import param
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import FAILED, STEP_LIMIT
 from alrviz.pictures import path as drawn
-from alrviz.pictures.formatting import seconds_text
+from alrviz.pictures.formatting import LOSSES, seconds_text
 from alrviz.pictures.palette import racer_colours
-from alrviz.pictures.path import AIR, LABELS, LEFT, MEASURES, RIGHT, Named
+from alrviz.pictures.path import AIR, LABELS, LEFT, RIGHT, Named
 from alrviz.studies.protocols.alpha_path_verdict import (
     WORDS,
     AlphaPathVerdict,
@@ -70,7 +70,7 @@ class PathView(StudyView):
     ['generative']
     """
 
-    measure = param.Selector(default="log_loss", objects=list(MEASURES), doc="What a test row costs.")
+    measure = param.Selector(default="log_loss", objects=list(LOSSES), doc="What a test row costs.")
     alpha = param.Number(default=None, allow_None=True, doc="The alpha that is looked at; None for the middle.")
     path = param.Integer(default=0, bounds=(0, None), doc="The path whose weights are shown and whose fit follows.")
 
