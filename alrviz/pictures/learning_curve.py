@@ -55,9 +55,9 @@ def learning_curve(
     """
     racers = [(f"{name} {LEAK_MARK}" if k in leaking else name, label) for k, (name, label) in enumerate(racers)]
     end = rows if span == "all" else min(START, rows)
-    there = len(curves) > 0 and measure in curves
-    shown = curves[curves["seen"] <= end] if there else curves
-    parts = [shown[shown["racer"] == k] if there else shown for k in range(len(racers))]
+    has_measure = len(curves) > 0 and measure in curves
+    shown = curves[curves["seen"] <= end] if has_measure else curves
+    parts = [shown[shown["racer"] == k] if has_measure else shown for k in range(len(racers))]
     lines = tuple(_line(part, measure) for part in parts)
     # Of points that average enough rows: the very first leap from 0 to 1.
     spans = (line[side][line["x"] >= FIRST] for line in lines for side in ("low", "high"))
@@ -84,10 +84,10 @@ def learning_curve(
 def _line(part: pd.DataFrame, measure: str) -> Data:
     if not len(part) or measure not in part:
         return {"x": np.empty(0), "y": np.empty(0), "low": np.empty(0), "high": np.empty(0), "orders": np.empty(0)}
-    there = part[part[measure].notna()].sort_values("seen")
-    y, spread = there[measure].to_numpy(float), np.nan_to_num(there[f"{measure}_se"].to_numpy(float))
-    x = there["seen"].to_numpy(float)
-    return {"x": x, "y": y, "low": y - spread, "high": y + spread, "orders": there["orders"].to_numpy()}
+    rows = part[part[measure].notna()].sort_values("seen")
+    y, spread = rows[measure].to_numpy(float), np.nan_to_num(rows[f"{measure}_se"].to_numpy(float))
+    x = rows["seen"].to_numpy(float)
+    return {"x": x, "y": y, "low": y - spread, "high": y + spread, "orders": rows["orders"].to_numpy()}
 
 
 def _across(end: int, span: str) -> Range:

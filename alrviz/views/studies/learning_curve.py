@@ -63,10 +63,10 @@ class LearningCurveView(StudyView):
         controls = pn.FlexBox(self._measures, self._spans, margin=0)
         self.param.watch(lambda _: self.redraw(), ["measure", "span"])
         self.body = stack(controls, as_high(self.picture.pane, self._height, 400), self.told)
-        made, file = "with recipes, seed, data hash and version", self.picture.kind
+        about, file = "with recipes, seed, data hash and version", self.picture.kind
         files = [
-            csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {made}"),
-            csv_button(f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {made}", "CSV of points"),
+            csv_button(f"{file}.csv", self.csv_of_summary, f"means and standard errors, {about}"),
+            csv_button(f"{file}-points.csv", self.csv_of_fits, f"every point of every curve, {about}", "CSV of points"),
         ]
         self._numbers = self._fold_numbers(
             files, {"learning curves": self.picture},

@@ -89,9 +89,9 @@ class PathView(StudyView):
         self.losses = LiveFigure("alrviz-path", resized=self.redraw)
         self.weights = LiveFigure("alrviz-path-weights")
         self.body = side_by_side(self._losses(), self._weights(), MAIN, SIDE, margin=(0, 0, 6, 0))
-        told = "every fit of every path, with recipes, seed, data hash and version"
+        fits = "every fit of every path, with recipes, seed, data hash and version"
         files = [
-            csv_button("alrviz-path.csv", self.csv_of_fits, told),
+            csv_button("alrviz-path.csv", self.csv_of_fits, fits),
             file_button("alrviz-path.html", self._film, "one page that plays the paths", "Replay (HTML)"),
         ]
         self._numbers = self._fold_numbers(
