@@ -145,8 +145,8 @@ def _empty_share(watched: RaceReader) -> str:
     if not shares:
         return ""
     return (
-        f"<p class='quiet'>Quasi-complete separation: {100 * max(shares):.1f} % of the (cell, class) pairs have no row, so "
-        "that with alpha 0 their coefficients diverge; no finite optimum exists.</p>"
+        f"<p class='quiet'>Quasi-complete separation: {100 * max(shares):.1f} % of the (cell, class) pairs have no "
+        "row, so that with alpha 0 their coefficients diverge; no finite optimum exists.</p>"
     )
 
 
