@@ -35,7 +35,12 @@ class AlrvizError(Exception):
         self.code = code
 
 
-MEASURED_TARGET = "measured target"  # code of a `TableError`: a numeric target of too many values to be classes
+# Codes of a `TableError`.
+MEASURED_TARGET = "measured target"  # a numeric target of too many values to be classes
+EMPTY_TABLE = "empty table"  # no rows, or nothing at all
+ONE_COLUMN = "one column"
+UNEVEN_LINES = "uneven lines"  # prose, or another delimiter
+FOREIGN_FORMAT = "foreign format"  # a picture, a PDF ...
 
 
 class TableError(AlrvizError, ValueError):

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from alrviz.data.quotes import split_record
-from alrviz.errors import TableError, short
+from alrviz.errors import UNEVEN_LINES, TableError, short
 
 MAX_UNFIT_SHARE = 0.01
 MAX_UNEVEN_SHARE = 0.5  # of the rows; with more of them the layout was taken for another
@@ -63,7 +63,8 @@ class UnevenRows:
         if n_uneven > max(1, MAX_UNEVEN_SHARE * n_rows):
             raise TableError(
                 f"{n_uneven:,} of {n_rows:,} lines have not {self.width} cells at the delimiter "
-                f"{self.delimiter!r}: this is no table of rows, or another delimiter cuts it"
+                f"{self.delimiter!r}: this is no table of rows, or another delimiter cuts it",
+                code=UNEVEN_LINES,
             )
         unfit = changes["cut"]
         if len(unfit) > max(1, MAX_UNFIT_SHARE * n_rows):

@@ -15,7 +15,7 @@ from typing import Protocol
 from alrviz.data.compression import unpack
 from alrviz.data.limits import Limits, check_bytes
 from alrviz.data.text import Buffer
-from alrviz.errors import MissingFileError, TableError, TableFileError, nearest
+from alrviz.errors import FOREIGN_FORMAT, MissingFileError, TableError, TableFileError, nearest
 from alrviz.stop import StopToken
 
 PIECE = 1 << 21  # bytes at a time: a few milliseconds from disk, 10-20 ms of decompression
@@ -197,7 +197,8 @@ def sniff_format(data: Buffer) -> str:
     for start, what in FOREIGN.items():
         if data.startswith(start):
             raise TableError(
-                f"this is {what}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected"
+                f"this is {what}, not a table; CSV, TSV, JSON, Parquet, Arrow, ARFF or a workbook was expected",
+                code=FOREIGN_FORMAT,
             )
     if ARFF_START.match(data[:PIECE]):
         return "arff"

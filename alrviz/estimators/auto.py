@@ -11,12 +11,13 @@ from alrviz.data.dataset import Dataset
 from alrviz.data.encoded import SMOOTH_WAYS
 from alrviz.data.read import read_table
 from alrviz.data.stream.table import Stream
-from alrviz.errors import TableError, nearest
+from alrviz.errors import DoubtfulTableWarning, TableError, nearest
 from alrviz.estimators.docstrings import documented
 from alrviz.estimators.linear import LinearClassifier
 from alrviz.estimators.recipes import spec_of
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.step import STEP_LIMIT
+from alrviz.warn_once import warn_once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,6 +129,13 @@ def fit(table: "pd.DataFrame | Dataset", target: str | None = None, **params: An
         twice = table.columns[table.columns.duplicated()][0]
         raise TableError(f"two columns are called {twice!r}; expected a name of its own for each")
     dataset = read_table(table, str(target))
+    weights_like = [column.name for column in dataset.columns if column.offered_role == "weight"]
+    if weights_like and sample_weight is None:
+        warn_once(
+            f"column {weights_like[0]!r} looks like weights of rows and is not used; expected sample_weight, or "
+            f"alrviz.fit(read_table(frame, {target!r}, **{{{weights_like[0]!r}: 'weight'}}))",
+            DoubtfulTableWarning, stacklevel=2,
+        )  # fmt: skip
     kept = dataset.table.values[dataset.table.names.index(dataset.target)].series.notna().to_numpy()
     labels = y[kept].to_numpy()
     as_given = labels.dtype.kind in "biu" and len(np.unique(labels)) == len(dataset.classes)

@@ -66,8 +66,8 @@ def test_hostile_files(visitor: Explorer, part: int, tmp_path):
             heading = visitor.page.get_by_role("heading", name=stem, exact=True)
             heading.wait_for()
             everything = visitor.everything()
-            for note in case.notes:
-                assert note[1:] in everything, (case.name, note)
+            for note in case.notes:  # what is doubtful is asked in other words, which begin alike
+                assert note[1:].split(",")[0] in everything, (case.name, note)
             visible = everything + visitor.js("() => probe.drawnTexts()")
             for text in case.texts:  # control characters are shown as blanks
                 assert text == BIDI or text in visible, (case.name, text)

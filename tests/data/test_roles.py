@@ -39,6 +39,7 @@ def frame(**columns):
         ("wt", random.uniform(1.5, 5.4, ROWS).round(3), KindCode.OTHER),  # cars, in thousands of pounds
         ("weight", random.uniform(0.5, 2, ROWS).round(1), KindCode.OTHER),  # tonnes
         ("birth weight", FRACTIONS, KindCode.OTHER),
+        ("dwt", random.integers(10_000, 400_000, ROWS), KindCode.OTHER),  # of ships
         ("final_weight", random.normal(300, 30, ROWS).round(3), KindCode.OTHER),  # of chickens
         ("pspwght", FRACTIONS - 1, KindCode.OTHER),
         ("weight", random.choice(["light", "heavy"], ROWS), KindCode.OTHER),

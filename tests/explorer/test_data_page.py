@@ -14,9 +14,9 @@ import pytest
 
 from alrviz.data.demos import load_demo
 from alrviz.data.read import read_table
-from alrviz.explorer.pages.data.cards import classes_html, head_html, notes_html, numbers_html
+from alrviz.explorer.pages.data.cards import classes_html, columns_frame, head_html, notes_html, numbers_html
 from alrviz.explorer.pages.data.column_picture import picture_of
-from alrviz.explorer.pages.data.columns_grid import _CONFIGURATION, columns_frame
+from alrviz.explorer.pages.data.columns_wall import CARDS_PER_PAGE
 from alrviz.explorer.pages.data.page import DataPage
 from alrviz.explorer.pages.data.read_options import missing_text, missing_tokens
 from alrviz.explorer.server.limits import ServerLimits
@@ -27,10 +27,8 @@ from alrviz.explorer.shell.notices import problem_html
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
 
-# Panel's Tabulator calls reset_index(inplace=True), which pandas 3.1 deprecates.
 # panel-material-ui's FileDownload passes on an option that Panel deprecates.
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.reset_index"),
     pytest.mark.filterwarnings("ignore:Both 'variant' and 'button_style' were provided"),
 ]
 
@@ -65,10 +63,10 @@ def test_a_page_opened_while_a_table_is_read_shows_that_one_first(page):
     assert session.table.loading is not None
     late = DataPage(session)
     late.view()
-    assert not hasattr(late, "_grid"), "the columns of iris, in a grid that a browser would keep"
+    assert not hasattr(late, "_columns"), "the columns of iris, of which nobody asks"
     settle(late)
     assert "led" in late._name.object
-    assert list(late._grid.table.value["column"]) == [column.name for column in session.table.dataset.columns]
+    assert [card["name"] for card in cards(late)] == [column.name for column in session.table.dataset.columns]
     late.close()
 
 
@@ -77,8 +75,23 @@ def page_panes(page):
     return [*found, page._column.title, page._column.numbers.table]
 
 
+def cards(page):
+    return page._columns.wall.cards
+
+
+def roles(page):
+    return [card["role"] for card in cards(page)]
+
+
+def tell(page, name, **message):
+    """Send what the browser sends about a column."""
+    position = [column.name for column in page.session.table.dataset.columns].index(name)
+    page._columns.wall._handle_msg({"position": position, **message})
+    return settle(page)
+
+
 def buttons(page):
-    return {button.label: button for row in page._suggestions for button in row if hasattr(button, "clicks")}
+    return {button.label: button for button in page._questions.panel.select(pmui.Button)}
 
 
 def drop(page, text, name="mine.csv"):
@@ -157,26 +170,93 @@ def test_choosing_a_column_draws_it_and_tells_its_kind(page):
     assert "equal widths: 10 levels" in page._column.title.object
 
 
-def test_a_kind_is_changed_from_the_grid_and_from_the_menu(page):
+def test_a_kind_is_changed_from_the_card_and_from_the_menu(page):
     name = page.session.table.dataset.columns[0].name
-    page.ask_kind(name, "ignore")
-    settle(page)
+    tell(page, name, role="ignore")
     assert page.session.table.dataset.kinds[name] == "ignore"
-    assert page._grid.table.value["kind"].iloc[0] == "ignore"
+    assert roles(page) == ["ignore", "feature", "feature", "feature", "target"]
     page.choose(name)
     page._column.kind.value = "categorical"
     settle(page)
     assert page.session.table.dataset.kinds[name] == "categorical"
+    tell(page, name, role="ignore")
+    tell(page, name, role="feature")
+    assert page.session.table.dataset.kinds[name] == "numeric", "as it is guessed"
+
+
+def test_every_change_is_undone_by_one_press(page):
+    before = page.session.table.dataset
+    names = [column.name for column in before.columns]
+    tell(page, names[0], role="ignore")
+    tell(page, names[1], role="target")  # a number of many values: refused
+    tell(page, names[2], pick=[0, 1, 2, 10, 11, 12])
+    page._columns.keep.clicks += 1
+    settle(page)
+    assert page.session.table.history[0].words == f"{names[0]}: ignore"
+    assert page.session.table.dataset.n_rows < 150
+    assert "only=2v" in page.session.link.query
+    buttons(page)["Undo"].clicks += 1
+    settle(page)
+    assert page.session.table.dataset.n_rows == 150
+    assert page.session.table.dataset.kinds[names[0]] == "ignore"
+    buttons(page)["Undo"].clicks += 1
+    settle(page)
+    assert page.session.table.dataset.hash == before.hash
+    assert "Undo" not in buttons(page)
 
 
 def test_an_id_is_ignored_and_taken_back_with_one_click(page):
     rows = "".join(f"K{i:04d},{i % 5},{'ab'[i % 2]}\n" for i in range(100))
     drop(page, "customer,size,class\n" + rows)
     assert page.session.table.dataset.kinds["customer"] == "ignore"
-    buttons(page)["Use it"].clicks += 1
-    settle(page)
+    assert "customer" in page._notes.object
+    tell(page, "customer", role="feature")
     assert page.session.table.dataset.kinds["customer"] == "categorical"
-    assert "Use it" not in buttons(page)
+
+
+def test_rows_picked_in_one_histogram_are_counted_in_all(page):
+    dataset = page.session.table.dataset
+    first, last = dataset.columns[0].name, dataset.target
+    tell(page, last, pick=[0])
+    wall = page._columns.wall
+    assert [sum(map(sum, counts)) for counts in wall.selected] == [50] * 5
+    assert "50 of 150 rows" in page._columns.words.object
+    assert "100.0 %" in page._classes.object
+    tell(page, first, pick=[0, 1, 2])
+    low = dataset.frame[first][dataset.frame[last] == "setosa"] if last in dataset.frame else None
+    assert sum(map(sum, wall.selected[0])) <= 50
+    assert low is None or len(low) == 50
+    page._columns.clear()
+    settle(page)
+    assert (wall.selected, wall.picks, page._columns.bar.visible) == ([], {}, False)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["", {}, {"position": "0", "look": True}, {"position": 99, "look": True}, {"position": 0, "role": "king"},
+     {"position": 0, "pick": ["x", -1, 999, None]}, {"position": True}, {"pick": [0]}],
+)  # fmt: skip
+def test_messages_that_make_no_sense_change_nothing(page, message):
+    dataset = page.session.table.dataset
+    page._columns.wall._handle_msg(message)
+    settle(page)
+    assert page.session.table.dataset is dataset
+    assert page._columns.wall.picks == {}
+
+
+def test_many_columns_are_shown_page_by_page(page):
+    page.session.table.load_demo("digits")
+    settle(page)
+    names = [column.name for column in page.session.table.dataset.columns]
+    assert [card["name"] for card in cards(page)] == names[:CARDS_PER_PAGE]
+    tell(page, names[2], pick=[1])
+    settle(tell(page, names[CARDS_PER_PAGE], turn=True))  # the rows are counted once the cards are there
+    assert [card["name"] for card in cards(page)] == names[CARDS_PER_PAGE : 2 * CARDS_PER_PAGE]
+    assert len(page._columns.wall.selected) == CARDS_PER_PAGE, "what is picked on another page holds here too"
+    page.choose(names[1])
+    settle(page)
+    assert cards(page)[1]["name"] == names[1], "the page that the column is on"
+    assert page._columns.wall.here == 1
 
 
 def test_a_column_that_gives_the_class_away_is_asked_about(page):
@@ -185,7 +265,7 @@ def test_a_column_that_gives_the_class_away_is_asked_about(page):
     frame = pd.DataFrame({"noise": rng.integers(0, 4, 300), "verdict": np.where(y, "guilty", "free"), "class": y})
     drop(page, frame.to_csv(index=False))
     assert list(page.session.table.dataset.leaks) == ["verdict"]
-    buttons(page)["Ignore it"].clicks += 1
+    buttons(page)["No, ignore it"].clicks += 1
     settle(page)
     assert page.session.table.dataset.kinds["verdict"] == "ignore"
     assert list(page.session.table.dataset.leaks) == []
@@ -218,7 +298,7 @@ def test_a_number_asked_to_be_the_class_is_refused_and_offered_in_quartiles(page
     settle(page)
     assert "different numbers" in str(page.session.problem)
     assert page.session.table.dataset.target == "class"
-    assert list(page._grid.table.value["kind"]) == ["numeric", "target"]
+    assert roles(page) == ["feature", "target"]
     buttons(page)["Cut into quartiles"].clicks += 1
     settle(page)
     assert page.session.table.dataset.target == "price"
@@ -234,7 +314,7 @@ def test_names_and_levels_from_data_are_never_html(page):
     settle(page)
     assert "<img" not in shown(page)
     assert "&lt;img" in shown(page)
-    assert "tooltip" not in str(_CONFIGURATION)  # Tabulator's are HTML
+    assert "innerHTML" not in page._columns.wall._esm, "texts are set as text in the browser"
 
 
 def test_the_export_says_where_it_comes_from(page):
@@ -251,6 +331,7 @@ def test_missing_tokens_come_back_from_their_text():
 
 def test_read_options_are_shown_and_read_again(page):
     drop(page, "a;b;class\n" + "".join(f"{i},5;x{i % 3};{'ja' if i % 2 else 'nein'}\n" for i in range(40)))
+    assert "semicolons, utf-8, 1 row of names, decimal commas" in page._head.object
     panel = find(page)
     assert (panel.widgets["delimiter"].value, panel.widgets["decimal"].value, panel._fields.visible) == (";", ",", True)
     panel.widgets["missing"].value = "empty x0"
@@ -296,7 +377,7 @@ def test_one_decimal_mark_for_all_is_a_choice(page):
 
 def test_the_order_of_dates_is_a_choice(page):
     drop(page, "when,class\n" + "".join(f"0{i % 6 + 1}/0{i % 4 + 1}/2020,{'xy'[i % 2]}\n" for i in range(40)))
-    assert "&quot;Order of dates&quot; has the other way, day first" in page._notes.object
+    assert [doubt.code.value for doubt in page._questions.doubts] == ["day or month first"]
     months = page.session.table.dataset.frame["when month"].nunique()
     panel = find(page)
     assert panel.widgets["dayfirst"].value == ""
@@ -305,7 +386,7 @@ def test_the_order_of_dates_is_a_choice(page):
     settle(page)
     assert (months, page.session.table.dataset.frame["when month"].nunique()) == (6, 4)
     assert panel.widgets["dayfirst"].value == "day"
-    assert "Order of dates" not in page._notes.object
+    assert page._questions.doubts == []
     panel.widgets["dayfirst"].value = ""
     panel._again.clicks += 1
     settle(page)
@@ -365,10 +446,23 @@ def test_lines_before_the_names_are_shown_and_can_be_changed(page):
 def test_a_number_that_may_be_missing_is_read_so_with_one_press(page):
     values = [-999 if i in (3, 17) else 12 + i % 19 for i in range(60)]
     drop(page, "a,b,class\n" + "".join(f"{v},{i}.5,{'xy'[i % 2]}\n" for i, v in enumerate(values)))
-    buttons(page)["Read it as missing"].clicks += 1
+    html = " ".join(str(pane.object) for pane in page._questions.panel.select(pn.pane.HTML))
+    assert re.search(r"<mark[^>]*>-999</mark>", html)
+    assert re.search(r"<mark[^>]*><i>missing</i></mark>", html)
+    assert "-999" not in page._notes.object, "asked, so not told as well"
+    buttons(page)["Read it this way"].clicks += 1
     settle(page)
     assert next(c for c in page.session.table.dataset.columns if c.name == "a").missing == 2
-    assert "Read it as missing" not in buttons(page)
+    assert "Read it this way" not in buttons(page)
+    buttons(page)["Undo"].clicks += 1
+    settle(page)
+    assert next(c for c in page.session.table.dataset.columns if c.name == "a").missing == 0
+    buttons(page)["Keep this reading"].clicks += 1
+    settle(page)
+    assert "Read it this way" not in buttons(page)
+    buttons(page)["Undo"].clicks += 1
+    settle(page)
+    assert "Read it this way" in buttons(page)
 
 
 def test_what_may_be_an_id_is_told_and_can_be_left_out(page):
@@ -376,8 +470,7 @@ def test_what_may_be_an_id_is_told_and_can_be_left_out(page):
     drop(page, f"ref,size,class\n{rows}")
     assert page.session.table.dataset.kinds["ref"] == "numeric"
     assert "of as many digits, as ids are: &#x27;ref&#x27;" in page._notes.object
-    buttons(page)["Ignore it"].clicks += 1
-    settle(page)
+    tell(page, "ref", role="ignore")
     assert page.session.table.dataset.kinds["ref"] == "ignore"
     assert "as ids are" not in page._notes.object
 
@@ -406,7 +499,43 @@ def test_the_grid_lists_every_column():
 
 
 def test_a_demos_kinds_are_its_makers_until_they_are_changed(page):
-    assert set(page._grid.table.value["why"][:4]) == {"by construction"}
+    assert page.columns_csv().count("by construction") == 5
     page.ask_kind(page.session.table.dataset.columns[0].name, "categorical")
     settle(page)
-    assert list(page._grid.table.value["why"][:2]) == ["as you said", "by construction"]
+    assert page.columns_csv().count("by construction") == 4
+    assert "as you said" in page.columns_csv()
+
+
+NO_TABLES = {
+    "one column": b"text\n" + b"".join(b"a line of words %d\n" % k for k in range(40)),
+    "empty table": b"a,b,c\n",
+    "uneven lines": b"Dear all,\n\nas you know, we met, and talked, and left.\nYes.\n" * 9 + b"a,b,c,d,e,f,g\n" * 3,
+    "foreign format": b"%PDF-1.7\n" + bytes(range(1, 200)) * 9,
+}
+
+
+@pytest.mark.parametrize("code", NO_TABLES)
+def test_a_file_that_is_no_table_is_told_what_would_be_possible(page, code):
+    before = page.session.table.dataset
+    drop(page, NO_TABLES[code], name="<b>.txt")
+    assert page.session.problem.code == code
+    card = page._refusal
+    assert card.panel.visible
+    assert card.text.object.count("<li>") >= 2
+    assert "<b>" not in card.text.object
+    assert page._full.visible
+    assert page.session.table.dataset is before
+    page.session.clear_notice()
+    assert not card.panel.visible
+
+
+def test_a_refused_file_is_read_with_other_options(page):
+    drop(page, "a~b~class\n" + "".join(f"{k}~{k % 7}~{'xy'[k % 2]}\n" for k in range(40)))
+    assert page.session.problem.code == "one column"
+    panel = find(page)
+    panel.widgets["delimiter"].options = {"~": "~"}
+    panel.widgets["delimiter"].value = "~"
+    panel._again.clicks += 1
+    settle(page)
+    assert page.session.table.dataset.table.names == ("a", "b", "class")
+    assert not page._refusal.panel.visible

@@ -14,6 +14,8 @@ from alrviz.explorer.server.tables import FileLink, Upload
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.session.state import State
 from alrviz.explorer.shell.shell import Shell
+from alrviz.explorer.widgets.scripts import dataset_code
+from alrviz.explorer.widgets.table_settings import split_options
 from alrviz.fitting.recipe import Recipe
 from alrviz.stop import StopToken
 from alrviz.studies.race.race_store import FIT
@@ -134,6 +136,26 @@ def test_a_demo_comes_back_from_its_link(registry):
     assert session.table.dataset.columns[1].kind == "ignore"
     again = opened(registry, **vars(session.link.state))
     assert again.table.dataset.hash == session.table.dataset.hash
+
+
+def test_roles_are_kept_by_the_link_and_replace_another_rule_of_splits(registry):
+    session = opened(registry)
+    session.table.load_bytes("mine.csv", CSV.replace("colour", "w").translate(str.maketrans("rgb", "123")))
+    settle(session)
+    session.table.set_split("together")
+    settle(session)
+    session.table.set_kinds({"w": "group"})
+    assert settle(session).problem is None
+    dataset = session.table.dataset
+    assert (session.table.source.split, dataset.splitting.words) == ("", "rows of one 'w' are kept together")
+    assert list(split_options(dataset)) == ["together by w", "duplicates dropped"]
+    assert dataset_code(session).endswith(".with_kinds(**{'w': 'group'})")
+    assert opened(registry, **vars(session.link.state)).table.dataset.hash == dataset.hash
+    session.table.set_kinds({"w": "weight"})
+    settle(session)
+    assert session.table.dataset.weights.sum() == 120
+    assert opened(registry, **vars(session.link.state)).table.dataset.weights.sum() == 120
+    assert session.table.dataset.splitting.words == ""
 
 
 def test_an_unknown_demo_names_the_nearest(registry):

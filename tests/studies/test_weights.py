@@ -12,7 +12,7 @@ import alrviz
 from alrviz import Recipe
 from alrviz.data import splits
 from alrviz.data.read import read_table
-from alrviz.errors import RecipeError, TableError
+from alrviz.errors import DoubtfulTableWarning, RecipeError, TableError
 from alrviz.fitting.families import FAMILIES
 from alrviz.studies.core.compute_task import compute
 from alrviz.studies.core.study_task import fold_tasks
@@ -166,6 +166,16 @@ def test_a_file_is_evaluated_by_its_column_of_weights(tables, tmp_path):
     assert found.error == pytest.approx(evaluate(model, made, made["class"], sample_weight=made.w).error)
     with pytest.raises(TableError, match=r"'weigt'.*how often each row counts"):
         evaluate(model, tmp_path / "new.csv", "class", sample_weight="weigt")
+
+
+def test_a_frame_with_a_column_like_weights_is_fitted_with_a_warning():
+    made = noisy().rename(columns={"w": "pspwght"}).drop(columns="person")
+    with pytest.warns(DoubtfulTableWarning, match=r"'pspwght'.*\*\*{'pspwght': 'weight'}"):
+        model = alrviz.fit(made, "class", order=1, alpha=1.0)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    given = alrviz.fit(made, "class", order=1, alpha=1.0, sample_weight=made.pspwght)
+    role = alrviz.fit(read_table(made, "class", pspwght="weight"), order=1, alpha=1.0)
+    np.testing.assert_array_equal(given.predict_proba(made), role.predict_proba(made))
 
 
 def test_equal_weights_are_none(tables):

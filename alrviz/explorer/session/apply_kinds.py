@@ -1,4 +1,4 @@
-"""From a file to a table, and from a table to a data set with the kinds that a visitor has chosen for its columns."""
+"""Read a file as a table, and make a data set of a table with the kinds, rows and splits that a visitor has chosen."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,6 +8,8 @@ from alrviz.data.dataset import Dataset, Table
 from alrviz.explorer.server.limits import ServerLimits
 from alrviz.explorer.server.table_process import READERS
 from alrviz.explorer.server.tables import Upload
+from alrviz.explorer.session.row_filter import keep_rows
+from alrviz.explorer.session.source import Source
 from alrviz.stop import StopToken
 
 TARGETS = ("target", "quartiles")  # kinds that make a column the class
@@ -31,6 +33,22 @@ def read_upload(
 def stated_kinds(dataset: Dataset) -> dict[str, str]:
     """Return the kinds that were said, not guessed: a demo set's maker says them."""
     return {c.name: c.kind for c in dataset.columns if not c.guessed and c.kind != "target"}
+
+
+def derive(
+    table: "Table",
+    choices: Source,
+    stop: StopToken,
+    made: Mapping[str, str] = MappingProxyType({}),
+    before: "Dataset | None" = None,
+    served: "Dataset | None" = None,
+) -> "Dataset":
+    """Return the data set of a table as read, with what was chosen; `made` and `before` as `with_kinds` takes them.
+
+    served: the data set of this table that the server was started with, whose splits hold while none is chosen.
+    """
+    dataset = with_kinds(keep_rows(table, choices.rows), choices.kinds, stop, made, before)
+    return with_split(dataset, choices.split, served)
 
 
 def with_kinds(

@@ -5,9 +5,9 @@ result, and `give_up` cancels it. The previous table stays until the next one is
 guessed, the table read is `pending` until the visitor chooses one or discards the table.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -18,11 +18,13 @@ from alrviz.data.stream.table import Stream
 from alrviz.errors import TableError, nearest
 from alrviz.explorer.server.limits import TABLES
 from alrviz.explorer.server.run_registry import Registry
-from alrviz.explorer.server.table_process import READERS
+from alrviz.explorer.server.table_process import BIG, READERS
 from alrviz.explorer.server.tables import FileLink, Upload, UploadClaim, link_of, safe_name
-from alrviz.explorer.session.apply_kinds import TARGETS, read_upload, stated_kinds, with_kinds, with_split
+from alrviz.explorer.session.apply_kinds import TARGETS, derive, read_upload, stated_kinds, with_split
 from alrviz.explorer.session.incoming_file import IncomingFile
 from alrviz.explorer.session.points import AS_WRITTEN, FILE, KINDS, unpack
+from alrviz.explorer.session.row_filter import RowFilter, filters_words
+from alrviz.explorer.session.source import NOTHING_CHOSEN, Change, Refusal, Source, choices_of
 from alrviz.explorer.session.state import FIRST_DEMO, FIRST_ROWS, State, first_demo
 from alrviz.job import LatestJob
 from alrviz.stop import StopToken
@@ -33,29 +35,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _NONE: Mapping[int, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a session's table comes from, and what was changed in it.
-
-    Attributes:
-        upload: the dropped file, or None. file: its name, shape and hash, as a link holds them.
-        demo: name and number of rows of a demo set, or None.
-        kinds: changed kinds by column position.
-        split: slug of what splits of the rows respect.
-    """
-
-    upload: Upload | None = None
-    file: FileLink | None = None
-    demo: tuple[str, int | None] | None = None
-    kinds: Mapping[int, str] = field(default_factory=dict)
-    split: str = ""
-
-    @property
-    def points(self) -> str:
-        """The table as a link holds it if it is a few drawn points; "" for others."""
-        return self.upload.points if self.upload is not None else ""
 
 
 class Host(Protocol):
@@ -95,6 +74,8 @@ class SessionTable(param.Parameterized):
     pending: "Table | None" = param.Parameter(default=None, doc="A table that was read and still needs a target.")
     loading: "LatestJob | IncomingFile | None" = param.Parameter(default=None, doc="Work under way, or None.")
     requested_file: "FileLink | None" = param.Parameter(default=None, doc="The file that a link asks to be dropped.")
+    history: tuple[Change, ...] = param.Parameter(default=(), doc="Changes of this table that can be undone.")
+    refused: "Refusal | None" = param.Parameter(default=None, doc="The latest file if no table could be read from it.")
 
     def __init__(self, session: Host, served: "Dataset | Upload | Stream | None" = None, served_from: str = ""):
         super().__init__()
@@ -106,6 +87,7 @@ class SessionTable(param.Parameterized):
         self.served_from = served_from
         self.source = Source()
         self._source_before = Source()  # of `dataset`, while another table is pending
+        self._whole: Table | None = None  # the table as read, of which `dataset` may hold some rows only
         self._claim: UploadClaim | None = None
         self._file_task: LatestJob | IncomingFile | None = None  # the latest reading of a file, finished or not
         self.requested_demo: tuple[str, int | None] | None = None  # the latest demo set asked for, loaded or not
@@ -143,36 +125,37 @@ class SessionTable(param.Parameterized):
 
     def open(self, state: State) -> None:
         """Begin to open the table that a link asks for."""
-        self.source = Source(kinds=dict(state.kinds), split=state.split)
-        self.param.update(dataset=None, pending=None, requested_file=None)
+        self.source = choices_of(state)
+        self.param.update(dataset=None, pending=None, requested_file=None, refused=None, history=())
         self.change_to(state)
 
     def change_to(self, state: State) -> None:
         """Begin to load the table that a link asks for; the one shown stays until then."""
-        served, kinds, split = self.served, dict(state.kinds), state.split
+        served, choices = self.served, choices_of(state)
         if state.points:
             upload = Upload.of(FILE, unpack(state.points)).replace(options=AS_WRITTEN, points=state.points)
-            self.read(upload, kinds or KINDS, split=split)
+            self.read(replace(choices, upload=upload, kinds=choices.kinds or KINDS))
         elif served is not None and (state.file.fits(served.hash) if state.file else not state.data):
-            self._show_served(served, kinds, split)
+            self._show_served(choices)
         elif self._served_file is not None and state.file is None and not state.data:
-            self.read(self._served_file, kinds)
+            self.read(Source(self._served_file, kinds=choices.kinds))
         elif state.file is not None:
             held = self._uploads.find(self._session.owner, state.file)
             if held is not None:
-                self.read(held, kinds, split=split)
+                self.read(replace(choices, upload=held))
             else:
-                self.source, self.requested_file = Source(kinds=kinds, split=split), state.file
+                self.source, self.requested_file = choices, state.file
         else:
-            self.load_demo(state.data or first_demo(state.page), state.rows, kinds, split)
-            self.chosen = bool(state.data or state.rows or kinds or split)
+            self.load_demo(state.data or first_demo(state.page), state.rows, choices)
+            self.chosen = bool(state.data or state.rows or choices != Source())
 
     # ---- demo sets and tables of the server ----------------------------------------------------------------------
 
-    def load_demo(
-        self, name: str, rows: int | None = None, kinds: Mapping[int, str] | None = None, split: str = ""
-    ) -> None:
-        """Load a demo set on a thread; an unknown name is a problem that names the nearest."""
+    def load_demo(self, name: str, rows: int | None = None, choices: Source = NOTHING_CHOSEN) -> None:
+        """Load a demo set on a thread; an unknown name is a problem that names the nearest.
+
+        choices: kinds, split and rows are taken from it.
+        """
         from alrviz.data.demos import demo_names, load_demo
 
         if name not in demo_names():
@@ -181,29 +164,32 @@ class SessionTable(param.Parameterized):
         if name == FIRST_DEMO and rows is None:
             rows = FIRST_ROWS
         self.requested_demo = (name, rows)
-        seed, changed = self._session.seed, dict(kinds or {})
+        seed, source = self._session.seed, replace(choices, demo=(name, rows))
 
-        def work(stop: StopToken) -> "Dataset":
-            dataset = load_demo(name, rows=rows, seed=seed)
-            return with_split(
-                with_kinds(dataset.table, changed, stop, stated_kinds(dataset)) if changed else dataset, split
-            )
+        def work(stop: StopToken) -> "tuple[Dataset, Table]":
+            demo = load_demo(name, rows=rows, seed=seed)
+            if not (source.kinds or source.rows):
+                return with_split(demo, source.split), demo.table
+            return derive(demo.table, source, stop, stated_kinds(demo)), demo.table
 
-        source = Source(demo=(name, rows), kinds=changed, split=split)
-        self._load(work, f"making {name}", lambda dataset: self._arrived(dataset, source))
+        history = self._history_for(source)
+        self._load(work, f"making {name}", lambda result: self._arrived(result[0], source, result[1], history))
 
-    def _show_served(self, dataset: "Dataset", kinds: Mapping[int, str], split: str = "") -> None:
+    def _show_served(self, choices: Source) -> None:
         """Show the table that the server was started with."""
-        file = FileLink(safe_name(dataset.name), dataset.n_rows, len(dataset.columns), dataset.hash[:16])
-        source = Source(file=file, kinds=dict(kinds), split=split)
-        if not kinds and not split:
-            self._arrived(dataset, source)
+        served = self.served
+        assert served is not None
+        file = FileLink(safe_name(served.name), served.n_rows, len(served.columns), served.hash[:16])
+        source = replace(choices, file=file)
+        history = self._history_for(source)
+        if source == Source(file=file):
+            self._arrived(served, source, served.table, history)
             return
-        made = stated_kinds(dataset)
+        made = stated_kinds(served)
         self._load(
-            lambda stop: with_split(with_kinds(dataset.table, kinds, stop, made, dataset), split, dataset),
+            lambda stop: derive(served.table, source, stop, made, served, served),
             "changing the kinds of columns",
-            lambda result: self._arrived(result, source),
+            lambda result: self._arrived(result, source, served.table, history),
         )
 
     # ---- files -----------------------------------------------------------------------------------------------------
@@ -211,7 +197,7 @@ class SessionTable(param.Parameterized):
     def receive(self) -> IncomingFile:
         """Return what takes the pieces of a file that the browser begins to send."""
         self.cancel()
-        self.chosen = True
+        self.chosen, self.refused = True, None
         READERS.warm()
         self._session.clear_notice()
         self.loading = IncomingFile(
@@ -238,30 +224,46 @@ class SessionTable(param.Parameterized):
             self.refuse(error)
             return
         linked = self.requested_file is not None
-        self.read(upload, self.source.kinds if linked else kinds, claim, self.source.split if linked else "")
+        choices = self.source if linked else Source(kinds=kinds)
+        self.read(replace(choices, upload=upload), claim)
 
-    def reread(self, options: "ReadOptions") -> None:
-        """Read the dropped file again with other options, which no link holds."""
-        if self.source.upload is not None:
-            self.read(
-                self.source.upload.replace(options=options, points=""), self.source.kinds, split=self.source.split
-            )
+    def reread(self, options: "ReadOptions", words: str = "the file was read again") -> None:
+        """Read the latest dropped file again with other options, which no link holds; `words` say what changes."""
+        upload = self.refused.upload if self.refused is not None else self.source.upload
+        if upload is not None:
+            # Rows are not kept: positions of levels may be others in another reading.
+            source = Source() if self.refused is not None else replace(self.source, rows=())
+            self.read(replace(source, upload=upload.replace(options=options, points="")), change=words)
 
-    def read(self, upload: Upload, kinds: Mapping[int, str], claim: UploadClaim | None = None, split: str = "") -> None:
-        """Read a file on a thread; `claim` is its room while it is not held, `split` how its rows are split."""
-        limits, changed = self._session.registry.limits, dict(kinds)
+    def read(self, source: Source, claim: UploadClaim | None = None, change: str = "") -> None:
+        """Read the file of `source` on a thread.
+
+        claim: room in the server's memory while the file is not held. change: words for what is read otherwise than
+        before; "" for another file.
+        """
+        upload, limits = source.upload, self._session.registry.limits
+        assert upload is not None
+        history = self._history_for(source, change)
 
         def work(stop: StopToken) -> "tuple[Table, FileLink, Dataset | TableError]":
             table = read_upload(upload, limits, stop, self._session.owner, lambda waits: self._waits(stop, waits))
             link = link_of(upload, table)
             try:
                 with TABLES:
-                    return table, link, with_split(with_kinds(table, changed, stop), split)
+                    return table, link, derive(table, source, stop)
             except TableError as error:  # the table is fine, but which column is the class has to be said
                 return table, link, error
 
         title = f"reading {upload.name}"
-        self._load(work, title, lambda result: self._read(upload, changed, split, *result), claim, None)
+
+        def failed(error: Exception) -> None:
+            self.refuse(error)
+            self.refused = Refusal(upload, error) if len(upload.data) <= BIG else None
+
+        def done(result: "tuple[Table, FileLink, Dataset | TableError]") -> None:
+            self._read(replace(source, file=result[1]), history, *result)
+
+        self._load(work, title, done, claim, None, failed)
         self._file_task = self.loading
 
     @property
@@ -277,15 +279,15 @@ class SessionTable(param.Parameterized):
 
     def _read(
         self,
-        upload: Upload,
-        kinds: dict[int, str],
-        split: str,
+        source: Source,
+        history: tuple[Change, ...],
         table: "Table",
         link: FileLink,
         dataset: "Dataset | TableError",
     ) -> None:
         self._release()
-        requested = self.requested_file
+        requested, upload = self.requested_file, source.upload
+        assert upload is not None
         try:  # others may have come while this was read
             self._uploads.keep(self._session.owner, link.hash, upload)
         except TableError as error:
@@ -297,9 +299,9 @@ class SessionTable(param.Parameterized):
             if self.pending is None:
                 self._source_before = self.source
             self.source = Source(upload, link)
-            self.param.update(pending=table, loading=None, requested_file=None)
+            self.param.update(pending=table, loading=None, requested_file=None, refused=None)
         else:
-            self._arrived(dataset, Source(upload, link, kinds=kinds, split=split))
+            self._arrived(dataset, source, table, history)
         if requested is None:
             return
         if requested.hash != link.hash:
@@ -317,46 +319,102 @@ class SessionTable(param.Parameterized):
             self.source = self._source_before
             self.pending = self._session.problem = None
 
-    # ---- kinds -----------------------------------------------------------------------------------------------------
+    # ---- kinds, rows and splits ------------------------------------------------------------------------------------
 
     def set_split(self, slug: str) -> None:
         """Split the rows of the table in another way, by its slug."""
-        self.set_kinds({}, slug)
+        self._change(replace(self.source, split=slug), "splitting the rows", "rows are split in another way")
 
-    def set_kinds(self, kinds: Mapping[str, str], split: str | None = None) -> None:
+    def set_kinds(self, kinds: Mapping[str, str], words: str = "") -> None:
         """Change kinds of columns by name: one may become "target", or "quartiles" (a numeric target cut in four).
 
-        split: slug of how rows are split from now on; None: as before.
+        words: what is changed, for people.
         """
-        table = self.pending or (self.dataset.table if self.dataset is not None else None)
+        table = self.pending or self._whole
         if table is None:
             return
         position = {name: k for k, name in enumerate(table.names)}
         targets = [position[name] for name, kind in kinds.items() if kind in TARGETS and name in position]
-        before = self.source.kinds
-        kept = {k: kind for k, kind in before.items() if not (targets and kind in TARGETS)}
+        kept = {k: kind for k, kind in self.source.kinds.items() if not (targets and kind in TARGETS)}
         changed = {**kept, **{position[name]: kind for name, kind in kinds.items() if name in position}}
-        made = stated_kinds(self.dataset) if self.pending is None and self.dataset is not None else {}
-        made = {name: kind for name, kind in made.items() if position[name] not in before}
-        slug = self.source.split if split is None else split
+        words = words or "; ".join(f"{name}: {kind}" for name, kind in kinds.items())
+        slug = self.source.split
         if slug != "once" and {"group", "time"} & {*kinds.values()}:
             slug = ""  # the kind replaces the rule that was chosen
-        source = replace(self.source, kinds=changed, split=slug)
+        self._change(replace(self.source, kinds=changed, split=slug), "changing the kinds of columns", words)
 
-        shown = self.dataset if self.pending is None else None
+    def keep_rows(self, filters: Sequence[RowFilter]) -> None:
+        """Keep those rows only that pass these filters too."""
+        if self._whole is not None:
+            words = f"kept rows of {filters_words(self._whole, filters)}"
+            self._change(replace(self.source, rows=(*self.source.rows, *filters)), "keeping rows", words)
+
+    def _change(self, source: Source, title: str, words: str) -> None:
+        """Make a data set anew of the table at hand."""
+        table, shown, before = self.pending or self._whole, self.dataset, self.source.kinds
+        if table is None:
+            return
+        if self.pending is not None:
+            shown = None
+        changed_names = {table.names[k] for k in before if k < len(table.names)}
+        by_maker = {} if shown is None else stated_kinds(shown)
+        by_maker = {name: kind for name, kind in by_maker.items() if name not in changed_names}
         served = self.served if self.served is not None and self.served.table is table else None
+        history = () if self.pending is not None else (*self.history, Change(words, self.source))
+        self._load(
+            lambda stop: derive(table, source, stop, by_maker, shown, served),
+            title,
+            lambda dataset: self._arrived(dataset, source, table, history),
+        )
 
-        def work(stop: StopToken) -> "Dataset":
-            return with_split(with_kinds(table, changed, stop, made, shown), slug, served)
+    @property
+    def whole(self) -> "Table | None":
+        """The table as it was read, with all its rows."""
+        return self._whole
 
-        what = "changing the kinds of columns" if split is None else "splitting the rows"
-        self._load(work, what, lambda dataset: self._arrived(dataset, source))
+    def settle(self, question: str) -> None:
+        """Keep the reading that this question is about: it is not asked again."""
+        words, before = f"{question} No", self.source
+        self.source = replace(before, settled=before.settled | {question})
+        self.history = (*self.history, Change(words, before))
+
+    def undo(self, change: Change | None = None) -> None:
+        """Undo a change and what followed it; None: the latest."""
+        if not self.history:
+            return
+        change = change or self.history[-1]
+        before = change.before
+        if replace(before, settled=self.source.settled) == self.source:  # only answers that keep the reading
+            self.source = before
+            self.history = self.history[: self.history.index(change)]
+        elif before.demo is not None:
+            self.load_demo(*before.demo, before)
+        elif before.upload is not None and before.upload is self.source.upload and self._whole is not None:
+            whole, history = self._whole, self._history_for(before)
+            self._load(
+                lambda stop: derive(whole, before, stop),
+                "undoing a change",
+                lambda dataset: self._arrived(dataset, before, whole, history),
+            )
+        elif before.upload is not None:
+            self.read(before)
+        else:
+            self._show_served(before)
+
+    def _history_for(self, source: Source, change: str = "") -> tuple[Change, ...]:
+        """Return the changes that can be undone once a table of this source is shown: none of another table."""
+        if change and self.dataset is not None and self.pending is None:
+            return (*self.history, Change(change, self.source))
+        places = [k for k, one in enumerate(self.history) if one.before == source]
+        return self.history[: places[-1]] if places else ()
 
     # ---- work ------------------------------------------------------------------------------------------------------
 
-    def _arrived(self, dataset: "Dataset", source: Source) -> None:
-        self.source = source
-        self.param.update(dataset=dataset, pending=None, loading=None, requested_file=None)
+    def _arrived(self, dataset: "Dataset", source: Source, whole: "Table", history: tuple[Change, ...]) -> None:
+        self.source, self._whole = source, whole
+        self.param.update(
+            dataset=dataset, pending=None, loading=None, requested_file=None, refused=None, history=history
+        )
 
     def refuse(self, error: Exception) -> None:
         """Show what went wrong; the table shown before stays."""
@@ -371,13 +429,14 @@ class SessionTable(param.Parameterized):
         done: Callable[[T], None],
         claim: UploadClaim | None = None,
         places: AbstractContextManager[object] | None = TABLES,
+        failed: Callable[[Exception], None] | None = None,
     ) -> None:
         self.cancel()
-        self.chosen = True
+        self.chosen, self.refused = True, None
         self._session.clear_notice()
         self._claim = claim
         self.loading = task = LatestJob(title, places)
-        task.run(work, done, self.refuse, begin=False)
+        task.run(work, done, failed or self.refuse, begin=False)
         self._session.begin(task)
 
     def _release(self) -> None:

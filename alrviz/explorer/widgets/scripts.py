@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from alrviz.data.dataset import Dataset
 from alrviz.data.options import ReadOptions
 from alrviz.explorer.server.tables import Upload
+from alrviz.explorer.session.row_filter import filters_words
 from alrviz.explorer.session.session import Session
 from alrviz.fitting.recipe import Recipe
 
@@ -45,11 +46,19 @@ def dataset_code(session: Session, whole: bool = False) -> str:
     origin = TableOrigin(table.dataset, table.source.upload, table.source.demo, session.seed, kinds, table.served_from)
     stream = table.stream
     if stream is None:
-        return table_code(origin)
+        return table_code(origin) + _kept_rows_remark(session)
     read = _options_code(stream.sample.table.asked)
     where = f"  # {stream.n_rows:,} rows, {stream.sample.n_rows:,} of them in the sample"
     made = f"dataset = alrviz.open_table({session.table.served_from!r}, {stream.target!r}{read})"
     return made + ("" if whole else ".sample") + where + _kinds_code(origin, retarget=False)
+
+
+def _kept_rows_remark(session: "Session") -> str:
+    """Return a comment on the rows that were kept on the Data page, which the code does not do; "" for all rows."""
+    whole, rows = session.table.whole, session.table.source.rows
+    if whole is None or not rows:
+        return ""
+    return f"\n# The page kept some rows only, which this does not do: {filters_words(whole, rows)!r}"
 
 
 def table_code(origin: TableOrigin) -> str:

@@ -177,8 +177,7 @@ def evaluation_of(
         )
         codes = np.where(codes < 0, len(names) + class_codes(y, strange)[0], codes)
     n = len(names) + len(strange)
-    rows = len(codes) if weight is None else float(weight.sum())
-    whole = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, rows)
+    whole = over_all_classes(np.asarray(log_p, dtype=float), np.arange(len(names)), n, len(codes))
     kept = there if weight is None else there & (weight > 0)
     return Evaluation(
         (*names, *strange), whole[kept], codes[kept].astype(np.intp), X.iloc[np.flatnonzero(kept)],

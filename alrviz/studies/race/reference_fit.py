@@ -112,7 +112,7 @@ def fit_rows(name: str, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | No
     return peer.fit(X, y, **({} if weights is None else {f"{step}sample_weight": weights}))
 
 
-def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | None) -> tuple[float, float]:
+def _losses(model: Any, X: "pd.DataFrame", y: NDArray[Any], weights: Floats | None = None) -> tuple[float, float]:
     """0-1 loss and log loss of rows; NaN where there are none, or no probabilities. An unknown class has p = 0, which
     counts as 2^-52 as in all studies.
     """

@@ -1,10 +1,12 @@
 """The parts of the Data page that are text: what the table is, its classes, what was noticed. Names are escaped."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from alrviz.data.kinds import FEATURE_KINDS
 from alrviz.errors import for_page
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.pictures.columns import ColumnPicture, class_colours
@@ -12,15 +14,17 @@ from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.data.options import ReadOptions
 
 MOST_CLASSES = 12
+_BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 MOST_COLUMNS = 4  # of classes in the table under a column's picture, which is half a page wide
 
 
 def head_html(dataset: "Dataset", line: str) -> str:
     """Return the line about the table, and its size."""
-    used = sum(kind != "ignore" for kind in dataset.kinds.values())
-    ignored = len(dataset.kinds) - used
+    kinds = list(dataset.kinds.values())
+    used, ignored = sum(kind in FEATURE_KINDS for kind in kinds), kinds.count("ignore")
     facts = [
         f"{dataset.n_rows:,} rows",
         f"{used:,} {'column' if used == 1 else 'columns'} used" + (f", {ignored:,} ignored" if ignored else ""),
@@ -31,8 +35,37 @@ def head_html(dataset: "Dataset", line: str) -> str:
     return f"{about}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
 
 
-def classes_html(dataset: "Dataset") -> str:
-    """Return the class balance as bars, which are the colours' legend too."""
+def layout_words(options: "ReadOptions") -> str:
+    """Return how a file was laid out, such as "cells between commas, utf-8, 1 row of names"."""
+    parts = [f"sheet {options.sheet}"] if options.sheet is not None else []
+    if options.delimiter is not None:
+        parts += [f"cells between {_BETWEEN.get(options.delimiter, repr(options.delimiter))}", str(options.encoding)]
+    if options.delimiter is not None or options.sheet is not None:
+        parts.append(
+            {0: "no names", 1: "1 row of names"}.get(int(options.header or 0), f"{options.header} rows of names")
+        )
+        parts += ["decimal commas"] if options.decimal == "," else []
+    return ", ".join(parts)
+
+
+def columns_frame(dataset: "Dataset", by_maker: Collection[int] = ()) -> pd.DataFrame:
+    """Return one row per column, as exported; the kinds of those at `by_maker` were set by the maker of a demo set."""
+    return pd.DataFrame(
+        {
+            "column": [column.name for column in dataset.columns],
+            "kind": [column.kind for column in dataset.columns],
+            "levels": [column.levels for column in dataset.columns],
+            "missing": [column.missing for column in dataset.columns],
+            "why": ["by construction" if k in by_maker else column.why for k, column in enumerate(dataset.columns)],
+        }
+    )
+
+
+def classes_html(dataset: "Dataset", selected: np.ndarray | None = None) -> str:
+    """Return the class balance as bars, which are the colours' legend too.
+
+    selected: rows of each class in a selection, whose shares stand beside those of all rows.
+    """
     labels = [str(label) for label in dataset.labels.cat.categories]
     counts = np.bincount(dataset.labels.cat.codes.to_numpy(), minlength=len(labels))
     colours = class_colours(len(labels))
@@ -50,10 +83,19 @@ def classes_html(dataset: "Dataset") -> str:
         f"background:{colours[k]}'></div></div>"
         f"<div style='text-align:right'>{counts[k]:,}</div>"
         f"<div class='quiet' style='text-align:right'>{100 * counts[k] / dataset.n_rows:.1f} %</div>"
+        + ("" if selected is None else f"<div style='text-align:right'><b>{_share(selected, k)}</b></div>")
         for k in shown
     )
-    style = "display:grid; grid-template-columns: fit-content(45%) 1fr auto auto; gap: 1px 12px; align-items:center"
-    return f"<h2>Classes</h2><div style='{style}'>{rows}{rest}</div>"
+    columns = "fit-content(45%) 1fr auto auto" + ("" if selected is None else " auto")
+    head = (
+        "" if selected is None else "<div style='grid-column: 1 / 5'></div><div style='text-align:right'>selected</div>"
+    )
+    style = f"display:grid; grid-template-columns: {columns}; gap: 1px 12px; align-items:center"
+    return f"<h2>Classes</h2><div style='{style}'>{head}{rows}{rest}</div>"
+
+
+def _share(counts: np.ndarray, k: int) -> str:
+    return f"{100 * counts[k] / max(1, counts.sum()):.1f} %"
 
 
 def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
@@ -76,14 +118,12 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
     )
 
 
-def notes_html(dataset: "Dataset") -> str:
-    """Return what was done while reading, as sentences."""
-    if not dataset.notes:
-        return "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
-    sentences = " ".join(
-        safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".")
-        for note in map(for_page, dataset.notes)
-    )
+def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:
+    """Return what was done while reading, as sentences, without those `excluded`, which questions ask about."""
+    notes = [for_page(note) for note in dataset.notes if note not in excluded]
+    if not notes:
+        return "" if excluded else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
+    sentences = " ".join(safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".") for note in notes)
     return f"<p class='quiet'>{sentences}</p>"
 
 

@@ -10,9 +10,9 @@ from bokeh.models import ColumnDataSource
 from panel.viewable import Viewable
 from param.parameterized import Event
 
+from alrviz.data.kinds import KINDS
 from alrviz.explorer.pages.data.cards import numbers_html
 from alrviz.explorer.pages.data.column_picture import picture_of
-from alrviz.explorer.pages.data.columns_grid import KINDS
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
 from alrviz.explorer.shell.theme import card, html, room

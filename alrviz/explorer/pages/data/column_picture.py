@@ -65,7 +65,8 @@ def _number_picture(
     train = splits.train
     alone = Recipe("lr", order=1, discretize=discretize, n_bins=n_bins)
     encoder = Encoder(discretize=alone.cuts, n_bins=alone.most_levels)
-    code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], stop=stop).columns_[0]
+    weights = None if dataset.weights is None else dataset.weights[train]
+    code = encoder.fit(dataset.X[[name]].iloc[train], dataset.y[train], weights, stop=stop).columns_[0]
     cuts = code.cuts if code.cuts is not None else np.empty(0)
     values = numbers[present]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)

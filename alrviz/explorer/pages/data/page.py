@@ -13,13 +13,16 @@ import panel as pn
 import panel_material_ui as pmui
 from panel.viewable import Viewable
 
+from alrviz.data.doubts import DoubtNote
 from alrviz.errors import TableError
 from alrviz.explorer.page import Page
-from alrviz.explorer.pages.data.cards import ABOUT, classes_html, head_html, notes_html
+from alrviz.explorer.pages.data.cards import ABOUT, classes_html, columns_frame, head_html, layout_words, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
-from alrviz.explorer.pages.data.columns_grid import ColumnsGrid, columns_frame
+from alrviz.explorer.pages.data.columns_wall import FEATURE, LinkedHistograms
+from alrviz.explorer.pages.data.linked_columns import LinkedSelection
+from alrviz.explorer.pages.data.questions import Questions, class_in_doubt, is_number
 from alrviz.explorer.pages.data.read_options import ReadOptionsPanel
-from alrviz.explorer.pages.data.suggestions import is_number, suggestions
+from alrviz.explorer.pages.data.refusal_card import RefusalCard
 from alrviz.explorer.pages.data.target_card import TargetCard
 from alrviz.explorer.session.page_tasks import PageTasks
 from alrviz.explorer.session.session import Session
@@ -74,24 +77,27 @@ class DataPage(Page):
         self._gallery = LazyDialog(self._build_gallery)
         self._target = TargetCard(self.session, self._gallery.open)
         self._empty = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._top = pn.Column(sizing_mode="stretch_width", margin=0)
         self._full = pn.Column(sizing_mode="stretch_width", margin=0)
+        self._refusal = RefusalCard(self.session)
+        self._questions = Questions(self.session, self._tasks, self.ask_kind)
         self.session.subscribe(lambda *_: self._table_changed(), ["dataset", "pending", "loading"])
+        self.session.subscribe(lambda _: self._ask_questions(), "history")
         self.session.subscribe(lambda event: self._on_problem(event.new), "problem")
         self.session.subscribe(lambda _: self._recut(), "cuts")
         self._table_changed()
-        return pn.Column(
-            self._target.panel, self._empty, self._full, self._gallery.place, sizing_mode="stretch_width", margin=0
-        )
+        states = (self._refusal.panel, self._target.panel, self._empty, self._top, self._questions.panel, self._full)
+        return pn.Column(*states, self._gallery.place, sizing_mode="stretch_width", margin=0)
 
     def _build(self) -> None:
         """Build what is shown of a table."""
         self._built = True
         self._name, self._head, self._notes = html((4, 12, 0, 0)), html(), html()
         self._classes, self._costs = html((8, 0, 0, 0)), html()
-        self._suggestions = pn.Column(sizing_mode="stretch_width", margin=(8, 0, 0, 0))
-        self._grid = ColumnsGrid(self.choose, self.ask_kind)
+        self._columns = LinkedHistograms(self.session, self._tasks, self.choose, self.set_role, self._show_classes)
         self._column = ColumnCard(self.session, self._tasks, self.choose, self.ask_kind, self._classes)
-        self._full[:] = [self._head_card(), self._columns_row(), self._cost_card()]
+        self._top[:] = [self._head_card()]
+        self._full[:] = [self._columns_row(), self._cost_card()]
 
     def _head_card(self) -> Viewable:
         plain = {"variant": "outlined", "margin": (0, 8, 0, 0)}
@@ -103,12 +109,12 @@ class DataPage(Page):
         self._split = split_menu(self.session)
         self._split.param.update(margin=(0, 8, 0, 0), align="center")
         top = pn.Row(self._name, self._split, demos, options, race, sizing_mode="stretch_width", margin=0)
-        return card(top, self._head, self._notes, self._suggestions)
+        return card(top, self._head, self._notes)
 
     def _columns_row(self) -> Viewable:
         export = csv_button("columns.csv", self.columns_csv, "the list of columns", "Columns as CSV")
         export.param.update(margin=(6, 0, 0, 0), width=180, height=36)
-        left = card(self._grid.table, export, styles={**CARD, "flex": "12 1 0"})
+        left = card(self._columns.panel, export, styles={**CARD, "flex": "12 1 0"})
         self._column.panel.param.update(margin=(0, 0, 0, 12), styles={**CARD, "flex": "8 1 0"})
         return pn.Row(left, self._column.panel, sizing_mode="stretch_width", margin=(12, 0, 0, 0))
 
@@ -153,10 +159,11 @@ class DataPage(Page):
         if empty and not self._empty.objects:
             self._empty[:] = [self._empty_card()]
         self._target.panel.visible = pending is not None
-        self._full.visible = dataset is not None and pending is None
+        self._top.visible = self._full.visible = dataset is not None and pending is None
         self._empty.visible = empty
         if pending is not None and pending is not self._asked_about:
             self._target.ask(pending)
+            self._ask_questions()
         self._asked_about = pending
         if not self._built and session.table.loading is not None:
             return  # the browser keeps the columns of a grid that changes while it is first built
@@ -172,17 +179,17 @@ class DataPage(Page):
             self.chosen = next((c.name for c in dataset.columns if c.kind not in ("target", "ignore")), dataset.target)
         self._name.object = f"<h1>{safe(dataset.name, 80)}</h1>"
         self._head.object = head_html(dataset, line)
-        self._notes.object = notes_html(dataset)
+        self._notes.object = notes_html(dataset, self._asked_notes(dataset))
         show_split(self._split, self.session)
-        self._classes.object = classes_html(dataset)
-        self._show_grid(dataset)
-        self._suggest(dataset)
+        self._columns.show(dataset, self.chosen)
+        self._ask_questions()
         self._column.show(dataset, self.chosen)
         self._estimate(dataset)
 
-    def _show_grid(self, dataset: "Dataset") -> None:
-        made = range(len(dataset.columns)) if self.session.table.source.demo is not None else ()
-        self._grid.show(dataset, self.chosen, frozenset(made) - set(self.session.table.source.kinds))
+    def _show_classes(self, selection: LinkedSelection | None) -> None:
+        dataset = self._shown
+        if dataset is not None:
+            self._classes.object = classes_html(dataset, None if selection is None else selection.classes)
 
     def choose(self, name: str) -> None:
         """Look at another column."""
@@ -190,7 +197,7 @@ class DataPage(Page):
         if dataset is None or name == self.chosen:
             return
         self.chosen = name
-        self._grid.choose(name)
+        self._columns.mark(name)
         self._column.show(dataset, name)
 
     def ask_kind(self, name: str, kind: str) -> None:
@@ -198,18 +205,37 @@ class DataPage(Page):
         self._asked_target = name if kind == "target" else ""
         self.session.table.set_kinds({name: kind})
 
+    def set_role(self, name: str, role: str) -> None:
+        """Give a column a role; a feature is of the kind that is guessed of it."""
+        dataset = self.session.table.dataset
+        if dataset is not None:
+            self.ask_kind(name, _feature_kind(dataset, name) if role == FEATURE else role)
+
     def _on_problem(self, problem: Exception | None) -> None:
         dataset = self.session.table.dataset
         if problem is None or dataset is None or self.session.table.pending is not None or not self._built:
             return
-        self._show_grid(dataset)  # a kind that was refused goes back to what it is
+        self._columns.reset()
         self._column.sync(dataset)
         if isinstance(problem, TableError) and self._asked_target and is_number(dataset, self._asked_target):
-            self._suggest(dataset, quartiles_of=self._asked_target)
+            self._ask_questions(quartiles_of=self._asked_target)
 
-    def _suggest(self, dataset: "Dataset", quartiles_of: str = "") -> None:
-        reread = self.session.table.reread if self.session.table.source.upload is not None else None
-        self._suggestions[:] = suggestions(dataset, dataset.leaks, self.ask_kind, quartiles_of, reread)
+    def _ask_questions(self, quartiles_of: str = "") -> None:
+        """Ask what is doubtful of the table shown, or of the one whose class is still to be chosen."""
+        dataset, pending = self.session.table.dataset, self.session.table.pending
+        if pending is not None:
+            self._questions.show(pending, None)
+        elif dataset is not None:
+            self._questions.show(dataset.table, dataset, quartiles_of)
+
+    def _asked_notes(self, dataset: "Dataset") -> list[str]:
+        """Return the notes that a question asks about; nothing is said twice."""
+        asked = [dataset.leaks_note]
+        if self.session.table.source.upload is not None:
+            asked += [note for note in dataset.notes if isinstance(note, DoubtNote)]
+        if class_in_doubt(dataset):
+            asked.append(dataset.notes[len(dataset.table.notes)])  # the first after those of the reading
+        return asked
 
     # ---- costs and leaks ---------------------------------------------------------------------------------------
 
@@ -255,7 +281,11 @@ class DataPage(Page):
     def columns_csv(self) -> str:
         """Return the list of columns, with the table it is of."""
         dataset = self.session.table.dataset
-        return "" if dataset is None else to_csv(columns_frame(dataset), self.session.table.provenance())
+        if dataset is None:
+            return ""
+        source = self.session.table.source
+        by_maker = set(range(len(dataset.columns))) - set(source.kinds) if source.demo is not None else ()
+        return to_csv(columns_frame(dataset, by_maker), self.session.table.provenance())
 
     def costs_csv(self) -> str:
         """Return what each order would cost, with the table it is of."""
@@ -265,9 +295,23 @@ class DataPage(Page):
         return to_csv(order_costs.costs_frame(tuple(self._estimates), table.dataset.X.shape[1]), table.provenance())
 
 
+def _feature_kind(dataset: "Dataset", name: str) -> str:
+    """Return the kind that is guessed of a column, or of its values if the guess is to leave it out."""
+    from alrviz.data.kinds import FEATURE_KINDS, guess_kind
+
+    values = dataset.table.values[dataset.table.names.index(name)]
+    n_present = int(values.series.notna().sum())
+    guess = guess_kind(values, n_levels=values.series.nunique(), n_present=n_present).kind
+    return guess if guess in FEATURE_KINDS else "numeric" if is_number(dataset, name) else "categorical"
+
+
 def _line(session: Session) -> str:
     if session.table.source.demo is not None:
         from alrviz.data.demos import demo_line
 
         return demo_line(session.table.source.demo[0])
-    return f"from {session.table.source.upload.name}" if session.table.source.upload is not None else ""
+    upload, dataset = session.table.source.upload, session.table.dataset
+    if upload is None or dataset is None:
+        return ""
+    layout = layout_words(dataset.options)
+    return f"from {upload.name}" + (f": {layout}" if layout else "")

@@ -71,14 +71,19 @@ class ReadOptionsPanel:
         self._again = button("Read the file again", self._reread, variant="contained", margin=(12, 0))
         self._fields = pn.Column(*self.widgets.values(), self._again, sizing_mode="stretch_width", margin=0)
         self.panel = pn.Column(self._head, self._fields, sizing_mode="stretch_width", margin=16)
-        session.subscribe(lambda *_: self.show(), ["dataset", "pending"])
+        session.subscribe(lambda *_: self.show(), ["dataset", "pending", "refused"])
         self.show()
 
     def show(self) -> None:
         """Show the options in force."""
         session = self.session
         table = session.table.pending or (session.table.dataset.table if session.table.dataset is not None else None)
-        upload = session.table.source.upload
+        upload, refused = session.table.source.upload, session.table.refused
+        if refused is not None:
+            self._fields.visible = True
+            self._head.object = f"<h1>How to read it</h1><br><p>Say how {safe(refused.upload.name)} is to be read.</p>"
+            self._fill(replace(ReadOptions(delimiter=","), **(refused.upload.options or ReadOptions()).given), ())
+            return
         self._fields.visible = upload is not None and table is not None
         if upload is None or table is None:
             what = "A demo set is made, not read. Drop a file of your own"
@@ -128,7 +133,8 @@ class ReadOptionsPanel:
 
     def _reread(self) -> None:
         """Read the file again: what was changed holds, now and before; all else is detected anew."""
-        upload = self.session.table.source.upload
+        refused = self.session.table.refused
+        upload = refused.upload if refused is not None else self.session.table.source.upload
         said = (upload.options if upload is not None else None) or ReadOptions()
         changed = {
             name: widget.value
@@ -147,4 +153,4 @@ class ReadOptionsPanel:
             self.session.problem = error
             return
         self.session.open_drawer(False)
-        self.session.table.reread(options)
+        self.session.table.reread(options, f"read again with {', '.join(sorted(changed))}" if changed else "read again")

@@ -1,0 +1,229 @@
+"""All columns as cards: a histogram whose bars select rows, and the role of the column; drawn by `columns_wall.js`.
+
+`ColumnsWall` is the component, `LinkedHistograms` what it shows: the cards of a page of columns are made, and the rows
+of a selection are counted, on a thread.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import panel as pn
+import param
+from panel.custom import JSComponent
+
+from alrviz.data.kinds import FEATURE_KINDS, OFFERED_ROLES
+from alrviz.explorer.pages.data.linked_columns import LinkedColumns, LinkedSelection
+from alrviz.explorer.session.page_tasks import PageTasks
+from alrviz.explorer.session.row_filter import filters_words
+from alrviz.explorer.session.session import Session
+from alrviz.explorer.shell import asset
+from alrviz.explorer.shell.theme import PANE_CSS, button, html
+from alrviz.pictures.columns import OTHERS, class_colours
+from alrviz.stop import StopToken
+from alrviz.views.core.style import safe
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset
+
+CARDS_PER_PAGE = 9
+FEATURE = "feature"  # the role of a column that is used; of which kind is said beside its picture
+ROLES = {
+    FEATURE: "feature",
+    "target": "class",
+    "ignore": "ignored",
+    "weight": "weight",
+    "group": "group",
+    "time": "time",
+}
+_PACKAGE = "alrviz.explorer.pages.data"
+
+
+class ColumnsWall(JSComponent):
+    """The cards of a page of columns; `on_message` is called with each message of the browser."""
+
+    cards = param.List(default=[], doc="The cards: what columns are, and rows by bar and class.")
+    selected = param.List(default=[], doc="For each card the selected rows by bar and class; [] without a selection.")
+    picks = param.Dict(default={}, doc="The picked bars by position of their column, as text.")
+    colours = param.List(default=[], doc="Of the classes.")
+    roles = param.Dict(default={}, doc="Name of each role that may be chosen.")
+    here = param.Integer(default=0, doc="Position of the column that is looked at.")
+    n_columns = param.Integer(default=0, doc="Columns of the table.")
+
+    _esm = asset("columns_wall.js", _PACKAGE)
+
+    def __init__(self, on_message: Callable[[Any], None]):
+        self._on_message = on_message
+        super().__init__(
+            roles=ROLES,
+            stylesheets=[PANE_CSS, asset("columns_wall.css", _PACKAGE)],
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+
+    def _handle_msg(self, msg: Any) -> None:
+        self._on_message(msg)
+
+
+class LinkedHistograms:
+    """Shows the columns of a table as cards, and the rows that are picked in one of them in all others.
+
+    Args:
+        tasks: the page's.
+        look: called with the name of the column to be looked at.
+        set_role: called with a column's name and a role.
+        selected: called with the rows of a selection, None where there is none.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        tasks: PageTasks,
+        look: Callable[[str], None],
+        set_role: Callable[[str, str], None],
+        selected: Callable[[LinkedSelection | None], None],
+    ):
+        self._session, self._tasks = session, tasks
+        self._look, self._set_role, self._selected = look, set_role, selected
+        self._linked: LinkedColumns | None = None
+        self._selection: LinkedSelection | None = None
+        self._positions = range(0)
+        self.wall = ColumnsWall(self._on_message)
+        self.words = html((6, 0, 0, 0))
+        self.keep = button("Keep only these rows", self.keep_rows, variant="outlined", size="small", margin=(0, 8))
+        clear = button("Clear", self.clear, variant="outlined", size="small", margin=0)
+        self.bar = pn.Row(self.words, self.keep, clear, sizing_mode="stretch_width", margin=(0, 0, 8, 0), visible=False)
+        self.panel = pn.Column(self.bar, self.wall, sizing_mode="stretch_width", margin=0)
+
+    @property
+    def picked(self) -> dict[int, list[int]]:
+        """The picked bars by position of their column."""
+        return {int(position): bars for position, bars in self.wall.picks.items()}
+
+    def show(self, dataset: "Dataset", name: str) -> None:
+        """Show a table, on the page of the column called `name`; nothing is picked."""
+        whole = self._session.table.whole
+        assert whole is not None
+        self._linked = LinkedColumns(dataset, whole)
+        self.wall.param.update(picks={}, selected=[], n_columns=len(dataset.columns))
+        self._show_selection(None)
+        self.wall.here = self._position(name)
+        self._turn(self.wall.here)
+
+    def mark(self, name: str) -> None:
+        """Mark the column that is looked at, and turn to its page."""
+        position = self._position(name)
+        self.wall.here = position
+        if position not in self._positions:
+            self._turn(position)
+
+    def reset(self) -> None:
+        """Show the roles that columns have: one that was asked for was refused."""
+        self.wall._send_msg({})
+
+    def clear(self) -> None:
+        """Pick no bar."""
+        self.wall.picks = {}
+        self._count()
+
+    def keep_rows(self) -> None:
+        """Keep the selected rows only."""
+        if self._selection is not None:
+            self._session.table.keep_rows(self._selection.filters)
+
+    def _position(self, name: str) -> int:
+        assert self._linked is not None
+        return [column.name for column in self._linked.dataset.columns].index(name)
+
+    def _turn(self, position: int) -> None:
+        """Show the page of columns that this one is on."""
+        linked = self._linked
+        if linked is None:
+            return
+        first = position // CARDS_PER_PAGE * CARDS_PER_PAGE
+        positions = range(first, min(first + CARDS_PER_PAGE, len(linked.dataset.columns)))
+
+        def work(stop: StopToken) -> list[dict[str, Any]]:
+            cards = []
+            for k in positions:
+                stop.check()
+                cards.append(_card(linked, k))
+            return cards
+
+        def done(cards: list[dict[str, Any]]) -> None:
+            self._positions = positions
+            self.wall.param.update(selected=[], colours=_colours(linked), cards=cards)
+            if self.picked:
+                self._count()
+
+        self._tasks.start("columns", work, done)
+
+    def _on_message(self, message: Any) -> None:
+        """Do what the browser asks for; messages that make no sense for the table shown are ignored."""
+        linked = self._linked
+        position = message.get("position") if isinstance(message, dict) else None
+        if linked is None or not isinstance(position, int) or not 0 <= position < len(linked.dataset.columns):
+            return
+        name = linked.dataset.columns[position].name
+        match message:
+            case {"look": True}:
+                self._look(name)
+            case {"role": str(role)} if role in self.wall.roles:
+                self._set_role(name, role)
+            case {"turn": True}:
+                self._turn(position)
+            case {"pick": list(bars)} if position in self._positions:
+                n_bars = len(linked.column(position).labels)
+                picked = sorted({bar for bar in bars if isinstance(bar, int) and 0 <= bar < n_bars})
+                picks = {key: others for key, others in self.wall.picks.items() if key != str(position)}
+                self.wall.picks = {**picks, str(position): picked} if 0 < len(picked) < n_bars else picks
+                self._count()
+
+    def _count(self) -> None:
+        """Count the rows of the selection in the columns that are shown."""
+        linked, picks, positions = self._linked, self.picked, self._positions
+        if linked is None or not picks:
+            self._tasks.cancel("selection")
+            self._show_selection(None)
+        else:
+            self._tasks.start("selection", lambda stop: linked.select(positions, picks, stop), self._show_selection)
+
+    def _show_selection(self, selection: LinkedSelection | None) -> None:
+        linked, whole = self._linked, self._session.table.whole
+        self._selection, self.bar.visible = selection, selection is not None
+        self.wall.selected = [] if selection is None else [selection.counts[k].tolist() for k in self._positions]
+        self._selected(selection)
+        if selection is None or linked is None or whole is None:
+            return
+        n_rows = linked.dataset.n_rows
+        self.words.object = (
+            f"<p><b>{selection.n_rows:,} of {n_rows:,} rows</b> ({100 * selection.n_rows / n_rows:.3g} %): "
+            f"{safe(filters_words(whole, selection.filters), 200)}</p>"
+        )
+        self.keep.visible = selection.n_rows > 0 and self._session.table.stream is None
+
+
+def _colours(linked: LinkedColumns) -> list[str]:
+    colours = class_colours(linked.dataset.n_classes)
+    return [*(colours[k] for k in linked.classes), *([OTHERS] if linked.merged else [])]
+
+
+def _card(linked: LinkedColumns, position: int) -> dict[str, Any]:
+    column, binned = linked.dataset.columns[position], linked.column(position)
+    facts = [column.kind] if column.kind in FEATURE_KINDS else []
+    facts += [f"{column.levels:,} values", *([f"{column.missing:,} missing"] if column.missing else [])]
+    return {
+        "position": position,
+        "name": _plain(column.name, 60),
+        "role": FEATURE if column.kind in FEATURE_KINDS else column.kind,
+        "offer": OFFERED_ROLES.get(column.code, "") if column.guessed else "",
+        "facts": ", ".join(facts),
+        "why": _plain(column.why, 200),
+        "labels": [_plain(label, 40) for label in binned.labels],
+        "ordered": binned.ordered,
+        "counts": linked.counts(position).tolist(),
+    }
+
+
+def _plain(text: object, longest: int) -> str:
+    shown = "".join(ch if ch.isprintable() else " " for ch in str(text))
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"

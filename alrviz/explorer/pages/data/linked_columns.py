@@ -1,0 +1,183 @@
+"""The columns of a table as bars, and of any set of rows how many are in each bar: what linked histograms draw.
+
+A column is binned once: every row gets a cell = bar * C + class, with C classes (those beyond `MAX_CLASSES` are one). A
+selection is a set of bars in some columns; its rows are in one of them in each. Counting is one `bincount` of the cells
+of these rows a column, over all rows of the table, and only counts go to the browser.
+
+HoloViews' `link_selections` filters the table once for each histogram and draws each anew: 35 s a selection of 20
+columns by 500,000 rows, against 0.05 s here.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from alrviz.explorer.session.row_filter import RowFilter, as_numbers, range_text
+from alrviz.stop import NEVER, StopToken
+
+if TYPE_CHECKING:
+    from alrviz.data.dataset import Dataset, Table
+
+MAX_BARS = 24
+MAX_CLASSES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedColumn:
+    """A column as bars.
+
+    Attributes:
+        labels: a text per bar; the last is "missing" where values are.
+        codes: (N,) uint8, the bar of each row.
+        cells: (N,) uint16, bar * C + class of each row.
+        ordered: whether bars are ranges of numbers; others are levels, the most frequent first.
+    """
+
+    labels: tuple[str, ...]
+    codes: np.ndarray
+    cells: np.ndarray
+    ordered: bool
+
+
+class LinkedColumns:
+    """Counts of a data set's rows by bar and class, column by column; columns are binned when they are asked for.
+
+    Args:
+        whole: the table as it was read, whose levels filters go by; `dataset` may hold some of its rows.
+    """
+
+    def __init__(self, dataset: "Dataset", whole: "Table"):
+        self.dataset, self._whole = dataset, whole
+        y = dataset.labels.cat.codes.to_numpy()
+        by_size = np.argsort(-np.bincount(y, minlength=dataset.n_classes), kind="stable")
+        self.merged = dataset.n_classes > MAX_CLASSES  # whether the last group is all small classes
+        self.classes = np.sort(by_size[: MAX_CLASSES - 1] if self.merged else by_size)
+        group = np.full(dataset.n_classes, len(self.classes), dtype=np.uint16)
+        group[self.classes] = np.arange(len(self.classes))
+        self.n_groups = len(self.classes) + self.merged
+        self._y = group[y]
+        self._binned: dict[int, BinnedColumn] = {}
+
+    def column(self, position: int) -> BinnedColumn:
+        """Return a column's bars."""
+        if position not in self._binned:
+            series = self.dataset.frame.iloc[:, position]
+            codes, labels, ordered = _bin_levels(series) if _is_levels(series) else _bin_numbers(series)
+            cells = codes.astype(np.uint16) * np.uint16(self.n_groups) + self._y
+            self._binned[position] = BinnedColumn(labels, codes, cells, ordered)
+        return self._binned[position]
+
+    def rows(self, picks: Mapping[int, Collection[int]]) -> np.ndarray:
+        """Return the places (M,) of the rows that are in one of the picked bars of each column picked in."""
+        keep = np.ones(self.dataset.n_rows, dtype=bool)
+        for position, bars in picks.items():
+            column = self.column(position)
+            picked = np.zeros(len(column.labels), dtype=bool)
+            picked[list(bars)] = True
+            keep &= picked.take(column.codes)
+        return np.flatnonzero(keep)
+
+    def counts(self, position: int, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return the rows (bars, C) of a column by bar and class; of all rows, or of these places (M,)."""
+        column = self.column(position)
+        cells = column.cells if rows is None else column.cells.take(rows)  # a sixth of the time of a mask
+        return np.bincount(cells, minlength=len(column.labels) * self.n_groups).reshape(-1, self.n_groups)
+
+    def select(
+        self, positions: Collection[int], picks: Mapping[int, Collection[int]], stop: StopToken = NEVER
+    ) -> "LinkedSelection":
+        """Return the rows of a selection, counted in some columns and by class, and the filters that keep them."""
+        rows, counts = self.rows(picks), {}
+        for position in positions:
+            stop.check()
+            counts[position] = self.counts(position, rows)
+        codes = self.dataset.labels.cat.codes.to_numpy().take(rows)
+        filters = tuple(self.filter_of(position, bars) for position, bars in picks.items())
+        return LinkedSelection(counts, np.bincount(codes, minlength=self.dataset.n_classes), filters)
+
+    def filter_of(self, position: int, bars: Collection[int]) -> RowFilter:
+        """Return what keeps the rows of these bars of a column."""
+        series, column = self.dataset.frame.iloc[:, position], self.column(position)
+        picked = np.zeros(len(column.labels), dtype=bool)
+        picked[list(bars)] = True
+        missing = bool(picked[-1]) and column.labels[-1] == "missing" and bool(series.isna().any())
+        if _is_levels(series):
+            codes = np.unique(series.cat.codes.to_numpy()[picked[column.codes]])
+            names = series.cat.categories[codes[codes >= 0]]
+            levels = self._whole.values[position].series.cat.categories.get_indexer(names)
+            return RowFilter(position, levels=tuple(map(int, levels)), missing=missing)
+        numbers, ranges = as_numbers(series), list[tuple[float, float]]()
+        present = ~np.isnan(numbers)
+        for bar in np.flatnonzero(picked):
+            values = numbers[(column.codes == bar) & present]
+            if len(values) and ranges and bar - 1 in bars:
+                ranges[-1] = (ranges[-1][0], float(values.max()))
+            elif len(values):
+                ranges.append((float(values.min()), float(values.max())))
+        return RowFilter(position, ranges=tuple(ranges), missing=missing)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedSelection:
+    """The selected rows: counts (bars, C) of columns by position, rows of each class, and what keeps these rows."""
+
+    counts: dict[int, np.ndarray]
+    classes: np.ndarray
+    filters: tuple[RowFilter, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are selected."""
+        return int(self.classes.sum())
+
+
+def _is_levels(series: pd.Series) -> bool:
+    return isinstance(series.dtype, pd.CategoricalDtype)
+
+
+def _bin_levels(series: pd.Series) -> tuple[np.ndarray, tuple[str, ...], bool]:
+    """Return the bar of each row: levels in their order, if all have room; else the most frequent; others, missing."""
+    codes, categories = series.cat.codes.to_numpy(), [str(level) for level in series.cat.categories]
+    counts = np.bincount(codes[codes >= 0], minlength=len(categories))
+    order = np.argsort(-counts, kind="stable")
+    single = order if len(order) <= MAX_BARS else order[: MAX_BARS - 1]
+    if series.cat.ordered or len(order) <= MAX_BARS:
+        single = np.sort(single)
+    bar = np.full(len(categories) + 1, len(single), dtype=np.uint8)
+    bar[single] = np.arange(len(single))
+    labels = [categories[level] for level in single]
+    if len(single) < len(categories):
+        labels.append(f"{len(categories) - len(single):,} other levels")
+    if (codes < 0).any():
+        bar[-1] = len(labels)
+        labels.append("missing")
+    return bar[codes], tuple(labels), False
+
+
+def _bin_numbers(series: pd.Series) -> tuple[np.ndarray, tuple[str, ...], bool]:
+    """Return the bar of each row: a bar per value where they are few, else intervals of equal width, then missing."""
+    numbers = as_numbers(series)
+    present = ~np.isnan(numbers)
+    values = numbers if present.all() else numbers[present]
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    edges = np.linspace(low, high, MAX_BARS + 1)
+    width = (high - low) / MAX_BARS
+    if low == high or not np.isfinite(width):
+        distinct = np.array([low]) if len(values) else np.empty(0)
+    else:
+        distinct = np.unique(values[:100_000])  # a look at some tells most columns of many values
+        distinct = np.unique(values) if len(distinct) <= MAX_BARS else distinct
+    codes = np.zeros(len(numbers), dtype=np.uint8)
+    if len(distinct) <= MAX_BARS:
+        codes[present] = np.searchsorted(distinct, values)
+        labels = [range_text(value, value, series.dtype) for value in distinct]
+    else:
+        codes[present] = np.minimum((values - low) / width, MAX_BARS - 1).astype(np.uint8)
+        labels = [range_text(edges[k], edges[k + 1], series.dtype) for k in range(MAX_BARS)]
+    if not present.all():
+        codes[~present] = len(labels)
+        labels.append("missing")
+    return codes, tuple(labels), True
