@@ -1159,34 +1159,16 @@ KINDS = (
 
 
 WRONG_TODAY: dict[str, str] = {
-    "two wards under one another with titles and headers": "the second title becomes a row and a class",
-    "two terms of a school under one another in a sheet": "the second title and header become rows and classes",
-    "code list on the first sheet": "the first sheet is taken, and refused for want of the target",
-    "table that begins at C5": "no note names the region",
-    "survivors of a ship, a row for each combination": "counts are read as a measure without a word",
-    "admissions by department with totals at the edge": "the column of totals is taken for the class",
     "one line in another encoding": "one line in cp1252 makes all lines be read as cp1250, with a note",
     "-200 of an air quality station": "-200 in nox is not pointed out, and no count is given",
     "-9 among the classes": "the note has no count",
     "-1 for refused in a panel": "-1 among children is not pointed out, and no count is given",
     "45 behind twenty points": "45 is not pointed out",
     "births in a care home before the admissions of 2009": "births are dated after the admissions of their rows",
-    "Sep-63 is a month of birth": "months of birth are taken for ids",
-    "hours and minutes of driving": "durations in h and m are taken for ids",
-    "an age band that a spreadsheet made a month": "Jun-25 becomes a level without a word; the bands lose their order",
-    "Jun-25 among months, counterexample": "months with a year are levels without order",
-    "heights in feet and inches": "each height is a level without order",
-    "blood pressure": "pairs of numbers are taken for ids",
-    "scale of income brackets": "the brackets have no order",
-    "scale of bands in words": "the bands have no order",
-    "lists in cells": "lists are levels of a category without a word",
     "the class as a code": "the note has no share of the class that the column tells",
     "weights called wt": "weights are a feature without a word",
     "hourly readings of a meter": "nothing points to splits in the order of time",
-    "White, WHITE and white": "the note on merged spellings has no count",
     "trailing blanks of towns": "merged without a word",
-    "a level with a question mark": "the similar level is not pointed out",
-    "genotypes differ by capitals, counterexample": "AA, Aa and aa become one level",
 }
 
 
