@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 from alrviz.data.digest import combine, digest_series
 from alrviz.data.doubts import Doubt, doubts_among
 from alrviz.data.interpret import Values, among_numbers, of_type, said_numbers, text_of
-from alrviz.data.kinds import KINDS, OFFERED_ROLES, ROLES, KindCode, as_levels, date_parts, guess_kind, sort_levels
+from alrviz.data.kinds import (
+    KINDS,
+    OFFERED_ROLES,
+    ROLES,
+    KindCode,
+    as_levels,
+    date_parts,
+    guess_kind,
+    pair_parts,
+    sort_levels,
+)
 from alrviz.data.leaks import find_leaks, leaks_note
 from alrviz.data.limits import NO_LIMITS, Limits, check_levels
 from alrviz.data.missing import sentinel_notes, sentinels
@@ -447,13 +457,13 @@ class Dataset:
 
 
 def with_date_parts(values: Sequence[Values]) -> list[Values]:
-    """Return the columns; dates have the columns that stand for them right behind them."""
+    """Return the columns; dates and blood pressures have the columns that stand for them right behind them."""
     taken = {column.name for column in values}
     result: list[Values] = []
     for column in values:
         result.append(column)
-        if pd.api.types.is_datetime64_any_dtype(column.series.dtype):
-            result += [part for part in date_parts(column) if part.name not in taken]
+        parts = date_parts(column) if pd.api.types.is_datetime64_any_dtype(column.series.dtype) else pair_parts(column)
+        result += [part for part in parts if part.name not in taken]
     return result
 
 
@@ -615,7 +625,13 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
         ("of different numbers of as many digits, as ids are", _of_code(guessed, KindCode.MAYBE_ID)),
         ("without a value and ignored", _of_code(guessed, KindCode.EMPTY)),
         ("ignored for too many levels", _of_code(guessed, KindCode.MANY_LEVELS)),
-        ("of dates and split into year, month, weekday", [name for name in dated if f"{name} hour" not in names]),
+        ("of lists and ignored", _of_code(guessed, KindCode.LISTS)),
+        ("of two numbers and split into these", _of_code(guessed, KindCode.PAIR)),
+        ("of months and split into year, month", [name for name in dated if f"{name} weekday" not in names]),
+        (
+            "of dates and split into year, month, weekday",
+            [name for name in dated if f"{name} weekday" in names and f"{name} hour" not in names],
+        ),
         ("of dates and split into year, month, weekday, hour", [name for name in dated if f"{name} hour" in names]),
         ("with one value only", [c.name for c in columns if _is_constant(c)]),
     )

@@ -253,9 +253,10 @@ def test_many_columns_are_shown_page_by_page(page):
     settle(tell(page, names[CARDS_PER_PAGE], turn=True))  # the rows are counted once the cards are there
     assert [card["name"] for card in cards(page)] == names[CARDS_PER_PAGE : 2 * CARDS_PER_PAGE]
     assert len(page._columns.wall.selected) == CARDS_PER_PAGE, "what is picked on another page holds here too"
-    page.choose(names[0])
+    page.choose(names[1])
     settle(page)
-    assert cards(page)[0]["name"] == names[0]
+    assert cards(page)[1]["name"] == names[1], "the page that the column is on"
+    assert page._columns.wall.here == 1
 
 
 def test_a_column_that_gives_the_class_away_is_asked_about(page):
@@ -330,6 +331,7 @@ def test_missing_tokens_come_back_from_their_text():
 
 def test_read_options_are_shown_and_read_again(page):
     drop(page, "a;b;class\n" + "".join(f"{i},5;x{i % 3};{'ja' if i % 2 else 'nein'}\n" for i in range(40)))
+    assert "semicolons, utf-8, 1 row of names, decimal commas" in page._head.object
     panel = find(page)
     assert (panel.widgets["delimiter"].value, panel.widgets["decimal"].value, panel._fields.visible) == (";", ",", True)
     panel.widgets["missing"].value = "empty x0"

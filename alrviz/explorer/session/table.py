@@ -356,13 +356,13 @@ class SessionTable(param.Parameterized):
             return
         if self.pending is not None:
             shown = None
-        made = {} if shown is None else stated_kinds(shown)
-        said = {table.names[k] for k in before if k < len(table.names)}
-        made = {name: kind for name, kind in made.items() if name not in said}
+        changed_names = {table.names[k] for k in before if k < len(table.names)}
+        by_maker = {} if shown is None else stated_kinds(shown)
+        by_maker = {name: kind for name, kind in by_maker.items() if name not in changed_names}
         served = self.served if self.served is not None and self.served.table is table else None
         history = () if self.pending is not None else (*self.history, Change(words, self.source))
         self._load(
-            lambda stop: derive(table, source, stop, made, shown, served),
+            lambda stop: derive(table, source, stop, by_maker, shown, served),
             title,
             lambda dataset: self._arrived(dataset, source, table, history),
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from alrviz.data.kinds import FEATURE_KINDS
 from alrviz.errors import for_page
 from alrviz.explorer.shell.glossary import term_html
 from alrviz.pictures.columns import ColumnPicture, class_colours
@@ -13,15 +14,17 @@ from alrviz.views.core.style import safe
 
 if TYPE_CHECKING:
     from alrviz.data.dataset import Dataset
+    from alrviz.data.options import ReadOptions
 
 MOST_CLASSES = 12
+_BETWEEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 MOST_COLUMNS = 4  # of classes in the table under a column's picture, which is half a page wide
 
 
 def head_html(dataset: "Dataset", line: str) -> str:
     """Return the line about the table, and its size."""
-    used = sum(kind != "ignore" for kind in dataset.kinds.values())
-    ignored = len(dataset.kinds) - used
+    kinds = list(dataset.kinds.values())
+    used, ignored = sum(kind in FEATURE_KINDS for kind in kinds), kinds.count("ignore")
     facts = [
         f"{dataset.n_rows:,} rows",
         f"{used:,} {'column' if used == 1 else 'columns'} used" + (f", {ignored:,} ignored" if ignored else ""),
@@ -30,6 +33,19 @@ def head_html(dataset: "Dataset", line: str) -> str:
     ]
     about = f"<p class='quiet'>{safe(line, 400)}</p>" if line else ""
     return f"{about}<p>{' &nbsp;·&nbsp; '.join(facts)}</p>"
+
+
+def layout_words(options: "ReadOptions") -> str:
+    """Return how a file was laid out, such as "cells between commas, utf-8, 1 row of names"."""
+    parts = [f"sheet {options.sheet}"] if options.sheet is not None else []
+    if options.delimiter is not None:
+        parts += [f"cells between {_BETWEEN.get(options.delimiter, repr(options.delimiter))}", str(options.encoding)]
+    if options.delimiter is not None or options.sheet is not None:
+        parts.append(
+            {0: "no names", 1: "1 row of names"}.get(int(options.header or 0), f"{options.header} rows of names")
+        )
+        parts += ["decimal commas"] if options.decimal == "," else []
+    return ", ".join(parts)
 
 
 def columns_frame(dataset: "Dataset", by_maker: Collection[int] = ()) -> pd.DataFrame:
@@ -102,11 +118,11 @@ def numbers_html(picture: ColumnPicture, classes: Sequence[str]) -> str:
     )
 
 
-def notes_html(dataset: "Dataset", asked: Collection[str] = ()) -> str:
-    """Return what was done while reading, as sentences, without the notes that are `asked` about instead."""
-    notes = [for_page(note) for note in dataset.notes if note not in asked]
+def notes_html(dataset: "Dataset", excluded: Collection[str] = ()) -> str:
+    """Return what was done while reading, as sentences, without those `excluded`, which questions ask about."""
+    notes = [for_page(note) for note in dataset.notes if note not in excluded]
     if not notes:
-        return "" if asked else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
+        return "" if excluded else "<p class='quiet'>No issues found: no rows or columns were dropped.</p>"
     sentences = " ".join(safe(note[:1].upper() + note[1:], 400) + ("" if note.endswith("?") else ".") for note in notes)
     return f"<p class='quiet'>{sentences}</p>"
 

@@ -39,7 +39,7 @@ _PACKAGE = "alrviz.explorer.pages.data"
 
 
 class ColumnsWall(JSComponent):
-    """The cards of a page of columns; `told` is called with each message of the browser."""
+    """The cards of a page of columns; `on_message` is called with each message of the browser."""
 
     cards = param.List(default=[], doc="The cards: what columns are, and rows by bar and class.")
     selected = param.List(default=[], doc="For each card the selected rows by bar and class; [] without a selection.")
@@ -51,8 +51,8 @@ class ColumnsWall(JSComponent):
 
     _esm = asset("columns_wall.js", _PACKAGE)
 
-    def __init__(self, told: Callable[[Any], None]):
-        self._told = told
+    def __init__(self, on_message: Callable[[Any], None]):
+        self._on_message = on_message
         super().__init__(
             roles=ROLES,
             stylesheets=[PANE_CSS, asset("columns_wall.css", _PACKAGE)],
@@ -61,7 +61,7 @@ class ColumnsWall(JSComponent):
         )
 
     def _handle_msg(self, msg: Any) -> None:
-        self._told(msg)
+        self._on_message(msg)
 
 
 class LinkedHistograms:
@@ -106,7 +106,8 @@ class LinkedHistograms:
         self._linked = LinkedColumns(dataset, whole)
         self.wall.param.update(picks={}, selected=[], n_columns=len(dataset.columns))
         self._show_selection(None)
-        self._turn(self._position(name))
+        self.wall.here = self._position(name)
+        self._turn(self.wall.here)
 
     def mark(self, name: str) -> None:
         """Mark the column that is looked at, and turn to its page."""
@@ -135,7 +136,7 @@ class LinkedHistograms:
 
     def _turn(self, position: int) -> None:
         """Show the page of columns that this one is on."""
-        linked, here = self._linked, position
+        linked = self._linked
         if linked is None:
             return
         first = position // CARDS_PER_PAGE * CARDS_PER_PAGE
@@ -150,7 +151,7 @@ class LinkedHistograms:
 
         def done(cards: list[dict[str, Any]]) -> None:
             self._positions = positions
-            self.wall.param.update(selected=[], colours=_colours(linked), here=here, cards=cards)
+            self.wall.param.update(selected=[], colours=_colours(linked), cards=cards)
             if self.picked:
                 self._count()
 

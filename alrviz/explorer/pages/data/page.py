@@ -16,7 +16,7 @@ from panel.viewable import Viewable
 from alrviz.data.doubts import DoubtNote
 from alrviz.errors import TableError
 from alrviz.explorer.page import Page
-from alrviz.explorer.pages.data.cards import ABOUT, classes_html, columns_frame, head_html, notes_html
+from alrviz.explorer.pages.data.cards import ABOUT, classes_html, columns_frame, head_html, layout_words, notes_html
 from alrviz.explorer.pages.data.column_card import ColumnCard
 from alrviz.explorer.pages.data.columns_wall import FEATURE, LinkedHistograms
 from alrviz.explorer.pages.data.linked_columns import LinkedSelection
@@ -310,4 +310,8 @@ def _line(session: Session) -> str:
         from alrviz.data.demos import demo_line
 
         return demo_line(session.table.source.demo[0])
-    return f"from {session.table.source.upload.name}" if session.table.source.upload is not None else ""
+    upload, dataset = session.table.source.upload, session.table.dataset
+    if upload is None or dataset is None:
+        return ""
+    layout = layout_words(dataset.options)
+    return f"from {upload.name}" + (f": {layout}" if layout else "")

@@ -1,6 +1,6 @@
 """What is doubtful about a table, as questions with their answers: how it was read, what is the class, what leaks.
 
-A question about the reading shows both readings side by side. The other one is made on a thread, of the whole file
+A question about the reading shows both readings side by side. The other one is read on a thread, of the whole file
 where it is small, else of its first lines. Answers are changes of the table, which can be undone.
 """
 
@@ -127,7 +127,7 @@ class Questions:
             now.object, other.object = (reading.html for reading in comparison.readings)
 
     def _compare(self, table: "Table", upload: "Upload", doubts: "Sequence[Doubt]") -> None:
-        limits, owner, made = self._session.registry.limits, self._session.owner, dict[str, _Comparison]()
+        limits, owner, finished = self._session.registry.limits, self._session.owner, dict[str, _Comparison]()
         part, whole = _first_lines(upload, table)
 
         def work(stop: StopToken) -> None:
@@ -136,15 +136,15 @@ class Questions:
                 try:
                     otherwise = part.replace(options=table.asked.with_change(doubt.change))
                     readings = compare_readings(now, read_upload(otherwise, limits, stop, owner), doubt.columns)
-                    made[doubt.question] = _Comparison(readings)
+                    finished[doubt.question] = _Comparison(readings)
                 except AlrvizError as error:
                     stop.check()
-                    made[doubt.question] = _Comparison(None, for_page(error))
+                    finished[doubt.question] = _Comparison(None, for_page(error))
 
         def look(*_: object) -> None:
             for doubt in doubts:
-                if doubt.question in made and doubt.question not in self._comparisons:
-                    self._comparisons[doubt.question] = made[doubt.question]
+                if doubt.question in finished and doubt.question not in self._comparisons:
+                    self._comparisons[doubt.question] = finished[doubt.question]
                     self._fill(doubt)
 
         self._tasks.start("readings", work, look, look=look)
