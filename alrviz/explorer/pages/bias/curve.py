@@ -18,7 +18,7 @@ from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
-from alrviz.pictures.learning_curve import MEASURES
+from alrviz.pictures.formatting import LOSSES
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.learning_curve import learning_curve
@@ -178,4 +178,4 @@ class CurveTab(StudyPage):
     choosable = LEARNERS
     looks: ClassVar[Mapping[str, Any]] = {"height": room(270, 246, 184)}
     keys, viewed = ("measure",), ("span",)
-    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}
+    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}

@@ -15,7 +15,7 @@ from alrviz.explorer.widgets.study_spec import Menu, StudySpec
 from alrviz.fitting.cost.cost import Cost
 from alrviz.fitting.families import choices
 from alrviz.fitting.recipe import Recipe
-from alrviz.pictures.path import MEASURES
+from alrviz.pictures.formatting import LOSSES
 from alrviz.stop import StopToken
 from alrviz.studies.core.cost import RecipeEstimate
 from alrviz.studies.protocols.alpha_path import ALPHAS, alpha_path, has_path
@@ -155,7 +155,7 @@ class PathPage(StudyPage):
     spec_of, view_of = PathSpec, PathView
     looks: ClassVar[Mapping[str, Any]] = {"heights": (_ROOM, f"calc(.645 * {_ROOM})")}
     keys, dragged = ("measure", "path"), "alpha"
-    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": MEASURES}
+    closed: ClassVar[Mapping[str, Collection[str]]] = {"measure": LOSSES}
     use_hint = "race it on the page Convergence"
 
     def answer(self) -> Answer | None:
