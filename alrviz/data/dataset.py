@@ -43,6 +43,7 @@ from alrviz.data.splitting import (
     split_by_role,
 )
 from alrviz.data.target import TargetChoice, TargetReason, check_labels, class_labels, target_choices
+from alrviz.data.text import RawTable
 from alrviz.errors import EMPTY_TABLE, ONE_COLUMN, Sentence, TableError, for_page, listed, nearest, short
 from alrviz.stop import NEVER, StopToken
 
@@ -94,24 +95,20 @@ class Table:
     def of(
         cls,
         name: str,
-        values: Sequence[Values],
-        options: ReadOptions,
+        parsed: RawTable,
         limits: Limits,
-        notes: Sequence[str],
+        asked: ReadOptions,
+        notes: Sequence[str] = (),
         alone: bool = False,
-        sheets: tuple[str, ...] = (),
-        asked: ReadOptions | None = None,
-        head: tuple[str, ...] = (),
-        stated_kinds: Mapping[str, str] | None = None,
     ) -> "Table":
-        """Make a table of parsed columns: dates get the columns that stand for them, right behind them.
+        """Make a table of columns of `Values`: dates get the columns that stand for them, right behind them.
 
-        `alone`: one column is enough.
+        `notes` come before its own. `alone`: one column is enough.
 
         Raises:
             TableError: fewer columns than a class and one to tell it by, or no rows.
         """
-        result = with_date_parts(values)
+        values, options = parsed.columns, parsed.options
         if len(values) < 2 - alone:
             raise TableError(
                 f"the table has only one column, {values[0].name!r}; a class and at least one more were expected"
@@ -125,10 +122,10 @@ class Table:
                 "the table has names but no rows; at least one row of values was expected", code=EMPTY_TABLE
             )
         table = cls(
-            name, tuple(result), options, limits, tuple(notes), sheets, asked or ReadOptions(), head, stated_kinds or {}
+            name, tuple(with_date_parts(values)), options, limits, (), parsed.sheets, asked, parsed.head, parsed.kinds
         )
         series = {column.name: column.series for column in table.values}
-        return replace(table, notes=(*notes, *sentinel_notes(table.sentinels, series, options)))
+        return replace(table, notes=(*notes, *parsed.notes, *sentinel_notes(table.sentinels, series, options)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -636,6 +633,7 @@ def column_notes(columns: Sequence[Column]) -> list[str]:
             [name for name in dated if f"{name} weekday" in names and f"{name} hour" not in names],
         ),
         ("of dates and split into year, month, weekday, hour", [name for name in dated if f"{name} hour" in names]),
+        ("of dates that may order the rows (kind 'time': models of earlier rows judge later ones)", dated),
         ("with one value only", [c.name for c in columns if _is_constant(c)]),
     )
     return [

@@ -6,8 +6,8 @@ its own, else time, else levels.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from alrviz.data.options import CERTAIN, DECIMALS, DOUBTFUL, THOUSANDS, ReadOpti
 from alrviz.data.parse_spec import ColumnSpec, in_usual_order
 from alrviz.data.parse_values import LIMIT, without_limits
 from alrviz.data.quantities import counts_note, measured_limits, plain_numbers
-from alrviz.data.text import NUMBERLIKE, TextColumn, mend_bands, merge_case, spellings, variants_note
+from alrviz.data.text import NUMBERLIKE, RawTable, TextColumn, mend_bands, merge_case, spellings, variants_note
 from alrviz.errors import Sentence, listed, short
 from alrviz.stop import NEVER, StopToken
 
@@ -50,28 +50,14 @@ class Values:
     numbered: bool = False
 
 
-@dataclass(frozen=True)
-class ParsedTable:
-    """Columns as values, in order, the options that were in force, notes, a book's sheets, the first row of names."""
-
-    columns: list[Values]
-    options: ReadOptions
-    notes: list[str] = field(default_factory=list)
-    sheets: tuple[str, ...] = ()
-    head: tuple[str, ...] = ()
-    kinds: Mapping[str, str] = field(default_factory=dict)
-
-
-def interpret(
-    columns: Sequence[TextColumn], options: ReadOptions, notes: Sequence[str] = (), stop: StopToken = NEVER
-) -> ParsedTable:
-    """Return columns of text as values, with `missing`, `decimal` and `thousands` filled in.
+def interpret(raw: RawTable, stop: StopToken = NEVER) -> RawTable:
+    """Return a table of columns of text as one of `Values`, with `missing`, `decimal` and `thousands` filled in.
 
     Where nobody says what the decimal mark is, a column may have another than most; `decimal` stays None then.
     """
-    remarks = list(notes)
-    columns, tokens, written, gone, doubts = without_missing(columns, options, stop)
-    remarks += doubts
+    options = raw.options
+    columns, tokens, written, gone, doubts = without_missing(raw.columns, options, stop)
+    remarks = [*raw.notes, *doubts]
     limited = [measured_limits(column) for column in columns]
     numerals = [column if found is None else found[0] for column, found in zip(columns, limited, strict=True)]
     plain = [plain_numbers(column) for column in numerals]
@@ -122,7 +108,7 @@ def interpret(
     if note := counts_note([values.series for values in parsed]):
         remarks.append(note)
     in_force = replace(options, missing=tokens, decimal=None if apart else decimal, thousands=thousands)
-    return ParsedTable(parsed, with_own_missing(in_force, parsed, written), remarks)
+    return replace(raw, columns=parsed, options=with_own_missing(in_force, parsed, written), notes=remarks)
 
 
 def with_own_missing(
