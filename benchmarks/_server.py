@@ -117,7 +117,7 @@ def _serve(
     from alrviz.models import repeats
 
     if not merging:
-        repeats.SHARE = 1.0  # of the rows would have to repeat
+        repeats.MIN_REPEATED_SHARE = 1.0  # of the rows would have to repeat
     dataset = make() if make is not None else None
     desk = _Desk(dataset, recipes)
     pages = {"explorer": lambda: application(dataset), "watched": desk.watched}

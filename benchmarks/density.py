@@ -19,7 +19,7 @@ from itertools import count
 import numpy as np
 
 from alrviz.models.density import DensityFeatures
-from alrviz.models.leave_one_out import left_out
+from alrviz.models.leave_one_out import training_row_kinds
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import MIN_GRID_SUM, ColumnSums, RowKinds, fill_numeric
 from alrviz.passes.sources import Sources
@@ -82,7 +82,7 @@ def errors(rows: int) -> Iterator[Row]:
     x, y, classes = made("normal", rows, 1, seed=1)
     h = float(features_of(x, y, classes, 1).silverman[0])
     column = Sources(x[0], y, np.ones(rows), classes)
-    kinds = left_out(y, np.ones(rows), np.bincount(y).astype(np.float64), 1)
+    kinds = training_row_kinds(y, np.ones(rows), np.bincount(y).astype(np.float64), 1)
     *exact, logs = _filled(column, kinds, h, 0.0)
     fair = np.exp(logs.min(axis=0)) >= MIN_GRID_SUM
     last: Row = {}

@@ -42,7 +42,7 @@ def _saved(model: Any) -> SavedModel:
         "parents.parquet": cell_pieces(
             narrow.space, parents, narrow.seen[few], encoder, {"count": narrow.counts[few]}
         ),
-        "levels.parquet": level_pieces(encoder, {"alone": alone.alone}),
+        "levels.parquet": level_pieces(encoder, {"alone": alone.level_log_p}),
     }  # fmt: skip
     return SavedModel(about, tables)
 

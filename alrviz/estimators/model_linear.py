@@ -16,7 +16,7 @@ from alrviz.estimators.model_form import Form, SavedModel, finite
 from alrviz.estimators.model_tables import ModelTable, Pieces, cell_pieces, cells_of, class_columns, tuple_pieces
 from alrviz.fitting.families import FAMILIES
 from alrviz.fitting.families.cells import CellFamily
-from alrviz.models.cell_space import AllOrders, AnySpace, columns_of, count_cells, sizes_of, space_of
+from alrviz.models.cell_space import AllOrders, AnySpace, count_cells, space_of, tuple_columns, tuple_sizes
 from alrviz.models.index import Unseen
 from alrviz.models.linear import LinearModel
 from alrviz.models.parameterisation import owners
@@ -63,7 +63,7 @@ def _restore(model: Any, about: Mapping[str, Any], tables: Mapping[str, ModelTab
     if order > len(levels):
         raise ModelFileError(f"{len(levels)} columns have no tuples of order {order}")
     whole = recipe.definition.counted(recipe.params, len(levels))[-1]
-    sizes = sizes_of(whole, len(levels))
+    sizes = tuple_sizes(whole, len(levels))
     most, cells = (sum(f(size) for size in sizes) for f in (partial(comb, len(levels)), partial(count_cells, levels)))
     if len(by_tuple) > most or len(by_cell) > cells:
         raise ModelFileError(f"{len(by_tuple):,} tuples and {len(by_cell):,} cells are not those of order {order}")
@@ -102,10 +102,10 @@ def _all_of(
     levels: NDArray[np.int64], whole: int | AllOrders, members: list[tuple[int, ...]]
 ) -> AnySpace | None:  # fmt: skip
     """The space of all tuples, which the listed ones are; None where they are not."""
-    older = [AllOrders(whole.order, gaps=True)] if isinstance(whole, AllOrders) else []  # of one level, too
+    older = [AllOrders(whole.order, skip_missing=True)] if isinstance(whole, AllOrders) else []  # of one level, too
     for tuples in (whole, *older):
-        n_columns = len(columns_of(levels, tuples))
-        if len(members) == sum(comb(n_columns, size) for size in sizes_of(tuples, n_columns)):
+        n_columns = len(tuple_columns(levels, tuples))
+        if len(members) == sum(comb(n_columns, size) for size in tuple_sizes(tuples, n_columns)):
             space = space_of(levels, tuples)
             if members == list(map(tuple, space.members)):
                 return space

@@ -38,8 +38,8 @@ def _tables(model: Any) -> dict[str, Pieces]:
     return {
         "tuples.parquet": tuple_pieces(names, members, {}),
         "cells.parquet": cell_pieces(of.space, members, of.seen, encoder, {**model.cell_values(), "phi": of.phi}),
-        "parents.parquet": cell_pieces(of.parents, above, of.above, encoder, {"rest": of.rest}),
-        "levels.parquet": level_pieces(encoder, {"alone": of.alone}),
+        "parents.parquet": cell_pieces(of.parents, above, of.parent_cells, encoder, {"rest": of.unseen_log_p}),
+        "levels.parquet": level_pieces(encoder, {"alone": of.level_log_p}),
     }
 
 

@@ -29,7 +29,7 @@ from alrviz.fitting.families.selected import kept_words, most_kept
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.solvers.choose_alpha import Candidate
-from alrviz.models.cell_space import columns_of, telling
+from alrviz.models.cell_space import informative_columns, tuple_columns
 from alrviz.stop import NEVER, StopToken
 
 HIGHEST = 12
@@ -93,7 +93,7 @@ def best_order(
         of = recipe.replace(order=order)
         try:
             rows = prepared if of.encoding == encoding else encoded_as(of)
-            if (useful := len(telling(rows.encoded.levels, of.missing == "skip"))) < order and order > 1:
+            if (useful := len(informative_columns(rows.encoded.levels, of.missing == "skip"))) < order and order > 1:
                 some = f"only {useful}" if useful else "no"
                 why = f"{some} column{'s have' if useful > 1 else ' has'} more than one level"
                 break
@@ -188,7 +188,7 @@ def affordable(recipe: Recipe, rows: Prepared, max_memory: int | None, stop: Sto
     """
     encoded, order = rows.encoded, recipe.params["order"]
     tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
-    n_columns = len(columns_of(encoded.levels, tuples))
+    n_columns = len(tuple_columns(encoded.levels, tuples))
     n_tuples, times = comb(n_columns, order), 1
     if n_tuples > PLANNED:  # no cover is planned of so many, nor are they listed for an estimate
         work = (LOOKUP_SECONDS * encoded.n_rows + LISTING_SECONDS) * n_tuples

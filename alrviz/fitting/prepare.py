@@ -21,7 +21,7 @@ from alrviz.data.encoded import MDL_WAYS, Encoded
 from alrviz.data.splits import Splits, split_table, split_validation
 from alrviz.data.splitting import AT_RANDOM, Splitting
 from alrviz.errors import RecipeError, TableError
-from alrviz.models.cell_space import SomeCells, Tuples, admitted, space_of, with_grids
+from alrviz.models.cell_space import SelectedCells, Tuples, add_grid_cells, select_cells, space_of
 from alrviz.models.direct_counts import count_directly, index_rows, sum_by_cell
 from alrviz.models.index import CellIndex, index_cells
 from alrviz.models.plan import Plan, plan_cover
@@ -182,13 +182,13 @@ class Prepared:
 
     def _count(self, tuples: Tuples, smoothing: float, stop: StopToken) -> Tables:
         codes, rows = self._rows(stop)[0]
-        if tuples in self._covered or isinstance(tuples, SomeCells):
+        if tuples in self._covered or isinstance(tuples, SelectedCells):
             covered = self.covered(tuples, stop)
             return count_tables(covered.rows, covered.cover, smoothing, stop)
         space, live = space_of(self.encoded.levels, tuples), np.flatnonzero(rows.weights > 0)
         index = index_rows(space, codes, live, self.n_jobs, stop)
         if self.encoded.chains is not None:
-            index = CellIndex.of_seen(space, with_grids(space, self.encoded.chains, index.seen))
+            index = CellIndex.of_seen(space, add_grid_cells(space, self.encoded.chains, index.seen))
         return count_directly(index, codes, rows.y, rows.weights, rows.n_classes, smoothing, self.n_jobs, stop)
 
     def sums(self, tables: Tables, values: Floats, stop: StopToken = NEVER) -> Floats:
@@ -206,10 +206,10 @@ class Prepared:
         live = parts[0][1].weights > 0
         space = space_of(self.encoded.levels, tuples)
         codes, index, chains = [codes for codes, _ in parts], None, self.encoded.chains
-        if isinstance(tuples, SomeCells) or chains is not None:
+        if isinstance(tuples, SelectedCells) or chains is not None:
             every = np.arange(space.n_tuples), np.flatnonzero(live)
-            seen = admitted(tuples, space, index_cells(space, [every], codes[0], self.n_jobs, stop).seen)
-            index = CellIndex.of_seen(space, seen if chains is None else with_grids(space, chains, seen))
+            seen = select_cells(tuples, space, index_cells(space, [every], codes[0], self.n_jobs, stop).seen)
+            index = CellIndex.of_seen(space, seen if chains is None else add_grid_cells(space, chains, seen))
         cover, keys = cover_rows(self.plan(tuples, stop), space, codes, live, self.n_jobs, stop, index)
         rows = [rows.with_keys(key) for (_, rows), key in zip(parts, keys, strict=True)]
         return CoveredRows(cover, rows[0], rows[1] if len(rows) > 1 else None)

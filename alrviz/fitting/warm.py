@@ -30,7 +30,7 @@ from alrviz.models.networks import count_network
 from alrviz.models.parameterisation import Steps
 from alrviz.models.plan import plan_cover
 from alrviz.models.score_table import ScoreTable
-from alrviz.models.selective import select
+from alrviz.models.selective import select_network
 from alrviz.models.set_cover import cover_rows
 from alrviz.models.streamed import count_stream
 from alrviz.models.structures import Structure
@@ -111,7 +111,7 @@ def warm_networks(wide: bool = False) -> float:
         for space in spaces:
             cover, (keys,) = cover_rows(plan_cover(codes, space), space, [codes], np.ones(2, bool))
             tables.append(count_tables(rows.with_keys(keys), cover, 1.0))
-        found = select(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
+        found = select_network(Structure(((), (0,), (1,)), (0, 1, 2)), tables[0], codes, y, np.ones(2))
         averages = AverageModel(tables[0], tables[1], found.counts.model())
         averages.scores(codes, 1)  # parent by parent, and row by row
         averages.networks(codes)
@@ -119,8 +119,8 @@ def warm_networks(wide: bool = False) -> float:
         chain = Structure(((), (0,), (1,)), (0, 1, 2))
         made = ConditionalTables.of(count_network(chain, tables[0], codes, y, np.ones(2)), summed=True)
         parts, z = Parts.of_rows(made.tree, np.array([[1], [0], [0]], codes.dtype)), np.zeros((1, 2))
-        parts.add_scores(parts.log_sums(made.start, made.network.alone), z)
-        parts.slopes(z, made.start, made.network.alone)
+        parts.add_scores(parts.log_sums(made.start, made.network.level_log_p), z)
+        parts.slopes(z, made.start, made.network.level_log_p)
         _networks.add(wide)
         return time.perf_counter() - start
 

@@ -3,9 +3,9 @@
     p(k, x) = mean over tuples t of  p(x_t, k) * product over columns j outside t of  p(x_j | x_t, k)
     p(x_t, k) = (N(x_t, k) + m / (C card(t))) / (N + m)
 
-over the tuples whose cell some training row has; p(x_j | x_t, k) as in `networks`. A row that shares no cell with any
-training row is scored by naive Bayes, which is n = 0. Training rows have a level in every column (a missing value is
-one), new rows need not.                                                                       (Webb et al. 2005, 2012)
+The mean is over the tuples whose cell some training row has; p(x_j | x_t, k) as in `networks`. A row that shares no
+cell with any training row is scored by naive Bayes, which is n = 0. Training rows have a level in every column (a
+missing value is one), new rows need not.                                                      (Webb et al. 2005, 2012)
 """
 
 from collections.abc import Iterator
@@ -29,10 +29,10 @@ from alrviz.passes.threads import resolve_jobs, run_parts
 from alrviz.stop import NEVER, StopToken
 
 # Factors in one call of the kernel: about 20 ms of eight classes.
-_FACTORS = 500_000
-# Columns are taken together up to so many joint values. Rows that tables are made for once, rows in one call of a
-# kernel, and bytes of tables that are held together: more would not stay in a core's cache.
-_TOGETHER, _BATCH, _ROWS, _TABLES = 32, 2**17, 2**12, 2**25
+_FACTORS_PER_CALL = 500_000
+# Joint values of a group of columns; rows for which tables are made once; rows in one call of a kernel; and bytes of
+# tables that are kept at once: more would not stay in a core's cache.
+_MAX_GROUP_VALUES, _ROWS_PER_BATCH, _ROWS_PER_CALL, _MAX_TABLE_BYTES = 32, 2**17, 2**12, 2**25
 
 
 @dataclass(eq=False, repr=False)
@@ -63,15 +63,15 @@ class AverageModel:
         The scores of a row are the log of the mean of their exponentials over the networks that are finite.
         """
         codes = as_kernel_codes(codes)
-        low, high, larger, joint = self._prepared()
+        parent_index, cell_index, larger_tuples, joint = self._indexes()
         n, n_tuples = codes.shape[1], self.parents.space.n_tuples
-        found, wider = low.locate(codes, 0, n), high.locate(codes, 0, n)
+        cell_rows, larger_rows = parent_index.locate(codes, 0, n), cell_index.locate(codes, 0, n)
         out = np.empty((n, n_tuples, self.n_classes))
         for t in range(n_tuples):
             z = np.empty((n, self.n_classes))
-            # Numbered as where there is no other tuple: what was not seen stays below the cells.
-            own = np.maximum(found[:, t : t + 1].astype(np.int64) - 2 * n_tuples + 2, 0).astype(found.dtype)
-            self._average(own, wider, codes, 0, larger[t : t + 1], joint, z)
+            # Renumbered as in an index of this tuple alone; rows of cells that were not seen stay below 2.
+            rows = np.maximum(cell_rows[:, t : t + 1].astype(np.int64) - 2 * n_tuples + 2, 0).astype(np.uint32)
+            self._average(rows, larger_rows, codes, 0, larger_tuples[t : t + 1], joint, z)
             out[:, t] = z
         return out
 
@@ -79,105 +79,120 @@ class AverageModel:
         """Return the class scores (N, C), log p(k, x), of codes (a, N); a code >= levels[column] is no level."""
         codes, jobs = as_kernel_codes(codes), resolve_jobs(n_jobs)
         z = np.empty((codes.shape[1], self.n_classes))
-        for begin in range(0, len(z), _BATCH):
-            rows = codes if len(z) <= _BATCH else as_kernel_codes(codes[:, begin : begin + _BATCH])
-            groups = _Groups.of(rows, self.parents.space.levels)
-            score = self._by_parent if self._expands(rows.shape[1], groups) else self._by_row
-            score(rows, groups, z[begin : begin + _BATCH], jobs, stop)
-        strange = np.isneginf(z).all(axis=1)
-        if strange.any():
-            z[strange] = self.naive.scores(codes[:, strange], n_jobs, stop)
+        for begin in range(0, len(z), _ROWS_PER_BATCH):
+            rows = codes if len(z) <= _ROWS_PER_BATCH else as_kernel_codes(codes[:, begin : begin + _ROWS_PER_BATCH])
+            groups = _ColumnGroups.of(rows, self.parents.space.levels)
+            score = self._by_parent if self._is_faster_by_parent(rows.shape[1], groups) else self._by_row
+            score(rows, groups, z[begin : begin + _ROWS_PER_BATCH], jobs, stop)
+        is_unseen = np.isneginf(z).all(axis=1)
+        if is_unseen.any():
+            z[is_unseen] = self.naive.scores(codes[:, is_unseen], n_jobs, stop)
         return z
 
-    def _by_row(self, codes: Codes, groups: "_Groups", z: Floats, jobs: int, stop: StopToken) -> None:
-        """Write the scores (n, C) to z: for few rows."""
-        low, high, larger, joint = self._prepared()
-        chunk = max(1, _FACTORS // larger.size)
+    def _by_row(self, codes: Codes, groups: "_ColumnGroups", z: Floats, jobs: int, stop: StopToken) -> None:
+        """Write the scores (n, C) to z row by row, which is faster for few rows."""
+        parent_index, cell_index, larger_tuples, joint = self._indexes()
+        chunk = max(1, _FACTORS_PER_CALL // larger_tuples.size)
 
         def part(k: int) -> None:
             stop.check()
             begin, end = k * chunk, min(len(z), (k + 1) * chunk)
-            found, wider = low.locate(codes, begin, end), high.locate(codes, begin, end)
-            self._average(found, wider, codes, begin, larger, joint, z[begin:end])
+            cell_rows, larger_rows = parent_index.locate(codes, begin, end), cell_index.locate(codes, begin, end)
+            self._average(cell_rows, larger_rows, codes, begin, larger_tuples, joint, z[begin:end])
 
         run_parts(part, -(-len(z) // chunk), jobs)
 
-    def _expands(self, n: int, groups: "_Groups") -> bool:
-        """Whether so many rows are more work than a table for every parent, none of which is too large."""
-        cells, values = np.diff(self._prepared()[0].begin), int(groups.values.sum()) + 1
-        few = values * cells.sum() < n * len(cells) * len(groups.widths)
-        return few and 8 * class_widths(self.n_classes)[1] * values * int(cells.max() + 1) <= _TABLES
+    def _is_faster_by_parent(self, n: int, groups: "_ColumnGroups") -> bool:
+        """Return whether a table for every parent is less work than so many rows, and none is too large."""
+        cells, values = np.diff(self._indexes()[0].begin), int(groups.values.sum()) + 1
+        is_less_work = values * cells.sum() < n * len(cells) * len(groups.widths)
+        return is_less_work and 8 * class_widths(self.n_classes)[1] * values * int(cells.max() + 1) <= _MAX_TABLE_BYTES
 
-    def _by_parent(self, codes: Codes, groups: "_Groups", z: Floats, jobs: int, stop: StopToken) -> None:
-        """Write the scores (n, C) to z parent by parent: a table of its cells with all that rows may hold, and the rows
-        by that.
+    def _by_parent(self, codes: Codes, groups: "_ColumnGroups", z: Floats, jobs: int, stop: StopToken) -> None:
+        """Write the scores (n, C) to z parent by parent: its table of cells and groups first, then the rows by
+        look-ups.
         """
-        low, n = self._prepared()[0], len(z)
-        (lanes, padded), of_groups, values = class_widths(self.n_classes), groups.keys(codes), groups.values
-        sizes = np.diff(low.begin) + 1  # and a cell for rows that lie in none
+        parent_index, n = self._indexes()[0], len(z)
+        (n_lanes, padded_width), group_keys, values = class_widths(self.n_classes), groups.keys(codes), groups.values
+        sizes = np.diff(parent_index.begin) + 1  # and one for rows that lie in no seen cell
         blocks = sizes[:, None] * np.cumsum([0, 1, *values])
         tables: dict[int, Floats] = {}
-        index = _index(low)
-        top, total, seen = np.full((n, padded), MIN_SCORE), zeros(n, padded), np.zeros(n)
+        index = _index(parent_index)
+        log_scale, total, n_seen = np.full((n, padded_width), MIN_SCORE), zeros(n, padded_width), np.zeros(n)
 
         def expand(t: int) -> None:
             stop.check()
-            tables[t] = empty(int(blocks[t, -1]), padded)
+            tables[t] = empty(int(blocks[t, -1]), padded_width)
             self._expand(t, groups, blocks[t], tables[t])
 
         def add(begin: int, parents: range) -> None:
-            end = min(n, begin + _ROWS)
-            keys, v = np.empty((len(values) + 1, end - begin), np.uint32), empty(end - begin, padded)
+            end = min(n, begin + _ROWS_PER_CALL)
+            keys, v = np.empty((len(values) + 1, end - begin), np.uint32), empty(end - begin, padded_width)
             for t in parents:
                 stop.check()
                 kernels.parent_keys(
-                    codes, begin, end, index, t, low.space.levels, low.begin[t], sizes[t] - 1, values, of_groups, keys
+                    codes,
+                    begin,
+                    end,
+                    index,
+                    t,
+                    parent_index.space.levels,
+                    parent_index.begin[t],
+                    sizes[t] - 1,
+                    values,
+                    group_keys,
+                    keys,
                 )
                 row_kernels.forward(
-                    keys, blocks[t], tables[t], np.zeros(padded), v, 0, len(v), 0, len(keys), (0,) * lanes
+                    keys, blocks[t], tables[t], np.zeros(padded_width), v, 0, len(v), 0, len(keys), (0,) * n_lanes
                 )
-                add_exponentials(v.ravel(), top[begin:end].ravel(), total[begin:end].ravel())
-                seen[begin:end] += keys[0] < sizes[t] - 1
+                add_exponentials(v.ravel(), log_scale[begin:end].ravel(), total[begin:end].ravel())
+                n_seen[begin:end] += keys[0] < sizes[t] - 1
 
-        for parents in _pieces(blocks[:, -1] * 8 * padded):
+        for parents in _parent_ranges(blocks[:, -1] * 8 * padded_width):
             run_parts(lambda k, parents=parents: expand(parents[k]), len(parents), jobs)  # type: ignore[misc]
-            run_parts(lambda k, parents=parents: add(k * _ROWS, parents), -(-n // _ROWS), jobs)  # type: ignore[misc]
+            run_parts(lambda k, parents=parents: add(k * _ROWS_PER_CALL, parents), -(-n // _ROWS_PER_CALL), jobs)  # type: ignore[misc]
             tables.clear()
         with np.errstate(divide="ignore"):
-            z[:] = (top + np.log(total / np.maximum(seen, 1.0)[:, None]))[:, : self.n_classes]
-        z[(top == MIN_SCORE)[:, : self.n_classes]] = -np.inf
+            z[:] = (log_scale + np.log(total / np.maximum(n_seen, 1.0)[:, None]))[:, : self.n_classes]
+        z[(log_scale == MIN_SCORE)[:, : self.n_classes]] = -np.inf
 
-    def _expand(self, t: int, groups: "_Groups", blocks: NDArray[np.int64], table: Floats) -> None:
+    def _expand(self, t: int, groups: "_ColumnGroups", blocks: NDArray[np.int64], table: Floats) -> None:
         """Write parent t's table."""
-        low, high, larger, joint = self._prepared()
-        cells = slice(low.begin[t], low.begin[t + 1])
+        parent_index, cell_index, larger_tuples, joint = self._indexes()
+        cells = slice(parent_index.begin[t], parent_index.begin[t + 1])
+        space = parent_index.space
         kernels.expand_parent(
-            low.space.tuples[t], low.space.codes_of(self.parents.seen[cells]),
-            self._counted(self.parents.counts[cells], joint[cells]), larger[t], _index(high), low.space.levels,
-            kernels.Groups(groups.at, groups.members, groups.widths), blocks, table,
+            space.tuples[t], space.codes_of(self.parents.seen[cells]),
+            self._kernel_counts(self.parents.counts[cells], joint[cells]), larger_tuples[t], _index(cell_index),
+            space.levels, kernels.Groups(groups.first, groups.members, groups.widths), blocks, table,
         )  # fmt: skip
 
     def _average(
         self,
-        found: NDArray[np.integer],
-        wider: NDArray[np.integer],
+        cell_rows: NDArray[np.integer],
+        larger_rows: NDArray[np.integer],
         codes: NDArray[np.unsignedinteger],
         begin: int,
-        larger: NDArray[np.int64],
+        larger_tuples: NDArray[np.int64],
         joint: Floats,
         z: Floats,
     ) -> None:
-        """Write to z the scores of rows begin, begin + 1, ...: the mean over the tuples of `found` and `larger`."""
-        kernels.score(found, wider, codes, begin, larger, self._counted(self.parents.counts, joint), z)
+        """Write to z the scores of rows begin, begin + 1, ..., the mean over the tuples of cell_rows."""
+        kernels.score(
+            cell_rows, larger_rows, codes, begin, larger_tuples, self._kernel_counts(self.parents.counts, joint), z
+        )
 
-    def _counted(self, counts: Floats, joint: Floats) -> kernels.Counts:
+    def _kernel_counts(self, counts: Floats, joint: Floats) -> kernels.Counts:
         smoothing, levels = self.parents.smoothing, self.parents.space.levels
         first = np.concatenate([[0], np.cumsum(levels)])
         shares = smoothing / self.naive.cards
-        return kernels.Counts(counts, joint, self.cells.counts, shares, smoothing, self.naive.alone, first)
+        return kernels.Counts(counts, joint, self.cells.counts, shares, smoothing, self.naive.level_log_p, first)
 
-    def _prepared(self) -> tuple[CellIndex[AnySpace], CellIndex[AnySpace], NDArray[np.int64], Floats]:
-        """Both indexes, which tuple a tuple and a column make, and log p(cell, class); kept until it is pickled."""
+    def _indexes(self) -> tuple[CellIndex[AnySpace], CellIndex[AnySpace], NDArray[np.int64], Floats]:
+        """Return both indexes, the tuple that a tuple and a column make, and log p(cell, class); cached until
+        pickled.
+        """
         cached = self.__dict__.get("_cached")
         if cached is None:
             parents, cells = self.parents, self.cells
@@ -188,7 +203,7 @@ class AverageModel:
             cached = self.__dict__["_cached"] = (
                 CellIndex.of_seen(parents.space, parents.seen),
                 CellIndex.of_seen(cells.space, cells.seen),
-                _larger(parents.space, cells.space),
+                _larger_tuples(parents.space, cells.space),
                 joint,
             )
         return cached
@@ -198,28 +213,28 @@ class AverageModel:
 
 
 @dataclass(frozen=True, eq=False)
-class _Groups:
-    """Columns of few levels taken together: one look-up for all of a group, whatever the parent.
+class _ColumnGroups:
+    """Groups of columns with few joint values: one look-up for all of a group, whatever the parent.
 
     Attributes:
         members: (a,) the columns, group after group.
-        at: (G + 1,) where each group's begin.
+        first: (G + 1,) where each group's members begin.
         widths: (a,) codes of each column: its levels, and one more where some row has none.
         values: (G,) joint values of each group.
     """
 
     members: NDArray[np.int64]
-    at: NDArray[np.int64]
+    first: NDArray[np.int64]
     widths: NDArray[np.int64]
     values: NDArray[np.int64]
 
     @classmethod
-    def of(cls, codes: Codes, levels: NDArray[np.int64]) -> "_Groups":
+    def of(cls, codes: Codes, levels: NDArray[np.int64]) -> "_ColumnGroups":
         """Return the groups for rows of codes (a, n)."""
         widths = levels + (codes >= levels[:, None]).any(axis=1)
         members, values, sizes = np.argsort(widths, kind="stable"), [1], [0]
         for width in widths[members].tolist():
-            if sizes[-1] and values[-1] * width > _TOGETHER:
+            if sizes[-1] and values[-1] * width > _MAX_GROUP_VALUES:
                 values, sizes = [*values, 1], [*sizes, 0]
             values[-1], sizes[-1] = values[-1] * width, sizes[-1] + 1
         return cls(members, np.cumsum([0, *sizes]), widths, np.array(values))
@@ -227,37 +242,39 @@ class _Groups:
     def keys(self, codes: Codes) -> NDArray[np.uint32]:
         """Return the joint value (G, n) that each row of codes (a, n) has in each group, the last column fastest."""
         keys = np.zeros((len(self.values), codes.shape[1]), np.uint32)
-        for key, begin, end in zip(keys, self.at[:-1], self.at[1:], strict=True):
+        for key, begin, end in zip(keys, self.first[:-1], self.first[1:], strict=True):
             for j in self.members[begin:end]:
                 key *= np.uint32(self.widths[j])
                 key += np.minimum(codes[j], self.widths[j] - 1).astype(np.uint32)
         return keys
 
 
-def _index(of: CellIndex[AnySpace]) -> kernels.Index:
-    return kernels.Index(of.space.tuples, of.space.strides, of.where, of.mask, of.shift, of.slots, of.held)
+def _index(index: CellIndex[AnySpace]) -> kernels.Index:
+    return kernels.Index(
+        index.space.tuples, index.space.strides, index.start, index.mask, index.shift, index.slots, index.slot_cells
+    )
 
 
-def _pieces(sizes: NDArray[np.int64]) -> Iterator[range]:
-    """Yield ranges whose sizes sum up to at most _TABLES each, or one whose own is larger."""
-    begin, held = 0, 0
+def _parent_ranges(sizes: NDArray[np.int64]) -> Iterator[range]:
+    """Yield ranges of parents whose table sizes sum up to at most _MAX_TABLE_BYTES, or of one larger table."""
+    begin, n_bytes = 0, 0
     for t, size in enumerate(sizes.tolist()):
-        if t > begin and held + size > _TABLES:
+        if t > begin and n_bytes + size > _MAX_TABLE_BYTES:
             yield range(begin, t)
-            begin, held = t, 0
-        held += size
+            begin, n_bytes = t, 0
+        n_bytes += size
     yield range(begin, len(sizes))
 
 
-def _larger(space: AnySpace, wider: AnySpace) -> NDArray[np.int64]:
-    """(T, a) the tuple of `wider`, one order above `space`, that a tuple and a column make; -1 for its own columns.
+def _larger_tuples(space: AnySpace, larger_space: AnySpace) -> NDArray[np.int64]:
+    """Return (T, a) the tuple of larger_space, one order above, that a tuple and a column make; -1 for its own columns.
 
-    Both have all ascending tuples in the order of a dictionary, so that their places in base a ascend.
+    Both spaces have all ascending tuples in lexicographic order, so that their numbers in base a ascend.
     """
     larger = np.full((space.n_tuples, len(space.levels)), -1, np.int64)
     base = len(space.levels) ** np.arange(space.order - 1, -1, -1)
-    places, every = space.tuples @ base, np.arange(wider.n_tuples)
-    for k in range(wider.order):
-        rest = np.delete(wider.tuples, k, axis=1)
-        larger[np.searchsorted(places, rest @ base), wider.tuples[:, k]] = every
+    places, all_tuples = space.tuples @ base, np.arange(larger_space.n_tuples)
+    for k in range(larger_space.order):
+        other_columns = np.delete(larger_space.tuples, k, axis=1)
+        larger[np.searchsorted(places, other_columns @ base), larger_space.tuples[:, k]] = all_tuples
     return larger

@@ -1,6 +1,6 @@
-"""The cell space of order n: which tuples and cells there are, known before anything is allocated.
+"""The cell space of order n: its tuples and cells, known before anything is allocated.
 
-A tuple is a set of n of the a columns, a cell a tuple with one level chosen per column. Cells are numbered tuple by
+A tuple is a set of n of the a columns, a cell is a tuple with one level chosen per column. Cells are numbered tuple by
 tuple, tuples in lexicographic order, the last column of a tuple fastest:
 
     cell_t(x) = first[t] + sum_j code_j(x) * stride[t, j]        card(t) = product of the levels of t's columns
@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.memory import free_memory
 
-# Cells are numbered in 64 bits. Only those that occur are ever stored, so that this is no limit of memory.
-MOST_CELLS = 2**62
-# Cells of a tuple that are kept although no row has them: a few thousand weights cost less than a pass.
-MOST_GRID = 4096
-# The list of tuples: so few bytes need no question to the system.
-_SMALL = 2**24
+# Cells are numbered in 64 bits. Only those that occur are stored, so that this does not bound memory.
+MAX_CELLS = 2**62
+# A tuple along smooth levels keeps all its cells up to this number: a few thousand weights cost less than a pass.
+MAX_GRID_CELLS = 4096
+# A list of tuples of so few bytes is not compared with the free memory.
+_UNCHECKED_BYTES = 2**24
 
 
 def count_cells(levels: ArrayLike, order: int) -> int:
@@ -52,23 +52,25 @@ def check_order(n_columns: int, order: int) -> None:
 def _check_memory(n_columns: int, order: int) -> None:
     """Raise `MemoryLimitError` where the list of tuples, while it is made, takes more than half of what is free."""
     n_tuples = comb(n_columns, order)
-    needed = n_tuples * (20 * order + max(24, 8 * order - 8))  # tuples, cards of columns, strides; and what comes next
-    if needed <= _SMALL:
+    needed_bytes = n_tuples * (
+        20 * order + max(24, 8 * order - 8)
+    )  # tuples, cards of columns, strides, and temporary arrays
+    if needed_bytes <= _UNCHECKED_BYTES:
         return
-    allowed = free_memory() // 2
-    if needed > allowed:
+    allowed_bytes = free_memory() // 2
+    if needed_bytes > allowed_bytes:
         raise MemoryLimitError(
             f"order {order} of {n_columns} columns has {n_tuples:,} tuples, whose list takes about "
-            f"{needed / 2**20:,.0f} MiB, and {allowed / 2**20:,.0f} MiB may be used; choose a lower order or fewer "
-            "columns",
-            needed,
-            allowed,
+            f"{needed_bytes / 2**20:,.0f} MiB, and {allowed_bytes / 2**20:,.0f} MiB may be used; choose a lower order "
+            "or fewer columns",
+            needed_bytes,
+            allowed_bytes,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Tuples of columns and the numbers of their cells; a subclass says which tuples.
+    """Tuples of columns and the numbers of their cells; a subclass defines which tuples.
 
     Attributes:
         levels: (a,) number of levels of each column.
@@ -76,7 +78,7 @@ class Space:
         strides: (T, n) what a level of each column adds to the number of a cell within its tuple.
         cards: (T,) number of cells of each tuple.
         first: (T,) number of each tuple's first cell.
-        n_cells: cells in all.
+        n_cells: number of all cells.
     """
 
     levels: NDArray[np.int64]
@@ -87,7 +89,7 @@ class Space:
     n_cells: int = field(init=False)
 
     def _set(self, **values: Any) -> None:
-        """Set the fields; `first` and the number of cells follow from `cards`, which sum up to an int64."""
+        """Set the fields; `first` and `n_cells` follow from `cards`, which fit an int64 together."""
         ends = np.cumsum(np.append(0, values["cards"]))
         values |= {"first": ends[:-1], "n_cells": int(ends[-1])}
         for name, value in values.items():
@@ -104,37 +106,37 @@ class Space:
 
     @property
     def members(self) -> list[list[int]]:
-        """The columns of each tuple, none twice."""
+        """The distinct columns of each tuple."""
         return [list(dict.fromkeys(columns)) for columns in self.tuples.tolist()]
 
     def cards_of(self, levels: NDArray[Any]) -> NDArray[Any]:
-        """Return the cells (T,) of each tuple, had columns so many levels (a,), in their dtype."""
+        """Return the cells (T,) of each tuple if columns had other numbers of levels (a,), in their dtype."""
         return np.where(self.strides > 0, levels[self.tuples], 1).prod(axis=1)
 
     def codes_of(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return (m, n): of each of the cells (m,) the level of each of its tuple's columns."""
+        """Return (m, n) the level of each column of the tuple, for each of the cells (m,)."""
         t = self.tuple_of(cells)
-        strides = np.maximum(self.strides[t], 1)  # a column that a tuple repeats is its last, whose stride is 1
+        strides = np.maximum(self.strides[t], 1)  # only the last column of a tuple is repeated, and its stride is 1
         return (cells - self.first[t])[:, None] // strides % self.levels[self.tuples[t]]
 
 
 @dataclass(frozen=True, eq=False)
 class CellSpace(Space):
-    """All tuples of `order` columns, n, each ascending, and their cells."""
+    """All tuples of `order` columns, each ascending, and their cells."""
 
     order: int
 
     def __post_init__(self) -> None:
-        levels = np.array(self.levels, np.int64)  # a copy: one that is only read would have kernels compiled anew
+        levels = np.array(self.levels, np.int64)  # a copy, because kernels compile once more for read-only arrays
         a, n = len(levels), self.order
         check_order(a, n)
         n_cells = count_cells(levels, n)
-        if n_cells > MOST_CELLS:
+        if n_cells > MAX_CELLS:
             raise MemoryLimitError(
-                f"order {n} has {n_cells:,} cells here; at most {MOST_CELLS:,} can be numbered; choose a lower "
+                f"order {n} has {n_cells:,} cells here; at most {MAX_CELLS:,} can be numbered; choose a lower "
                 "order or fewer levels",
                 n_cells * 16,
-                MOST_CELLS * 16,
+                MAX_CELLS * 16,
             )
         _check_memory(a, n)
         tuples = ascending_tuples(a, n)
@@ -145,7 +147,7 @@ class CellSpace(Space):
 
     @property
     def gamma(self) -> float:
-        """AnJE's exponent 1 / C(a - 1, n - 1): each column is then counted once in all."""
+        """AnJE's exponent 1 / C(a - 1, n - 1), with which each column counts once in all."""
         return 1.0 / comb(len(self.levels) - 1, self.order - 1)
 
     def n_parameters(self, n_classes: int) -> int:
@@ -157,52 +159,53 @@ class CellSpace(Space):
 
 
 def ascending_tuples(a: int, n: int) -> NDArray[np.int32]:
-    """Return (C(a, n), n): all ascending tuples of n of a columns, in the order of a dictionary."""
+    """Return (C(a, n), n) all ascending tuples of n of a columns, in lexicographic order."""
     tuples = np.arange(a, dtype=np.int32)[:, None]
     for _ in range(n - 1):
         last = tuples[:, -1]
-        room = a - 1 - last
-        ends = np.cumsum(room, dtype=np.int64)
-        following = np.arange(ends[-1]) + np.repeat(last + 1 - (ends - room), room)
-        tuples = np.column_stack([np.repeat(tuples, room, axis=0), following.astype(np.int32)])
+        n_following = a - 1 - last
+        ends = np.cumsum(n_following, dtype=np.int64)
+        following = np.arange(ends[-1]) + np.repeat(last + 1 - (ends - n_following), n_following)
+        tuples = np.column_stack([np.repeat(tuples, n_following, axis=0), following.astype(np.int32)])
     return tuples
 
 
 @dataclass(frozen=True, eq=False)
 class TupleSpace(Space):
-    """Chosen tuples, of different sizes or not; one of fewer columns than the largest repeats its last, with stride 0.
+    """Given tuples of one or several sizes. A tuple with fewer columns than the largest repeats its last, with stride
+    0.
 
     Raises:
-        MemoryLimitError: where the cells are more than can be numbered.
+        MemoryLimitError: there are more cells than can be numbered.
     """
 
     chosen: Sequence[Sequence[int]]
 
     def __post_init__(self) -> None:
-        levels, wide = np.array(self.levels, np.int64), max(map(len, self.chosen), default=1)
-        exact = [prod(levels[list(columns)].tolist()) for columns in self.chosen]  # Python's numbers do not overflow
-        if sum(exact) > MOST_CELLS:
+        levels, largest_size = np.array(self.levels, np.int64), max(map(len, self.chosen), default=1)
+        cards = [prod(levels[list(columns)].tolist()) for columns in self.chosen]  # Python's numbers do not overflow
+        if sum(cards) > MAX_CELLS:
             raise MemoryLimitError(
-                f"{len(exact)} tuples of up to {wide} columns have {sum(exact):,} cells; at most {MOST_CELLS:,} can be "
-                "numbered; choose fewer columns a tuple or fewer levels",
-                sum(exact) * 16,
-                MOST_CELLS * 16,
+                f"{len(cards)} tuples of up to {largest_size} columns have {sum(cards):,} cells; at most "
+                f"{MAX_CELLS:,} can be numbered; choose fewer columns a tuple or fewer levels",
+                sum(cards) * 16,
+                MAX_CELLS * 16,
             )
-        strides = np.zeros((len(exact), wide), np.int64)
+        strides = np.zeros((len(cards), largest_size), np.int64)
         for row, columns in zip(strides, self.chosen, strict=True):
             row[: len(columns)] = np.append(np.cumprod(levels[list(columns)][:0:-1])[::-1], 1)
-        padded = [[*t, *[t[-1]] * (wide - len(t))] for t in self.chosen]
-        tuples = np.array(padded, np.int32).reshape(-1, wide)
-        self._set(levels=levels, tuples=tuples, strides=strides, cards=np.array(exact, np.int64))
+        padded = [[*t, *[t[-1]] * (largest_size - len(t))] for t in self.chosen]
+        tuples = np.array(padded, np.int32).reshape(-1, largest_size)
+        self._set(levels=levels, tuples=tuples, strides=strides, cards=np.array(cards, np.int64))
 
     @property
     def order(self) -> int:
-        """Columns of the largest tuple, n."""
+        """Number of columns of the largest tuple, n."""
         return self.tuples.shape[1]
 
     @property
     def gamma(self) -> float:
-        """AnJE's exponent: the columns that are in a tuple are then counted once on average, as in `CellSpace`."""
+        """AnJE's exponent, with which the columns of the tuples count once on average; compare `CellSpace`."""
         return len(np.unique(self.tuples)) / max(1, sum(map(len, self.chosen)))
 
     def n_parameters(self, n_classes: int) -> int:
@@ -211,133 +214,155 @@ class TupleSpace(Space):
 
     @property
     def has_parts(self) -> bool:
-        """Whether every tuple stands beside all of its parts."""
-        there = set(map(tuple, self.members))
-        return all(t in there for own in there for k in range(len(own)) if (t := (*own[:k], *own[k + 1 :])))
+        """Whether all subtuples of every tuple are among the tuples."""
+        all_tuples = set(map(tuple, self.members))
+        return all(
+            t in all_tuples
+            for columns in all_tuples
+            for k in range(len(columns))
+            if (t := (*columns[:k], *columns[k + 1 :]))
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class OrdersSpace(TupleSpace):
-    """All tuples of one column, all of two, ... and all of n; see `AllOrders`.
+    """All tuples of one column, of two, ... and of n; see `AllOrders`.
 
     Attributes:
-        columns: (a',) those that tuples are made of, ascending.
+        columns: (a',) the columns of tuples, ascending.
     """
 
     columns: NDArray[np.intp]
 
     @property
     def n_lower(self) -> int:
-        """The number of tuples of fewer than n columns; they come first."""
+        """Number of tuples with fewer than n columns; they come first."""
         return self.n_tuples - comb(len(self.columns), self.order)
 
 
 @dataclass(frozen=True)
 class AllOrders:
-    """All tuples of one to `order` columns, of those that have several levels.
+    """All tuples of one to `order` columns that have several levels.
 
-    A column of one level says nothing, and what its tuples say others do that are there too: two for one, which share
-    a penalty meant for each. Where a missing value is no level (`gaps`), tuples are of all columns: whether one of one
-    level has it may tell the class.
+    Constant columns are skipped: a tuple that contains one duplicates the tuple without it, and the pair would share
+        one
+    penalty. With `skip_missing`, where a missing value is no level, all columns are used, because a constant column may
+    still tell by its missing values.
     """
 
     order: int
-    gaps: bool = False
+    skip_missing: bool = False
 
 
 @dataclass(frozen=True)
-class SomeCells:
-    """Some cells of some tuples of one size; the others count as never seen.
+class SelectedCells:
+    """Selected cells of tuples of one size; all others count as never seen.
 
     Attributes:
         tuples: the tuples.
-        parts: other tuples, of one column less, or the same ones.
-        listed: int64 as bytes, ascending: cells of `parts`, numbered as in their `TupleSpace`.
-        strong: where parts are smaller: whether a cell counts if all its parts are listed; else one is enough.
+        parts: other tuples with one column less, or the same tuples.
+        cell_bytes: int64 as bytes, ascending: the selected cells of `parts`, numbered as in their `TupleSpace`.
+        needs_all_parts: with smaller parts: whether a cell counts if all its parts are selected, or if one is.
     """
 
     tuples: tuple[tuple[int, ...], ...]
     parts: tuple[tuple[int, ...], ...]
-    listed: bytes
-    strong: bool = False
+    cell_bytes: bytes
+    needs_all_parts: bool = False
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """The cells that are listed."""
-        return np.frombuffer(self.listed, np.int64)
+        """The selected cells of `parts`."""
+        return np.frombuffer(self.cell_bytes, np.int64)
 
-    def admitted(self, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of the cells `seen` (S,) of the tuples, ascending, that count."""
+    def select(self, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the seen cells (S,) of the tuples, ascending, that count."""
         if self.parts == self.tuples:
             return np.intersect1d(seen, self.cells, assume_unique=True)
-        below, of, codes = TupleSpace(space.levels, self.parts), space.tuple_of(seen), space.codes_of(seen)
-        number, hits = {part: t for t, part in enumerate(self.parts)}, np.zeros(len(seen), np.int64)
-        for left_out in range(codes.shape[1]):
-            parts = np.array([number.get((*t[:left_out], *t[left_out + 1 :]), -1) for t in self.tuples])[of]
-            rest = np.delete(codes, left_out, axis=1)
-            cells = below.first[parts] + (rest * below.strides[parts]).sum(axis=1)
-            hits += (parts >= 0) & np.isin(cells, self.cells)
-        return seen[hits == codes.shape[1]] if self.strong else seen[hits > 0]
+        part_space, tuple_numbers, codes = (
+            TupleSpace(space.levels, self.parts),
+            space.tuple_of(seen),
+            space.codes_of(seen),
+        )
+        part_numbers, n_selected_parts = {part: t for t, part in enumerate(self.parts)}, np.zeros(len(seen), np.int64)
+        for dropped in range(codes.shape[1]):
+            parts = np.array([part_numbers.get((*t[:dropped], *t[dropped + 1 :]), -1) for t in self.tuples])[
+                tuple_numbers
+            ]
+            rest = np.delete(codes, dropped, axis=1)
+            cells = part_space.first[parts] + (rest * part_space.strides[parts]).sum(axis=1)
+            n_selected_parts += (parts >= 0) & np.isin(cells, self.cells)
+        return seen[n_selected_parts == codes.shape[1]] if self.needs_all_parts else seen[n_selected_parts > 0]
 
 
-def have_grids(space: Space, chains: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-    """Return which tuples (T,) have all of their cells: those of a column whose first levels, so many (a,), are smooth,
-    up to `MOST_GRID` cells.
+def has_full_grid(space: Space, ordered_levels: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+    """Return which tuples (T,) keep all of their cells: those of up to MAX_GRID_CELLS with a smooth column.
+
+    A column is smooth if it has ordered_levels (a,) above 1: its first so many levels are ordered.
     """
-    if chains is None:
+    if ordered_levels is None:
         return np.zeros(space.n_tuples, bool)
-    smooth = (space.strides > 0) & (chains[space.tuples] > 1)
-    return np.logical_and(np.logical_or.reduce(smooth, axis=1), space.cards <= MOST_GRID)
+    smooth = (space.strides > 0) & (ordered_levels[space.tuples] > 1)
+    return np.logical_and(np.logical_or.reduce(smooth, axis=1), space.cards <= MAX_GRID_CELLS)
 
 
-def with_grids(space: Space, chains: NDArray[np.int64], seen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the cells `seen` (S,), ascending, and all others of tuples that `have_grids`, of chains (a,): what is
-    learned of a cell's neighbours holds for it too.
+def add_grid_cells(space: Space, ordered_levels: NDArray[np.int64], seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the seen cells (S,), ascending, and all other cells of tuples that `has_full_grid`, of ordered_levels
+    (a,).
+
+    Weights of neighbouring cells are smoothed, so that a cell without rows has a weight too.
     """
-    smooth = have_grids(space, chains)
-    own = [np.arange(begin, begin + card) for begin, card in zip(space.first[smooth], space.cards[smooth], strict=True)]
-    return np.union1d(seen, np.concatenate(own)) if own else seen
+    has_grid = has_full_grid(space, ordered_levels)
+    grids = [
+        np.arange(begin, begin + card) for begin, card in zip(space.first[has_grid], space.cards[has_grid], strict=True)
+    ]
+    return np.union1d(seen, np.concatenate(grids)) if grids else seen
 
 
 AnySpace = CellSpace | TupleSpace
-# All tuples of n columns, all of one to n, those that are listed, or some cells of these.
-Tuples = int | AllOrders | SomeCells | tuple[tuple[int, ...], ...]
+# All tuples of n columns, all of one to n, given tuples, or selected cells of given tuples.
+Tuples = int | AllOrders | SelectedCells | tuple[tuple[int, ...], ...]
 
 
-def columns_of(levels: NDArray[np.int64], tuples: int | AllOrders) -> NDArray[np.intp]:
-    """Return the columns (a',) that tuples are made of, where columns have so many levels (a,): of `AllOrders` those
-    that tell something, if there are any.
+def tuple_columns(levels: NDArray[np.int64], tuples: int | AllOrders) -> NDArray[np.intp]:
+    """Return the columns (a',) of tuples, of columns with these levels (a,): for `AllOrders` the informative ones, if
+    any.
     """
-    own = telling(levels, tuples.gaps) if isinstance(tuples, AllOrders) else np.empty(0, np.intp)
-    return own if len(own) else np.arange(len(levels))
+    informative = (
+        informative_columns(levels, tuples.skip_missing) if isinstance(tuples, AllOrders) else np.empty(0, np.intp)
+    )
+    return informative if len(informative) else np.arange(len(levels))
 
 
-def telling(levels: NDArray[np.int64], gaps: bool) -> NDArray[np.intp]:
-    """Return the columns (a',) that may tell the class: those of several levels of levels (a,), or all where a missing
-    value is no level (`gaps`).
+def informative_columns(levels: NDArray[np.int64], skip_missing: bool) -> NDArray[np.intp]:
+    """Return the columns (a',) that may tell the class: with several of the levels (a,), or all columns with
+    `skip_missing`.
     """
-    return np.flatnonzero((levels > 1) | gaps)
+    return np.flatnonzero((levels > 1) | skip_missing)
 
 
-def sizes_of(tuples: int | AllOrders, n_columns: int) -> range:
-    """Return of how many columns tuples are that are made of so many, a'."""
+def tuple_sizes(tuples: int | AllOrders, n_columns: int) -> range:
+    """Return the numbers of columns that tuples of n_columns columns have."""
     if isinstance(tuples, AllOrders):
         return range(1, min(tuples.order, n_columns) + 1)
     return range(tuples, tuples + 1)
 
 
 def space_of(levels: NDArray[np.int64], tuples: Tuples) -> AnySpace:
-    """Return the cells of tuples of columns of so many levels (a,)."""
+    """Return the cell space of tuples of columns with these levels (a,)."""
     if isinstance(tuples, int):
         return CellSpace(levels, tuples)
     if isinstance(tuples, AllOrders):
         check_order(len(levels), tuples.order)
-        own = columns_of(levels, tuples)
-        sizes = (own[ascending_tuples(len(own), size)].tolist() for size in sizes_of(tuples, len(own)))
-        return OrdersSpace(levels, [columns for listed in sizes for columns in listed], own)
-    return TupleSpace(levels, tuples.tuples if isinstance(tuples, SomeCells) else tuples)
+        used_columns = tuple_columns(levels, tuples)
+        sizes = (
+            used_columns[ascending_tuples(len(used_columns), size)].tolist()
+            for size in tuple_sizes(tuples, len(used_columns))
+        )
+        return OrdersSpace(levels, [columns for listed in sizes for columns in listed], used_columns)
+    return TupleSpace(levels, tuples.tuples if isinstance(tuples, SelectedCells) else tuples)
 
 
-def admitted(tuples: Tuples, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return those of the cells `seen` (S,), ascending, that count: all but of `SomeCells`."""
-    return tuples.admitted(space, seen) if isinstance(tuples, SomeCells) else seen
+def select_cells(tuples: Tuples, space: Space, seen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of the seen cells (S,), ascending, that count: all but for `SelectedCells`."""
+    return tuples.select(space, seen) if isinstance(tuples, SelectedCells) else seen

@@ -3,9 +3,9 @@
     phi_{v|f,k} = w_{v|f,k} - log sum over levels u of the child of exp(w_{u|f,k})                       [ELR] (2)
     dF/dw_{v|f,k} = g_{v|f,k} - exp(phi_{v|f,k}) * sum_u g_{u|f,k},   g = dF/dphi                 ([ELR] Proposition 1)
 
-f are levels of the parents that some training row has, k is the class. Every level of the child has a weight under each
-f, also where no row has it: a *group* is the card(child) cells of one f, which lie side by side. The class node is b,
-whose constant does not matter. Weights start at log p of the counted network, where phi = w.
+f are parents' levels that some training row has, k is the class. Every level of the child has a weight under each f,
+also if no row has it: a *group* is the card(child) adjacent cells of one f. The class node is b, whose constant does
+not matter. Weights start at log p of the counted network, where phi = w.
 """
 
 from dataclasses import dataclass, replace
@@ -20,11 +20,11 @@ from alrviz.passes.aligned_buffers import Floats
 
 @dataclass(frozen=True, eq=False)
 class ConditionalTables:
-    """Groups of cells and where their weights start.
+    """Groups of cells and the start of their weights.
 
     Attributes:
         network: the counted network.
-        cells: (S,) int64 the cells of all groups, ascending, as the space of the network's space numbers them.
+        cells: (S,) int64 the cells of all groups, ascending, numbered as in the network's space.
         groups: (G,) where each group begins.
         start: (S, C) log p of the counted network.
     """
@@ -36,8 +36,10 @@ class ConditionalTables:
 
     @classmethod
     def of(cls, counts: NetworkCounts, summed: bool = False) -> "ConditionalTables":
-        """Return the groups of the parents' cells that were seen; `summed` as in `NetworkModel`: what levels have alone
-        is a distribution then too, also where some level was never seen, so that a missing leaf drops out.
+        """Return the groups of the parents' cells that were seen.
+
+        With `summed`, as in `NetworkModel`, level_log_p is made a distribution even if some level was never seen, so
+        that a missing leaf sums to 1.
         """
         network, space = counts.model(), counts.space
         card = space.levels[counts.structure.children]
@@ -48,32 +50,34 @@ class ConditionalTables:
         groups = np.cumsum(size) - size
         level = np.arange(size.sum()) - np.repeat(groups, size)
         cells = np.repeat(first, size) + level
-        start = cls._counted(counts, network, cells, np.repeat(child, size), level)
+        start = cls._start_weights(counts, network, cells, np.repeat(child, size), level)
         if summed:
-            network = replace(network, alone=_log_shares(network.alone, space.levels), summed=True)
+            network = replace(network, level_log_p=_log_shares(network.level_log_p, space.levels), summed=True)
         return cls(network, cells, groups, start)
 
     @staticmethod
-    def _counted(
+    def _start_weights(
         counts: NetworkCounts,
         network: NetworkModel,
         cells: NDArray[np.int64],
         child: NDArray[np.int64],
         level: NDArray[np.int64],
     ) -> Floats:
-        """log p of every cell: of a seen one its own, of another what is left under its parents, or the level's."""
+        """Return log p of every cell: its own if it was seen, else that of an unseen level under its parents, or of the
+        level.
+        """
         levels = counts.space.levels
-        start = network.alone[(np.cumsum(levels) - levels)[child] + level]
+        start = network.level_log_p[(np.cumsum(levels) - levels)[child] + level]
         t = counts.space.tuple_of(cells)
-        above = counts.parents.first[t] + (cells - counts.space.first[t]) // levels[child]
-        place = np.searchsorted(network.above, above).clip(max=max(0, len(network.above) - 1))
-        has_parents = np.array([len(own) > 1 for own in counts.space.chosen], bool)[t]
-        if len(network.above):
-            known = has_parents & (network.above[place] == above)
-            rest = np.where(known[:, None], network.rest[place], np.nan)
-            start = np.where(np.isnan(rest), start, rest)
-        seen = np.searchsorted(cells, counts.seen)
-        start[seen] = network.phi
+        parent_cells = counts.parents.first[t] + (cells - counts.space.first[t]) // levels[child]
+        place = np.searchsorted(network.parent_cells, parent_cells).clip(max=max(0, len(network.parent_cells) - 1))
+        has_parents = np.array([len(columns) > 1 for columns in counts.space.chosen], bool)[t]
+        if len(network.parent_cells):
+            is_known = has_parents & (network.parent_cells[place] == parent_cells)
+            unseen = np.where(is_known[:, None], network.unseen_log_p[place], np.nan)
+            start = np.where(np.isnan(unseen), start, unseen)
+        seen_places = np.searchsorted(cells, counts.seen)
+        start[seen_places] = network.phi
         return start
 
     @property
@@ -82,7 +86,7 @@ class ConditionalTables:
         return Tree.of(self.network.structure, self.network.space, self.cells)
 
     def phi(self, w: Floats) -> Floats:
-        """Return phi (S, C) of weights (S, C): log p."""
+        """Return phi (S, C) = log p of weights (S, C)."""
         return _log_shares(w, np.diff(np.append(self.groups, len(w))))
 
     def adjoint(self, gradient: Floats, phi: Floats) -> Floats:
@@ -91,13 +95,13 @@ class ConditionalTables:
         return gradient - np.exp(phi) * np.repeat(np.add.reduceat(gradient, self.groups, axis=0), size, axis=0)
 
     def model(self, phi: Floats, bias: Floats) -> NetworkModel:
-        """Return the network with these tables; what the fit did not touch stays as counted."""
+        """Return the network with these tables; the rest stays as counted."""
         return replace(self.network, seen=self.cells, phi=phi, bias=bias)
 
 
 def _log_shares(w: Floats, sizes: NDArray[np.int64]) -> Floats:
-    """w (S, C) less the logarithm of what exp(w) sums to in its group, of consecutive groups of so many lines (G,)."""
+    """Return w (S, C) less log of the sum of exp(w) in its group; groups are consecutive, of sizes (G,)."""
     groups = np.cumsum(sizes) - sizes
     shifted = w - np.repeat(np.maximum.reduceat(w, groups, axis=0), sizes, axis=0)
-    mass = np.add.reduceat(np.exp(shifted), groups, axis=0)
-    return shifted - np.repeat(np.log(mass), sizes, axis=0)
+    sums = np.add.reduceat(np.exp(shifted), groups, axis=0)
+    return shifted - np.repeat(np.log(sums), sizes, axis=0)

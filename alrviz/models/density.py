@@ -20,7 +20,7 @@ from alrviz.models.density_votes import (
     category_codes,
     require_fit,
 )  # fmt: skip
-from alrviz.models.leave_one_out import left_out
+from alrviz.models.leave_one_out import training_row_kinds
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import MIN_GRID_SUM, RowKinds
 from alrviz.passes.sources import Sources
@@ -112,7 +112,7 @@ class DensityFeatures(DensityVotes):
 
     @cached_property
     def _left_out(self) -> RowKinds:
-        return left_out(self._y, self._weights, self.class_counts, self.n_features)
+        return training_row_kinds(self._y, self._weights, self.class_counts, self.n_features)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_left_out"}

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alrviz.errors import TableError
-from alrviz.models.leave_one_out import strangers
+from alrviz.models.leave_one_out import new_row_kinds
 from alrviz.passes import density as passes
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.density import LIMIT, ColumnSums, RowKinds
@@ -261,7 +261,7 @@ class DensityVotes:
         return (np.asarray(log_h) - np.log(self.silverman)) / np.log(2.0)
 
     def _strangers(self, count: int) -> RowKinds:
-        return strangers(count, self.class_counts, self.n_features)
+        return new_row_kinds(count, self.class_counts, self.n_features)
 
 
 def category_codes(codes: NDArray[np.unsignedinteger], counts: Floats) -> NDArray[np.int32]:

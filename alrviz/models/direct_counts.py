@@ -1,10 +1,10 @@
-"""Counting by cell without a cover: each row is found in each tuple once, which is all that one count needs.
+"""Counting by cell without a cover: every row is located in every tuple once, which one count needs anyway.
 
     sums[s, k] = sum over rows i in cell s of  v[i, k]                    v: weights by class, or residuals
 
-A cover makes every later pass cheap, but planning and joining it takes about 0.1 ms a tuple: minutes for the two
-million pairs of 2,000 columns, where counting 60 rows takes seconds. Tuples are shared out to threads; each has its own
-cells, so that sums are the same whatever the number of threads.
+A cover makes later passes cheap, but planning and joining takes about 0.1 ms per tuple: minutes for the two million
+pairs of 2,000 columns, where counting 60 rows takes seconds. Threads share the tuples, each with its own cells, so that
+sums are the same for any number of threads.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alrviz.kernels import cells as cell_kernels
 from alrviz.kernels import networks as kernels
 from alrviz.models.cell_space import AnySpace
-from alrviz.models.index import CellIndex, S, index_cells, most_marked
+from alrviz.models.index import CellIndex, S, index_cells, max_marked_cells
 from alrviz.models.joint_values import Codes
 from alrviz.models.set_cover import levels_of_rows
 from alrviz.models.tables import Tables
@@ -25,53 +25,55 @@ from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 # Look-ups in one call of a kernel: about 10 ms.
-LOOKUPS = 500_000
-# Tuples of one task: a Python call for each of millions would take minutes.
-_TUPLES = 2_048
+LOOKUPS_PER_CALL = 500_000
+# A Python call for each of millions of tuples would take minutes.
+_TUPLES_PER_TASK = 2_048
 
 
 def index_rows(
-    space: S, codes: Codes, live: NDArray[np.intp], n_jobs: int = 1, stop: StopToken = NEVER
+    space: S, codes: Codes, live_rows: NDArray[np.intp], n_jobs: int = 1, stop: StopToken = NEVER
 ) -> CellIndex[S]:
-    """Return the index of the cells that the rows `live` of codes (a, N) lie in."""
-    marked = space.cards <= most_marked(len(live))
-    together = np.flatnonzero(marked)
-    pieces = [together[begin : begin + _TUPLES] for begin in range(0, len(together), _TUPLES)]
-    pieces.extend(np.flatnonzero(~marked)[:, None])  # those that are sorted, one by one
-    return index_cells(space, [(tuples, live) for tuples in pieces], codes, n_jobs, stop)
+    """Return the index of the cells that the rows live_rows of codes (a, N) lie in."""
+    is_marked = space.cards <= max_marked_cells(len(live_rows))
+    marked_tuples = np.flatnonzero(is_marked)
+    pieces = [
+        marked_tuples[begin : begin + _TUPLES_PER_TASK] for begin in range(0, len(marked_tuples), _TUPLES_PER_TASK)
+    ]
+    pieces.extend(np.flatnonzero(~is_marked)[:, None])  # sorted ones, one by one
+    return index_cells(space, [(tuples, live_rows) for tuples in pieces], codes, n_jobs, stop)
 
 
 def sum_by_cell(
     index: CellIndex[Any],
     codes: Codes,
-    values: Sequence[tuple[NDArray[np.int32], Floats]],
+    row_values: Sequence[tuple[NDArray[np.int32], Floats]],
     n_classes: int,
     n_jobs: int = 1,
     stop: StopToken = NEVER,
 ) -> Floats:
-    """Return (S, C), summed over the rows of codes (a, N) that lie in each seen cell.
+    """Return (S, C) the sums over the rows of codes (a, N) that lie in each seen cell.
 
-    `values` are pairs: classes (N,) and what each row adds to its class there (N,).
+    `row_values` are pairs: classes (N,), and the number (N,) that each row adds at its class.
     """
     space, n = index.space, codes.shape[1]
     sums = np.zeros((len(index.local), n_classes))
 
     def sum_part(part: int) -> None:
-        some = slice(part * _TUPLES, min(space.n_tuples, (part + 1) * _TUPLES))
-        where = (
-            space.tuples[some], space.strides[some], space.levels, index.where[some], index.mask[some],
-            index.shift[some], index.slots, index.held,
+        task = slice(part * _TUPLES_PER_TASK, min(space.n_tuples, (part + 1) * _TUPLES_PER_TASK))
+        index_arguments = (
+            space.tuples[task], space.strides[task], space.levels, index.start[task], index.mask[task],
+            index.shift[task], index.slots, index.slot_cells,
         )  # fmt: skip
-        chunk = max(16, LOOKUPS // (some.stop - some.start))
-        places = np.empty((min(chunk, n), some.stop - some.start), np.uint32)
+        chunk = max(16, LOOKUPS_PER_CALL // (task.stop - task.start))
+        places = np.empty((min(chunk, n), task.stop - task.start), np.uint32)
         for begin in range(0, n, chunk):
             stop.check()
             rows = places[: min(n, begin + chunk) - begin]
-            cell_kernels.locate(codes, begin, begin + len(rows), *where, rows)
-            for y, added in values:
+            cell_kernels.locate(codes, begin, begin + len(rows), *index_arguments, rows)
+            for y, added in row_values:
                 kernels.count(rows, begin, y, added, sums)
 
-    run_parts(sum_part, -(-space.n_tuples // _TUPLES), n_jobs)
+    run_parts(sum_part, -(-space.n_tuples // _TUPLES_PER_TASK), n_jobs)
     return sums
 
 
@@ -85,8 +87,9 @@ def count_directly(
     n_jobs: int = 1,
     stop: StopToken = NEVER,
 ) -> Tables:
-    """Return the tables of the cells of `index`, which has all those that rows of positive weight lie in; codes (a, N),
-    y and weights (N,).
+    """Return the tables of the cells of `index`, which has all cells of rows with positive weight.
+
+    codes (a, N), y and weights (N,).
     """
     space, counts = index.space, sum_by_cell(index, codes, [(y, weights)], n_classes, n_jobs, stop)
     class_counts = np.bincount(y, weights, minlength=n_classes).astype(np.float64)

@@ -3,7 +3,7 @@
     cell table (2T + S, W):  row t for cells of tuple t that no training row has, T + t for rows without a level in it,
     then the S seen cells
 
-Only cells that occur are stored, so that 10^5 levels a column cost no more than the rows that have them.
+Only cells that occur are stored, so that a column of 10^5 levels costs no more than the rows that have them.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alrviz.kernels import cells as cell_kernels
 from alrviz.kernels import joint_values as joint_kernels
 from alrviz.models.cell_space import Space
-from alrviz.models.joint_values import Codes, Joined
+from alrviz.models.joint_values import Codes, JointValues
 from alrviz.models.plan import Block
 from alrviz.passes.aligned_buffers import Floats, zeros
 from alrviz.passes.blocks import Blocks
@@ -24,28 +24,28 @@ from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
 # Rows of a cell table are numbered in int32.
-MOST_ROWS = 2**31 - 1
-# A tuple's cells are marked in a table of so many bytes while they are few, and sorted beyond.
-_STAMPS = 2**22
-# A tuple whose possible cells are at most so many times its seen ones has a slot for each: what hashing would take.
-_DENSE = 16
+MAX_ROWS = 2**31 - 1
+# Distinct cells of a tuple are found by marking them in a table of at most so many bytes; beyond, by sorting.
+_MAX_MARK_BYTES = 2**22
+# A tuple with at most so many possible cells per seen cell has a slot for each: about what hashing would need.
+_MAX_SLOTS_PER_CELL = 16
 # Look-ups of the plain path in one call of a kernel: about 10 ms.
-_LOOKUPS = 1_000_000
+_LOOKUPS_PER_CALL = 1_000_000
 
 
 S = TypeVar("S", bound=Space)
 
-# Joint values that are linked: rows of the cell table that each is tied to already, an array for each; tuples whose
-# cells follow; rows that show the joint values.
+# Joint values to link: rows of the cell table that they are linked to already, an array for each link; tuples whose
+# cells are still to be linked; and example rows of the joint values.
 _Piece = tuple[Sequence[NDArray[np.signedinteger]], NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
 class CellIndex(Generic[S]):
-    """Where a row's cells lie in the cell table: see kernels/cells.py.
+    """The index of a cell space's seen cells; kernels/cells.py defines start, mask, shift, slots and slot_cells.
 
     Attributes:
-        space: The cell space.
+        space: the cell space.
         begin: (T + 1,) int64, where each tuple's seen cells begin.
         local: (S,) int64, the seen cells, each counted within its tuple, ascending.
     """
@@ -53,26 +53,26 @@ class CellIndex(Generic[S]):
     space: S
     begin: NDArray[np.int64]
     local: NDArray[np.int64]
-    where: NDArray[np.int64]
+    start: NDArray[np.int64]
     mask: NDArray[np.int64]
     shift: NDArray[np.int64]
     slots: NDArray[np.int32]
-    held: NDArray[np.int64]
+    slot_cells: NDArray[np.int64]
 
     @classmethod
     def of(cls, space: S, begin: NDArray[np.int64], local: NDArray[np.int64]) -> "CellIndex[S]":
-        """Index the seen cells `local`, those of tuple t from begin[t] to begin[t + 1]."""
-        number = np.diff(begin)
-        dense = space.cards <= _DENSE * number + 64
-        room = 2 ** np.ceil(np.log2(np.maximum(2 * number, 2))).astype(np.int64)
-        size = np.where(dense, space.cards, room)
-        where = np.concatenate([[0], np.cumsum(size)])
-        hashed = np.concatenate([[0], np.cumsum(np.where(dense, 0, room))])
+        """Index the seen cells `local` (S,); those of tuple t are local[begin[t] : begin[t + 1]]."""
+        n_cells = np.diff(begin)
+        is_dense = space.cards <= _MAX_SLOTS_PER_CELL * n_cells + 64
+        n_slots = 2 ** np.ceil(np.log2(np.maximum(2 * n_cells, 2))).astype(np.int64)
+        n_tuple_slots = np.where(is_dense, space.cards, n_slots)
+        start = np.concatenate([[0], np.cumsum(n_tuple_slots)])
+        hashed_start = np.concatenate([[0], np.cumsum(np.where(is_dense, 0, n_slots))])
         index = cls(
-            space, begin, local, where[:-1].copy(), np.where(dense, -1, room - 1), where[:-1] - hashed[:-1],
-            np.full(where[-1], -1, np.int32), np.empty(hashed[-1], np.int64),
+            space, begin, local, start[:-1].copy(), np.where(is_dense, -1, n_slots - 1), start[:-1] - hashed_start[:-1],
+            np.full(start[-1], -1, np.int32), np.empty(hashed_start[-1], np.int64),
         )  # fmt: skip
-        cell_kernels.fill_index(local, begin, index.where, index.mask, index.shift, index.slots, index.held)
+        cell_kernels.fill_index(local, begin, index.start, index.mask, index.shift, index.slots, index.slot_cells)
         return index
 
     @classmethod
@@ -82,11 +82,11 @@ class CellIndex(Generic[S]):
         return cls.of(space, begin, seen - np.repeat(space.first, np.diff(begin)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).of, (self.space, self.begin, self.local)  # slots are sooner filled than sent
+        return type(self).of, (self.space, self.begin, self.local)  # filling slots is faster than sending them
 
     @property
     def n_rows(self) -> int:
-        """Rows of the cell table, 2T + S."""
+        """Number of rows of the cell table, 2T + S."""
         return 2 * self.space.n_tuples + len(self.local)
 
     @property
@@ -95,112 +95,118 @@ class CellIndex(Generic[S]):
         return self.local + np.repeat(self.space.first, np.diff(self.begin))
 
     def locate(self, codes: Codes, begin: int, end: int) -> NDArray[np.uint32]:
-        """Return (end - begin, T): the rows of the cell table that rows begin..end of the codes add up."""
+        """Return (end - begin, T): the row of the cell table that rows begin..end of the codes have in each tuple."""
         out = np.empty((end - begin, self.space.n_tuples), np.uint32)
-        cell_kernels.locate(codes, begin, end, *self._where(), out)
+        cell_kernels.locate(codes, begin, end, *self._kernel_arguments(), out)
         return out
 
     def score(self, codes: Codes, cells: Floats, bias: Floats, n_jobs: int = 1, stop: StopToken = NEVER) -> Floats:
-        """Return the scores (N, C) of codes (a, N): the plain path, tuple by tuple, for `cells` (2T + S, C)."""
+        """Return the scores (N, C) of codes (a, N) by looking up `cells` (2T + S, C) tuple by tuple."""
         n = codes.shape[1]
         z = np.empty((n, len(bias)))
-        chunk = max(16, _LOOKUPS // max(1, self.space.n_tuples))
-        where = self._where()
+        chunk = max(16, _LOOKUPS_PER_CALL // max(1, self.space.n_tuples))
+        arguments = self._kernel_arguments()
 
         def part(k: int) -> None:
             stop.check()
-            cell_kernels.score(codes, k * chunk, min(n, (k + 1) * chunk), *where, cells, bias, z)
+            cell_kernels.score(codes, k * chunk, min(n, (k + 1) * chunk), *arguments, cells, bias, z)
 
         run_parts(part, -(-n // chunk), n_jobs)
         return z
 
-    def add_up(
+    def sum_cells(
         self,
         codes: Codes,
-        shown: NDArray[np.int64],
-        owner: NDArray[np.int32],
-        at: NDArray[np.int64],
+        examples: NDArray[np.int64],
+        value_blocks: NDArray[np.int32],
+        first_tuple: NDArray[np.int64],
         tuples: NDArray[np.int64],
         cells: Floats,
         table: Floats,
     ) -> None:
-        """Write to table (m, W) the sums of `cells` (2T + S, C) in the tuples of block owner[v], tuples[at[b]:at[b +
-        1]], that each row shown[v] of the codes has.
+        """Write to table (m, W) the sums of `cells` (2T + S, C) of joint values.
+
+        Joint value v is shown by row examples[v] of the codes; block b = value_blocks[v] has the tuples
+        tuples[first_tuple[b] : first_tuple[b + 1]].
         """
-        cell_kernels.sum_cells(codes, shown, owner, at, tuples, *self._where(), cells, table)
+        cell_kernels.sum_cells(
+            codes, examples, value_blocks, first_tuple, tuples, *self._kernel_arguments(), cells, table
+        )
 
     def links(
-        self, codes: Codes, blocks: Sequence[Block], joined: Joined, n_jobs: int = 1, stop: StopToken = NEVER
+        self, codes: Codes, blocks: Sequence[Block], joined: JointValues, n_jobs: int = 1, stop: StopToken = NEVER
     ) -> Blocks:
-        """Return what ties the joint values of `blocks`, found in the codes (a, N), to the cell table."""
-        pieces = [(inner.tuples, shown) for block, found in zip(blocks, joined.inner, strict=True)
-                  for inner, (_, shown) in zip(block.inner, found, strict=True)]  # fmt: skip
-        below = Blocks(*self._linked(codes, [((), *piece) for piece in pieces], n_jobs, stop), self.n_rows)
-        starts = iter((below.first[:-1] + self.n_rows).tolist())
-        above = [
-            ([next(starts) + key for key, _ in found], block.direct, shown)
-            for block, shown, found in zip(blocks, joined.shown, joined.inner, strict=True)
+        """Return the links from joint values of `blocks`, found in the codes (a, N), to the cell table."""
+        inner_pieces = [(inner.tuples, examples) for block, values in zip(blocks, joined.inner, strict=True)
+                        for inner, (_, examples) in zip(block.inner, values, strict=True)]  # fmt: skip
+        inner_blocks = Blocks(*self._link(codes, [((), *piece) for piece in inner_pieces], n_jobs, stop), self.n_rows)
+        starts = iter((inner_blocks.first[:-1] + self.n_rows).tolist())
+        pieces = [
+            ([next(starts) + key for key, _ in values], block.direct, examples)
+            for block, examples, values in zip(blocks, joined.examples, joined.inner, strict=True)
         ]
-        rows = self.n_rows + below.n_joint
-        return Blocks(*self._linked(codes, above, n_jobs, stop), rows, below if pieces else None)
+        rows = self.n_rows + inner_blocks.n_joint
+        return Blocks(*self._link(codes, pieces, n_jobs, stop), rows, inner_blocks if inner_pieces else None)
 
-    def _linked(
+    def _link(
         self, codes: Codes, pieces: Sequence[_Piece], n_jobs: int, stop: StopToken
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """Where joint values and links of each piece begin, and the links."""
-        sizes = np.array([len(shown) for _, _, shown in pieces], np.int64)
-        width = np.array([len(ties) + len(tuples) for ties, tuples, _ in pieces], np.int64)
-        first, at = (np.concatenate([[0], np.cumsum(size)]).astype(np.int64) for size in (sizes, sizes * width))
-        links = np.empty(at[-1], np.int32)
+        """Return where the joint values and the links of each piece begin, and the links."""
+        sizes = np.array([len(examples) for _, _, examples in pieces], np.int64)
+        row_links = np.array([len(known) + len(tuples) for known, tuples, _ in pieces], np.int64)
+        first, first_link = (
+            np.concatenate([[0], np.cumsum(size)]).astype(np.int64) for size in (sizes, sizes * row_links)
+        )
+        links = np.empty(first_link[-1], np.int32)
 
         def one(b: int) -> None:
             stop.check()
-            ties, tuples, shown = pieces[b]
-            own = links[at[b] : at[b + 1]]
-            if not ties:
-                cell_kernels.link_joint_values(codes, shown, tuples, *self._where(), own)
+            known_links, tuples, examples = pieces[b]
+            piece_links = links[first_link[b] : first_link[b + 1]]
+            if not known_links:
+                cell_kernels.link_joint_values(codes, examples, tuples, *self._kernel_arguments(), piece_links)
                 return
-            cells = np.empty(len(shown) * len(tuples), np.int32)
-            cell_kernels.link_joint_values(codes, shown, tuples, *self._where(), cells)
-            table = own.reshape(len(shown), width[b])
-            table[:, : len(ties)] = np.transpose(ties)
-            table[:, len(ties) :] = cells.reshape(len(shown), len(tuples))
+            cells = np.empty(len(examples) * len(tuples), np.int32)
+            cell_kernels.link_joint_values(codes, examples, tuples, *self._kernel_arguments(), cells)
+            table = piece_links.reshape(len(examples), row_links[b])
+            table[:, : len(known_links)] = np.transpose(known_links)
+            table[:, len(known_links) :] = cells.reshape(len(examples), len(tuples))
 
         run_parts(one, len(pieces), n_jobs)
-        return first, at, links
+        return first, first_link, links
 
-    def _where(self) -> tuple[Any, ...]:
+    def _kernel_arguments(self) -> tuple[Any, ...]:
         space = self.space
         return (
-            space.tuples, space.strides, space.levels, self.where, self.mask, self.shift, self.slots, self.held
+            space.tuples, space.strides, space.levels, self.start, self.mask, self.shift, self.slots, self.slot_cells
         )  # fmt: skip
 
 
-def most_marked(n_rows: int) -> int:
-    """Return the possible cells of a tuple up to which those of so many rows are marked rather than sorted."""
-    return min(_STAMPS, 8 * n_rows + 64)
+def max_marked_cells(n_rows: int) -> int:
+    """Return the number of possible cells of a tuple up to which those of n_rows rows are marked, not sorted."""
+    return min(_MAX_MARK_BYTES, 8 * n_rows + 64)
 
 
-def _distinct(
+def _distinct_cells(
     space: Space, tuples: NDArray[np.int64], codes: Codes, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many cells `rows` have in each of `tuples`, and the cells, tuple by tuple, ascending.
 
-    Marked where the possible cells are not many times the rows, sorted elsewhere.
+    Cells are marked where the possible ones are not many times the rows, else sorted.
     """
-    counts, cell = np.empty(len(tuples), np.int64), np.empty(len(rows), np.int64)
-    most = most_marked(len(rows))
-    if (space.cards[tuples] <= most).all():
+    counts, row_cells = np.empty(len(tuples), np.int64), np.empty(len(rows), np.int64)
+    max_marked = max_marked_cells(len(rows))
+    if (space.cards[tuples] <= max_marked).all():
         out = np.empty(np.minimum(space.cards[tuples], len(rows)).sum(), np.int64)
         joint_kernels.distinct_cells(
-            codes, rows, tuples, space.tuples, space.strides, space.levels, space.cards, cell,
-            np.zeros(most, np.uint8), counts, out,
+            codes, rows, tuples, space.tuples, space.strides, space.levels, space.cards, row_cells,
+            np.zeros(max_marked, np.uint8), counts, out,
         )  # fmt: skip
         return counts, out[: counts.sum()].copy()
     parts = []
     for k, t in enumerate(tuples):
-        joint_kernels.cells_of(codes, rows, space.tuples[t], space.strides[t], space.levels, cell)
-        parts.append(np.unique(cell[cell >= 0]))
+        joint_kernels.cells_of(codes, rows, space.tuples[t], space.strides[t], space.levels, row_cells)
+        parts.append(np.unique(row_cells[row_cells >= 0]))
         counts[k] = len(parts[-1])
     return counts, np.concatenate(parts)
 
@@ -214,21 +220,21 @@ def index_cells(
 ) -> CellIndex[S]:
     """Return the index of the cells that rows, codes (a, N), lie in.
 
-    `pieces` have each tuple once: some tuples, and rows that show all joint values of their columns.
+    `pieces` contain each tuple once: pairs of tuples and rows that show all joint values of their columns.
     """
-    found: list[Any] = [None] * len(pieces)
+    cells_of_pieces: list[Any] = [None] * len(pieces)
 
     def one(p: int) -> None:
         stop.check()
-        found[p] = _distinct(space, pieces[p][0], codes, pieces[p][1])
+        cells_of_pieces[p] = _distinct_cells(space, pieces[p][0], codes, pieces[p][1])
 
     run_parts(one, len(pieces), n_jobs)
     number = np.empty(space.n_tuples, np.int64)
-    for (tuples, _), (counts, _) in zip(pieces, found, strict=True):
+    for (tuples, _), (counts, _) in zip(pieces, cells_of_pieces, strict=True):
         number[tuples] = counts
     begin = np.concatenate([[0], np.cumsum(number)])
     local = np.empty(begin[-1], np.int64)
-    for (tuples, _), (counts, cells) in zip(pieces, found, strict=True):
+    for (tuples, _), (counts, cells) in zip(pieces, cells_of_pieces, strict=True):
         target = np.repeat(begin[tuples] - np.cumsum(counts) + counts, counts) + np.arange(len(cells))
         local[target] = cells
     return CellIndex.of(space, begin, local)
@@ -236,7 +242,7 @@ def index_cells(
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """phi (T, C) of the cells of a tuple that no training row has.
+    """phi (T, C) of the cells of each tuple that no training row has.
 
     `known_only`: a row without a level in one of the columns (a skipped missing value) still gets 0.
     """
@@ -246,7 +252,7 @@ class Unseen:
 
 
 def cell_table(n_rows: int, n_tuples: int, padded: int, unseen: Unseen | None) -> Floats:
-    """Return a cell table (2T + S, W) with what unseen cells add, and 0 for the seen ones."""
+    """Return a cell table (2T + S, W) with phi of unseen cells, and 0 for the seen ones."""
     table = zeros(n_rows, padded)
     if unseen is not None:
         classes = unseen.phi.shape[1]

@@ -1,7 +1,7 @@
 """Joint values of columns: numbering those that occur.
 
-Each column joined multiplies what is possible, not what occurs. Values are numbered in the order in which rows first
-show them, so that frequent ones get small numbers and lie close together in a table.
+Each joined column multiplies the number of possible values, not of those that occur. Values are numbered in the order
+of their first rows, so that frequent ones get small numbers and lie close together in a table.
 """
 
 from collections.abc import Sequence
@@ -16,88 +16,90 @@ from alrviz.models.plan import Block
 from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
 
-# Joint values possible that are numbered by their place (4 bytes each); more are hashed.
-_SLOTS = 2**22
-# So many for each row: about what hashing takes.
-_PLACES = 8
+# Up to so many possible joint values have a slot each (4 bytes); more are hashed.
+_MAX_SLOTS = 2**22
+# And at most so many slots per row: about what hashing needs.
+_SLOTS_PER_ROW = 8
 
 Codes = NDArray[np.unsignedinteger]
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
-    """Rows in the terms of a cover's blocks.
+class JointValues:
+    """Rows as joint values of a cover's blocks.
 
     Attributes:
         keys: (B, N) uint16 or uint32, the joint value of each row in each block.
-        shown: for each block (J,) int64, a row that shows each joint value; numbered as they first occur.
-        inner: for each block, for each of its inner blocks: (J,) int32, the joint value there of each here, and rows
-            that show those.
+        examples: for each block (J,) int64, a row that shows each joint value; values are numbered by first occurrence.
+        inner: for each block and each of its inner blocks: (J,) int32, the inner joint value of each joint value, and
+            rows that show the inner ones.
     """
 
     keys: Codes
-    shown: tuple[NDArray[np.int64], ...]
+    examples: tuple[NDArray[np.int64], ...]
     inner: tuple[tuple[tuple[NDArray[np.int32], NDArray[np.int64]], ...], ...]
 
 
-def join(
+def number_joint_values(
     blocks: Sequence[Block], codes: Codes, levels: NDArray[np.int64], n_jobs: int = 1, stop: StopToken = NEVER
-) -> Joined:
+) -> JointValues:
     """Number the joint values of each block that occur in codes (a, N)."""
     n = codes.shape[1]
     keys = np.empty((len(blocks), n), np.uint16)
-    wide: dict[int, NDArray[np.int32]] = {}
-    shown: list[Any] = [None] * len(blocks)
+    wide_keys: dict[int, NDArray[np.int32]] = {}
+    examples: list[Any] = [None] * len(blocks)
     inner: list[Any] = [()] * len(blocks)
 
     def one(b: int) -> None:
         stop.check()
         columns = blocks[b].columns
-        key, shown[b] = join_columns([codes[c] for c in columns], levels[columns], None, stop)
-        inner[b] = tuple(_within(shown[b], block, codes, levels, stop) for block in blocks[b].inner)
-        if len(shown[b]) > 2**16:
-            wide[b] = key
+        key, examples[b] = join_columns([codes[c] for c in columns], levels[columns], None, stop)
+        inner[b] = tuple(_join_inner(examples[b], block, codes, levels, stop) for block in blocks[b].inner)
+        if len(examples[b]) > 2**16:
+            wide_keys[b] = key
         else:
             keys[b] = key
 
     run_parts(one, len(blocks), n_jobs)
-    if wide:
+    if wide_keys:
         keys = keys.astype(np.uint32)
-        for b, key in wide.items():
+        for b, key in wide_keys.items():
             keys[b] = key
-    return Joined(keys, tuple(shown), tuple(inner))
+    return JointValues(keys, tuple(examples), tuple(inner))
 
 
-def _within(
-    shown: NDArray[np.int64], inner: Block, codes: Codes, levels: NDArray[np.int64], stop: StopToken
+def _join_inner(
+    examples: NDArray[np.int64], inner: Block, codes: Codes, levels: NDArray[np.int64], stop: StopToken
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The joint values of an inner block that the rows `shown` have, and rows that show each."""
-    key, first = join_columns([codes[c][shown] for c in inner.columns], levels[inner.columns], None, stop)
-    return key, shown[first]
+    """Return the joint values of an inner block that the rows `examples` have, and rows that show each."""
+    key, first = join_columns([codes[c][examples] for c in inner.columns], levels[inner.columns], None, stop)
+    return key, examples[first]
 
 
 def join_columns(
-    columns: Sequence[Codes], tops: NDArray[np.int64], most: int | None = None, stop: StopToken = NEVER
+    columns: Sequence[Codes], levels: NDArray[np.int64], max_values: int | None = None, stop: StopToken = NEVER
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number the joint values of `columns` (N,) as they first occur: (N,) numbers and a row that shows each value.
+    """Number the joint values of `columns` (N,) by first occurrence; return the numbers (N,) and a row that shows each
+    value.
 
-    A code above its column's top counts as the top. Ends early where more than `most` different values are found.
+    Codes above a column's `levels` count as its levels, "no level". Ends early once more than max_values values are
+    found.
     """
     n = len(columns[0])
-    key, shown = np.zeros(n, np.int32), np.empty(n, np.int64)
-    slot, size = np.empty(0, np.int32), min(n, 1)
-    most_slots = min(_SLOTS, _PLACES * n)
-    for column, top in zip(columns, tops.tolist(), strict=True):
+    key, first_rows = np.zeros(n, np.int32), np.empty(n, np.int64)
+    slots, size = np.empty(0, np.int32), min(n, 1)
+    most_slots = min(_MAX_SLOTS, _SLOTS_PER_ROW * n)
+    for column, n_levels in zip(columns, levels.tolist(), strict=True):
         stop.check()
-        possible = size * (top + 1)
+        possible = size * (n_levels + 1)
         if possible <= most_slots:
-            if len(slot) < possible:
-                slot = np.full(min(most_slots, 4 * possible), -1, np.int32)
-            size = kernels.join(key, size, column, top, slot, shown)
+            if len(slots) < possible:
+                slots = np.full(min(most_slots, 4 * possible), -1, np.int32)
+            size = kernels.join(key, size, column, n_levels, slots, first_rows)
         else:
-            room = 1 << max(4, (2 * n).bit_length())
-            hashed = np.full(room, -1, np.int32)
-            size = kernels.join_hashed(key, column, top, np.empty(room, np.int64), hashed, shown)
-        if most is not None and size > most:
+            n_hash_slots = 1 << max(4, (2 * n).bit_length())
+            hash_slots = np.full(n_hash_slots, -1, np.int32)
+            size = kernels.join_hashed(key, column, n_levels, np.empty(n_hash_slots, np.int64), hash_slots, first_rows)
+        if max_values is not None and size > max_values:
             break
-    return key, shown[:size].copy()
+    return key, first_rows[:size].copy()

@@ -1,12 +1,13 @@
-"""Bayesian network classifiers: for each column a table of its levels given its parents' and the class.
+"""Bayesian network classifiers: for each column a table of its levels given its parents' levels and the class.
 
     score_k(x) = log pi_k + sum over columns j of  log p(x_j | x_parents(j), k)
 
     p(v | f, k) = (N(v, f, k) + m / card(j)) / (N(f, k) + m)                   where rows of class k have the parents f,
     p(v | f, k) = (N(v, k) + m / card(j)) / (N_k + m)                          where none has: the level by itself
 
-A column's tuple is its parents and itself, the child last; phi = log p on the tuples' cells, so that a network is one
-more phi. What differs from a LinearModel is a cell that no training row has: its phi depends on its parents.
+A column's tuple is its parents and itself, the child last. phi = log p on the tuples' cells, so that a network is
+scored like other models of cells. It differs from a LinearModel where no training row has a cell: phi then depends on
+the parents.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from alrviz.kernels import networks as kernels
 from alrviz.models.cell_space import TupleSpace
-from alrviz.models.direct_counts import LOOKUPS, index_rows, sum_by_cell
+from alrviz.models.direct_counts import LOOKUPS_PER_CALL, index_rows, sum_by_cell
 from alrviz.models.index import CellIndex
 from alrviz.models.joint_values import Codes
 from alrviz.models.marginals import Parts, Tree
@@ -38,16 +39,16 @@ class NetworkModel:
 
     Attributes:
         structure: parents of each column.
-        space: the tuples, one for each column of the structure's order: its parents and itself.
-        parents: the same tuples without the child; a column without parents stands for itself, with no seen cell.
+        space: the tuples, one for each column in the structure's order: its parents and itself.
+        parents: the same tuples without the child; of a column without parents the column itself, with no seen cell.
         seen, phi: (S,) seen cells of `space`, and (S, C) log p of their last level given the others.
-        above, rest: (P,) seen cells of `parents`, and (P, C) log p of a level that was never seen under them; NaN where
-            the class has none of them.
-        alone: (sum of levels, C) log p of each level of each column given the class only.
+        parent_cells: (P,) seen cells of `parents`.
+        unseen_log_p: (P, C) log p of a level that was never seen under these parents; NaN where the class has none.
+        level_log_p: (sum of levels, C) log p of each level of each column given the class only.
         cards: (a,) levels of each column that training rows have.
         bias: (C,) log pi.
         summed: whether columns without a level are summed out, in a structure of at most one parent each
-            (models/marginals.py); else a column whose parent has no level counts by itself.
+            (models/marginals.py); else a column whose parent has no level uses level_log_p.
     """
 
     structure: Structure
@@ -55,9 +56,9 @@ class NetworkModel:
     parents: TupleSpace
     seen: NDArray[np.int64]
     phi: Floats
-    above: NDArray[np.int64]
-    rest: Floats
-    alone: Floats
+    parent_cells: NDArray[np.int64]
+    unseen_log_p: Floats
+    level_log_p: Floats
     cards: Floats
     bias: Floats
     summed: bool = False
@@ -81,7 +82,7 @@ class NetworkModel:
         def part(k: int) -> None:
             begin, end = k * chunk, min(n, (k + 1) * chunk)
             parts = Parts.of_rows(tree, codes[:, begin:end], stop)
-            parts.add_scores(parts.log_sums(self.phi, self.alone, 1, stop), z[begin:end])
+            parts.add_scores(parts.log_sums(self.phi, self.level_log_p, 1, stop), z[begin:end])
 
         run_parts(part, -(-n // chunk), resolve_jobs(n_jobs))
         return z
@@ -89,7 +90,7 @@ class NetworkModel:
     def table_scores(
         self, codes: NDArray[np.unsignedinteger], n_jobs: int | None = None, stop: StopToken = NEVER
     ) -> Floats:
-        """Return (N, C), `scores` but for what is summed: bias and what columns with levels under known parents add."""
+        """Return (N, C) the part of `scores` that needs no sum: bias, and columns with levels under known parents."""
         return self._scores(codes, self.bias, slice(None), n_jobs, stop)
 
     def scores_of(self, encoded: "Encoded") -> Floats:
@@ -99,24 +100,25 @@ class NetworkModel:
     def contributions(self, codes: NDArray[np.unsignedinteger]) -> Floats:
         """Return what each tuple adds to each class score, (N, T, C); with `bias` they sum to the scores.
 
-        What is summed is added by the tuple of the missing column nearest to the root.
+        A sum over missing columns is attributed to the tuple of the missing column nearest to the root.
         """
-        nothing = np.zeros_like(self.bias)
+        no_bias = np.zeros_like(self.bias)
         out = np.empty((codes.shape[1], self.space.n_tuples, self.n_classes))
         for t in range(self.space.n_tuples):
-            out[:, t] = self._scores(codes, nothing, slice(t, t + 1), 1, NEVER)
+            out[:, t] = self._scores(codes, no_bias, slice(t, t + 1), 1, NEVER)
         if self.summed:
             parts, tuple_of = Parts.of_rows(self.tree, codes), np.argsort(self.structure.children)
-            sums = parts.log_sums(self.phi, self.alone)
+            sums = parts.log_sums(self.phi, self.level_log_p)
             np.add.at(out, (parts.rows, tuple_of[parts.roots[parts.part]]), sums[parts.part])
         return out
 
     def _scores(
-        self, codes: NDArray[np.unsignedinteger], bias: Floats, some: slice, n_jobs: int | None, stop: StopToken
+        self, codes: NDArray[np.unsignedinteger], bias: Floats, tuple_slice: slice, n_jobs: int | None, stop: StopToken
     ) -> Floats:
+        """Return (N, C) the bias plus what a slice of the tuples adds."""
         codes = as_kernel_codes(codes)
-        below, above = self._indexes()
-        chosen = np.arange(self.space.n_tuples)[some]
+        child_index, parent_index = self._indexes()
+        tuples = np.arange(self.space.n_tuples)[tuple_slice]
         n, chunk = codes.shape[1], self._chunk
         z = np.empty((n, self.n_classes))
         first = np.concatenate([[0], np.cumsum(self.space.levels)])
@@ -125,8 +127,9 @@ class NetworkModel:
             stop.check()
             begin, end = k * chunk, min(n, (k + 1) * chunk)
             kernels.score(
-                below.locate(codes, begin, end), above.locate(codes, begin, end), codes, begin, chosen,
-                self.structure.children, self.phi, self.rest, self.alone, first, self.summed, bias, z[begin:end],
+                child_index.locate(codes, begin, end), parent_index.locate(codes, begin, end), codes, begin, tuples,
+                self.structure.children, self.phi, self.unseen_log_p, self.level_log_p, first, self.summed, bias,
+                z[begin:end],
             )  # fmt: skip
 
         run_parts(part, -(-n // chunk), resolve_jobs(n_jobs))
@@ -134,23 +137,23 @@ class NetworkModel:
 
     @property
     def _chunk(self) -> int:
-        """How many rows are scored at a time."""
-        return max(16, LOOKUPS // max(1, self.space.n_tuples))
+        """Number of rows scored by one call of the kernel."""
+        return max(16, LOOKUPS_PER_CALL // max(1, self.space.n_tuples))
 
     @property
     def tree(self) -> Tree:
-        """The tree that missing columns are summed along, kept until the model is pickled."""
+        """The tree along which missing columns are summed, cached until the model is pickled."""
         tree = self.__dict__.get("_tree")
         if tree is None:
             tree = self.__dict__["_tree"] = Tree.of(self.structure, self.space, self.seen)
         return tree
 
     def _indexes(self) -> tuple[CellIndex[TupleSpace], CellIndex[TupleSpace]]:
-        """The indexes of both kinds of seen cells, kept until the model is pickled."""
+        """Return the indexes of seen cells of `space` and of `parents`, cached until the model is pickled."""
         cached = self.__dict__.get("_cached")
         if cached is None:
-            both = CellIndex.of_seen(self.space, self.seen), CellIndex.of_seen(self.parents, self.above)
-            cached = self.__dict__["_cached"] = both
+            indexes = CellIndex.of_seen(self.space, self.seen), CellIndex.of_seen(self.parents, self.parent_cells)
+            cached = self.__dict__["_cached"] = indexes
         return cached
 
     def __getstate__(self) -> dict[str, Any]:
@@ -159,14 +162,14 @@ class NetworkModel:
 
 @dataclass(frozen=True, eq=False)
 class NetworkCounts:
-    """How often the training rows have each tuple's cells, and their parents alone.
+    """Weights of the training rows in each tuple's cells, and in the parents' cells.
 
     Attributes:
         tables: those of order 1.
-        structure, space, parents, seen, above: as in `NetworkModel`.
+        structure, space, parents, seen, parent_cells: as in `NetworkModel`.
         counts: (S, C) sums of row weights.
-        of: (S,) the place among `above` of each cell's parents, -1 for a column without.
-        totals: (P, C) sums over the child's levels.
+        parent_numbers: (S,) the place among `parent_cells` of each cell's parents, -1 for a column without parents.
+        parent_counts: (P, C) sums over the child's levels.
     """
 
     tables: Tables
@@ -175,9 +178,9 @@ class NetworkCounts:
     parents: TupleSpace
     seen: NDArray[np.int64]
     counts: Floats
-    above: NDArray[np.int64]
-    of: NDArray[np.int64]
-    totals: Floats
+    parent_cells: NDArray[np.int64]
+    parent_numbers: NDArray[np.int64]
+    parent_counts: Floats
 
     def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (S,) the child column of each seen cell, and (S,) the place of its level among all levels."""
@@ -186,19 +189,21 @@ class NetworkCounts:
         return child, (np.cumsum(levels) - levels)[child] + (self.seen - self.space.first[t]) % levels[child]
 
     def model(self) -> NetworkModel:
-        """Return the network."""
+        """Return the network with probabilities of these counts."""
         tables, m = self.tables, self.tables.smoothing
-        alone, share_of = level_tables(tables), m / tables.cards
+        level_log_p, share_of = level_tables(tables), m / tables.cards
         child, level = self.places()
-        phi, has_parents = alone[level], self.of >= 0
-        under = self.totals[self.of[has_parents]]
-        given = np.log((self.counts[has_parents] + share_of[child[has_parents], None]) / (under + m))
-        phi[has_parents] = np.where(under > 0, given, phi[has_parents])
-        share_above = share_of[self.structure.children[self.parents.tuple_of(self.above)]]
-        rest = np.where(self.totals > 0, np.log(share_above[:, None] / (self.totals + m)), np.nan)
+        phi, has_parents = level_log_p[level], self.parent_numbers >= 0
+        parent_counts = self.parent_counts[self.parent_numbers[has_parents]]
+        log_p = np.log((self.counts[has_parents] + share_of[child[has_parents], None]) / (parent_counts + m))
+        phi[has_parents] = np.where(parent_counts > 0, log_p, phi[has_parents])
+        parent_share = share_of[self.structure.children[self.parents.tuple_of(self.parent_cells)]]
+        unseen_log_p = np.where(
+            self.parent_counts > 0, np.log(parent_share[:, None] / (self.parent_counts + m)), np.nan
+        )
         return NetworkModel(
-            self.structure, self.space, self.parents, self.seen, phi, self.above, rest, alone, tables.cards,
-            tables.log_pi,
+            self.structure, self.space, self.parents, self.seen, phi, self.parent_cells, unseen_log_p, level_log_p,
+            tables.cards, tables.log_pi,
         )  # fmt: skip
 
 
@@ -211,31 +216,32 @@ def count_network(
     n_jobs: int = 1,
     stop: StopToken = NEVER,
 ) -> NetworkCounts:
-    """Count the cells of `structure` on training rows of positive weight, codes (a, N), y and weights (N,); `tables`
-    are those of order 1.
+    """Count the cells of `structure` on training rows of positive weight.
+
+    codes (a, N), y and weights (N,); `tables` are those of order 1.
 
     Raises:
-        MemoryLimitError: where a column has more possible cells with its parents than can be numbered.
+        MemoryLimitError: a column has more possible cells with its parents than can be numbered.
     """
     levels = tables.space.levels
-    chosen = [(*structure.parents[j], j) for j in structure.order]
-    space, parents = TupleSpace(levels, chosen), TupleSpace(levels, [own[:-1] or own for own in chosen])
+    tuples = [(*structure.parents[j], j) for j in structure.order]
+    space, parents = TupleSpace(levels, tuples), TupleSpace(levels, [columns[:-1] or columns for columns in tuples])
     codes = as_kernel_codes(codes)
     index = index_rows(space, codes, np.arange(codes.shape[1]), n_jobs, stop)
     seen, counts = index.seen, sum_by_cell(index, codes, [(y, weights)], tables.n_classes, n_jobs, stop)
     t = space.tuple_of(seen)
-    has_parents = np.array([len(own) > 1 for own in chosen], bool)[t]
+    has_parents = np.array([len(columns) > 1 for columns in tuples], bool)[t]
     number = parents.first[t] + (seen - space.first[t]) // levels[structure.children[t]]
-    of = np.full(len(seen), -1)
-    above, of[has_parents] = np.unique(number[has_parents], return_inverse=True)
-    totals = np.zeros((len(above), tables.n_classes))
-    np.add.at(totals, of[has_parents], counts[has_parents])
-    return NetworkCounts(tables, structure, space, parents, seen, counts, above, of, totals)
+    parent_numbers = np.full(len(seen), -1)
+    parent_cells, parent_numbers[has_parents] = np.unique(number[has_parents], return_inverse=True)
+    parent_counts = np.zeros((len(parent_cells), tables.n_classes))
+    np.add.at(parent_counts, parent_numbers[has_parents], counts[has_parents])
+    return NetworkCounts(tables, structure, space, parents, seen, counts, parent_cells, parent_numbers, parent_counts)
 
 
 def level_tables(tables: Tables) -> Floats:
-    """Return (sum of levels, C), log p of every level of every column given the class, from tables of order 1."""
+    """Return (sum of levels, C) log p of every level of every column given the class, from tables of order 1."""
     levels = tables.space.levels
-    alone = np.repeat(tables.log_theta_unseen, levels, axis=0)
-    alone[tables.seen] = tables.log_theta
-    return alone
+    log_p = np.repeat(tables.log_theta_unseen, levels, axis=0)
+    log_p[tables.seen] = tables.log_theta
+    return log_p

@@ -170,7 +170,7 @@ class ScoreTable:
         def fill(part: int) -> None:
             stop.check()
             begin, last = part * chunk, min(end - base, (part + 1) * chunk)
-            self._index.add_up(
+            self._index.sum_cells(
                 codes, shown[begin:last], owner[begin:last], self._tuples_at, self._tuples, self._cells,
                 self._table[base + begin : base + last],
             )  # fmt: skip

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from alrviz.models.cell_space import AnySpace
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
-from alrviz.models.joint_values import Codes, Joined, join
+from alrviz.models.joint_values import Codes, JointValues, number_joint_values
 from alrviz.models.plan import Plan
 from alrviz.passes.aligned_buffers import Floats, empty, zeros
 from alrviz.passes.blocks import Blocks
@@ -71,7 +71,7 @@ def cover_rows(
     given. Returns the cover and the keys of each.
     """
     together = np.require(codes[0] if len(codes) == 1 else np.concatenate(codes, axis=1), None, ["C", "W"])
-    joined = join(plan.blocks, together, space.levels, n_jobs, stop)
+    joined = number_joint_values(plan.blocks, together, space.levels, n_jobs, stop)
     index = index or index_cells(space, _lived(plan, joined, live), together, n_jobs, stop)
     blocks = index.links(together, plan.blocks, joined, n_jobs, stop)
     edges = np.cumsum([0] + [part.shape[1] for part in codes])
@@ -90,10 +90,12 @@ def levels_of_rows(codes: Codes, live: NDArray[np.bool_], levels: NDArray[np.int
     return np.array(seen)
 
 
-def _lived(plan: Plan, joined: Joined, live: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _lived(
+    plan: Plan, joined: JointValues, live: NDArray[np.bool_]
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """The tuples of blocks, and of their inner ones, with rows that show each joint value that some live row has."""
     pieces, all_live = [], live.all()
-    for block, key, shown, found in zip(plan.blocks, joined.keys, joined.shown, joined.inner, strict=True):
+    for block, key, shown, found in zip(plan.blocks, joined.keys, joined.examples, joined.inner, strict=True):
         lives = np.zeros(len(shown), bool)
         lives[key[: len(live)] if all_live else key[: len(live)][live]] = True
         pieces.append((block.direct, shown[lives]))

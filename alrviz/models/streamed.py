@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import AnySpace, CellSpace, SomeCells, Tuples, admitted, space_of
+from alrviz.models.cell_space import AnySpace, CellSpace, SelectedCells, Tuples, select_cells, space_of
 from alrviz.models.index import CellIndex, Unseen, cell_table, index_cells
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats, zeros
@@ -52,7 +52,7 @@ def count_stream(
     cell takes over `allowed` bytes. Tables of passes have a row for every possible cell where these are few.
     """
     space = space_of(levels, tuples)
-    wide = None if isinstance(tuples, SomeCells) else _with_gaps(space, allowed, n_classes)
+    wide = None if isinstance(tuples, SelectedCells) else _with_gaps(space, allowed, n_classes)
     if wide is not None:
         return _dense(space, wide, chunks, n_classes, smoothing, n_jobs, stop)
     seen = chunks.map_reduce(partial(_occurring, space, tuples), union, 1, stop)
@@ -85,7 +85,7 @@ def _occurring(
         stop.check()
         every = np.arange(space.n_tuples), np.arange(codes.shape[1])
         own = index_cells(space, [every], as_kernel_codes(codes), n_jobs, stop).seen
-        seen = np.union1d(seen, admitted(tuples, space, own))
+        seen = np.union1d(seen, select_cells(tuples, space, own))
     return seen
 
 

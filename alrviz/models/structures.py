@@ -1,10 +1,10 @@
-"""Structures of Bayesian network classifiers: which columns are a column's parents, beside the class.
+"""Structures of Bayesian network classifiers: the parents of each column, besides the class.
 
     naive Bayes   none
     TAN           the maximum spanning tree of I(i; j | Y), directed away from column 0          (Friedman et al. 1997)
     KDB-k         columns by falling I(i; Y); each takes the k earlier ones of the largest I(i; j | Y)     (Sahami 1996)
 
-Of equal values the column that comes first is taken, so that a table has one structure.
+Of equal values the first column is taken, so that a table has one structure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ from alrviz.passes.aligned_buffers import Floats
 
 @dataclass(frozen=True)
 class Structure:
-    """Parents of each column, the class apart.
+    """Parents of each column, without the class.
 
     Attributes:
         parents: of column j the columns it depends on, the most informative first.
-        order: columns, no one before its parents.
+        order: columns, each after its parents.
     """
 
     parents: tuple[tuple[int, ...], ...]
@@ -32,12 +32,12 @@ class Structure:
 
     @property
     def children(self) -> NDArray[np.int64]:
-        """(T,) the columns of the order: those whose levels the tables give."""
+        """(T,) the columns in order, whose levels the tables predict."""
         return np.array(self.order, np.int64)
 
-    def cut(self, k: int, columns: int) -> "Structure":
-        """Return the structure with at most k parents each, of the first columns of the order only."""
-        return Structure(tuple(own[:k] for own in self.parents), self.order[:columns])
+    def cut(self, k: int, n_columns: int) -> "Structure":
+        """Return the structure of the first n_columns of the order, with at most k parents each."""
+        return Structure(tuple(own[:k] for own in self.parents), self.order[:n_columns])
 
 
 def naive(n_columns: int) -> Structure:
@@ -53,14 +53,14 @@ def tan(information: Floats) -> Structure:
     best[0] = -np.inf
     parents: list[tuple[int, ...]] = [()] * a
     order = [0]
-    outside = np.ones(a, bool)
-    outside[0] = False
-    while outside.any():
-        j = int(np.where(outside, best, -np.inf).argmax())
+    is_outside = np.ones(a, bool)
+    is_outside[0] = False
+    while is_outside.any():
+        j = int(np.where(is_outside, best, -np.inf).argmax())
         parents[j] = (int(parent[j]),)
         order.append(j)
-        outside[j] = False
-        closer = outside & (information[j] > best)
+        is_outside[j] = False
+        closer = is_outside & (information[j] > best)
         best[closer], parent[closer] = information[j, closer], j
     return Structure(tuple(parents), tuple(order))
 
@@ -70,21 +70,21 @@ def kdb(of_class: Floats, information: Floats, k: int) -> Structure:
     order = np.argsort(-of_class, kind="stable")
     parents: list[tuple[int, ...]] = [()] * len(order)
     for place, j in enumerate(order):
-        earlier = np.sort(order[:place])  # of equal information the first column, whatever the order
+        earlier = np.sort(order[:place])  # sorted, so that of equal information the first column is taken
         chosen = earlier[np.argsort(-information[j, earlier], kind="stable")][:k]
         parents[j] = tuple(chosen.tolist())
     return Structure(tuple(parents), tuple(order.tolist()))
 
 
-def given(parents: Mapping[Any, Any], names: Sequence[str]) -> Structure:
+def structure_of_parents(parents: Mapping[Any, Any], names: Sequence[str]) -> Structure:
     """Return the structure of a mapping from a column's name to its parent's name, or to several.
 
     Raises:
-        RecipeError: a name that is no column, a column that is its own ancestor.
+        RecipeError: a name is no column, or a column is its own ancestor.
     """
     number = {name: j for j, name in enumerate(names)}
 
-    def known(name: Any) -> int:
+    def column_number(name: Any) -> int:
         if name not in number:
             raise RecipeError(
                 f"structure names {name!r}, which is no column; expected one of {', '.join(names)}"
@@ -92,20 +92,22 @@ def given(parents: Mapping[Any, Any], names: Sequence[str]) -> Structure:
             )
         return number[name]
 
-    found: list[tuple[int, ...]] = [()] * len(names)
-    for child, above in parents.items():
-        several = [above] if isinstance(above, str) else list(above)
-        found[known(child)] = tuple(dict.fromkeys(known(name) for name in several))
-    return Structure(tuple(found), _sorted(found, names))
+    parents_of_columns: list[tuple[int, ...]] = [()] * len(names)
+    for child, parent_names in parents.items():
+        names_of_parents = [parent_names] if isinstance(parent_names, str) else list(parent_names)
+        parents_of_columns[column_number(child)] = tuple(
+            dict.fromkeys(column_number(name) for name in names_of_parents)
+        )
+    return Structure(tuple(parents_of_columns), _topological_order(parents_of_columns, names))
 
 
-def _sorted(parents: Sequence[tuple[int, ...]], names: Sequence[str]) -> tuple[int, ...]:
-    """Columns in an order in which parents come first."""
+def _topological_order(parents: Sequence[tuple[int, ...]], names: Sequence[str]) -> tuple[int, ...]:
+    """Return the columns in an order in which parents come first."""
     order: list[int] = []
     while len(order) < len(parents):
-        ready = [j for j, own in enumerate(parents) if j not in order and all(p in order for p in own)]
-        if not ready:
+        next_columns = [j for j, own in enumerate(parents) if j not in order and all(p in order for p in own)]
+        if not next_columns:
             rest = ", ".join(names[j] for j in range(len(parents)) if j not in order)
             raise RecipeError(f"structure has a circle among {rest}; expected that no column is its own ancestor")
-        order += ready
+        order += next_columns
     return tuple(order)

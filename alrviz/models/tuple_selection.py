@@ -1,11 +1,11 @@
-"""Which tuples a model is made of: [sALR]'s scores by counts, a gain by residuals, and the levels of its hierarchy.
+"""Selection of a model's tuples: [sALR]'s scores from counts, a gain from residuals, and the levels of the hierarchy.
 
     MI(t; Y)  = sum over the cells c of t and classes k of  N_ck / N log(N_ck N / (N_c N_k))          nats
     mi-mm     = MI - (m_tY - m_t - m_Y + 1) / 2N,       m: occupied cells with classes, cells, classes (Miller-Madow)
 
-Plain MI prefers tuples of many cells, whose counts are thin: a table of chance alone has an MI of about
-(m_t - 1)(m_Y - 1) / 2N, which the correction takes away. Neither sees from single columns what tells only together
-(exclusive or); the predicted gain, of what a model of the parts leaves over, does.
+Plain MI prefers tuples of many cells with few rows each: a table of pure chance has an MI of about
+(m_t - 1)(m_Y - 1) / 2N, which the correction subtracts. Neither score recognises in single columns what tells only
+jointly (exclusive or). The predicted gain does: it measures what a model of the subtuples leaves unexplained.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,27 +23,33 @@ from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
 
 Columns = tuple[int, ...]
-_AT_ONCE = 2**16  # cells
+_CELLS_AT_ONCE = 2**16  # cells
 
 
 def mutual_information(tables: Tables) -> Floats:
-    """Return MI (T,) of each tuple's cells and the class, nats, of the rows that have a level in all its columns."""
-    of, counts = tables.tuple_of_seen, tables.counts
-    total, terms = tables.tuple_counts.sum(axis=1), np.empty(len(of))
-    for begin in range(0, len(of), _AT_ONCE):  # millions of cells by tens of classes take more than counting them did
-        own, rows = of[begin : begin + _AT_ONCE], counts[begin : begin + _AT_ONCE]
+    """Return MI (T,) of each tuple's cells and the class, in nats, over the rows that have a level in all its
+    columns.
+    """
+    tuple_numbers, counts = tables.tuple_of_seen, tables.counts
+    total, terms = tables.tuple_counts.sum(axis=1), np.empty(len(tuple_numbers))
+    for begin in range(
+        0, len(tuple_numbers), _CELLS_AT_ONCE
+    ):  # temporary arrays of millions of cells by tens of classes would need more memory than counting
+        batch, batch_counts = tuple_numbers[begin : begin + _CELLS_AT_ONCE], counts[begin : begin + _CELLS_AT_ONCE]
         with np.errstate(divide="ignore", invalid="ignore"):
-            expected = rows.sum(axis=1)[:, None] * tables.tuple_counts[own] / total[own][:, None]
-            terms[begin : begin + _AT_ONCE] = np.where(rows > 0, rows * np.log(rows / expected), 0.0).sum(axis=1)
-    summed = np.bincount(of, terms, tables.space.n_tuples)
-    return np.maximum(0.0, np.divide(summed, total, out=np.zeros_like(summed), where=total > 0))
+            expected = batch_counts.sum(axis=1)[:, None] * tables.tuple_counts[batch] / total[batch][:, None]
+            terms[begin : begin + _CELLS_AT_ONCE] = np.where(
+                batch_counts > 0, batch_counts * np.log(batch_counts / expected), 0.0
+            ).sum(axis=1)
+    sums = np.bincount(tuple_numbers, terms, tables.space.n_tuples)
+    return np.maximum(0.0, np.divide(sums, total, out=np.zeros_like(sums), where=total > 0))
 
 
 def miller_madow(tables: Tables) -> Floats:
-    """Return the same (T,) with Miller and Madow's correction, below 0 where there is less than chance gives."""
-    of, space = tables.tuple_of_seen, tables.space
-    pairs = np.bincount(of, (tables.counts > 0).sum(axis=1), space.n_tuples)
-    cells = np.bincount(of, minlength=space.n_tuples)
+    """Return MI (T,) with Miller and Madow's correction; below 0 where it is less than expected by chance."""
+    tuple_numbers, space = tables.tuple_of_seen, tables.space
+    pairs = np.bincount(tuple_numbers, (tables.counts > 0).sum(axis=1), space.n_tuples)
+    cells = np.bincount(tuple_numbers, minlength=space.n_tuples)
     classes = (tables.tuple_counts > 0).sum(axis=1)
     total = tables.tuple_counts.sum(axis=1)
     bias = (pairs - cells - classes + 1) / 2.0
@@ -53,76 +59,86 @@ def miller_madow(tables: Tables) -> Floats:
 SCORES: Mapping[str, Callable[[Tables], Floats]] = MappingProxyType({"mi": mutual_information, "mi-mm": miller_madow})
 
 
-def best(scores: Floats, keep: float) -> NDArray[np.intp]:
-    """Return the tuples of the highest scores (T,), ascending, one at least; of equals the first.
+def top_scores(scores: Floats, keep: float) -> NDArray[np.intp]:
+    """Return the tuples of the highest scores (T,), ascending, at least one; of equal scores the first.
 
-    `keep` up to 1 is a share of them, above 1 their number.
+    `keep` up to 1 is a share of the tuples, above 1 their number.
     """
     size = max(1, ceil(keep * len(scores) - 1e-9) if keep <= 1 else int(keep))
     return np.sort(np.argsort(-scores, kind="stable")[:size])
 
 
-def grown(selected: Iterable[Columns], n_columns: int, strong: bool) -> list[Columns]:
-    """Return the tuples of one column more than `selected`, in the order of a dictionary.
+def extend_tuples(selected: Iterable[Columns], n_columns: int, strong: bool) -> list[Columns]:
+    """Return the tuples with one column more than `selected`, in lexicographic order.
 
-    Of each one sub-tuple at least is selected ("weak"), or all are ("strong").
+    At least one of their subtuples is selected, or with `strong` all are.
     """
-    known = set(selected)
-    wider = {tuple(sorted((*columns, c))) for columns in known for c in range(n_columns) if c not in columns}
+    selected_set = set(selected)
+    extended = {tuple(sorted((*columns, c))) for columns in selected_set for c in range(n_columns) if c not in columns}
     if strong:
-        wider = {columns for columns in wider if all(part in known for part in combinations(columns, len(columns) - 1))}
-    return sorted(wider)
+        extended = {
+            columns
+            for columns in extended
+            if all(part in selected_set for part in combinations(columns, len(columns) - 1))
+        }
+    return sorted(extended)
 
 
 def excess_test(tables: Tables, excess: Floats, by_cell: bool = False) -> tuple[Floats, Floats]:
-    """Return X2 (T,) of what each tuple's cells have beyond a model that lacks it, and its degrees of freedom (T,); or
-    (S,) of each cell by itself.
+    """Return X2 (T,) of what each tuple's cells have beyond a model without the tuple, and its degrees of freedom (T,).
 
         X2 = sum over cells and classes of G^2 / E where E >= 1,     G = sum over the cell's rows of p - 1[y]
-                                                                     E = N_ck + G: what the model expects there
+                                                                     E = N_ck + G: the model's expected count
 
-    `excess` is G (S, C) of a model of the tuples' parts, which explains all of a table but (L_1 - 1)(L_2 - 1)... of its
-    cells for each class but one: these are the degrees of freedom, in proportion where not all cells are looked at. Of
-    a column of one level that rows lack ("no level") that cell is free.
+    Args:
+        tables: counts of the tuples.
+        excess: (S, C) G of a model of the tuples' subtuples. It explains all of a table but (L_1 - 1)(L_2 - 1)... of
+            its
+            cells for each class but one: these are the degrees of freedom, in proportion where not all cells are
+                tested. A
+            constant column with missing values ("no level") counts as one free cell.
+        by_cell: return both (S,) for each cell by itself.
     """
-    of, space, classes = tables.tuple_of_seen, tables.space, tables.n_classes
+    tuple_numbers, space, classes = tables.tuple_of_seen, tables.space, tables.n_classes
     expected = tables.counts + excess
-    looked = expected >= 1.0
-    terms = np.where(looked, excess**2, 0.0) / np.where(looked, expected, 1.0)
+    is_tested = expected >= 1.0
+    terms = np.where(is_tested, excess**2, 0.0) / np.where(is_tested, expected, 1.0)
     levels = space.levels[space.tuples].astype(float)
-    lacked = tables.tuple_counts.sum(axis=1) < (1.0 - 1e-9) * tables.class_counts.sum()
-    shares = np.where((levels == 1.0) & lacked[:, None], 1.0, (levels - 1.0) / levels)
-    free = shares.prod(axis=1) * (classes - 1.0) / classes
+    has_missing = tables.tuple_counts.sum(axis=1) < (1.0 - 1e-9) * tables.class_counts.sum()
+    shares = np.where((levels == 1.0) & has_missing[:, None], 1.0, (levels - 1.0) / levels)
+    free_share = shares.prod(axis=1) * (classes - 1.0) / classes
     if by_cell:
-        return terms.sum(axis=1), looked.sum(axis=1) * free[of]
-    found = np.bincount(of, terms.sum(axis=1), space.n_tuples)
-    df: Floats = np.bincount(of, looked.sum(axis=1), space.n_tuples) * free
-    return found.astype(float), df
+        return terms.sum(axis=1), is_tested.sum(axis=1) * free_share[tuple_numbers]
+    x2 = np.bincount(tuple_numbers, terms.sum(axis=1), space.n_tuples)
+    df: Floats = np.bincount(tuple_numbers, is_tested.sum(axis=1), space.n_tuples) * free_share
+    return x2.astype(float), df
 
 
 def predicted_gain(tables: Tables, excess: Floats) -> Floats:
-    """Return (T,): by how many nats a row each tuple would lower held-out log loss, beside a model that lacks it.
+    """Return (T,) the nats per row by which each tuple would lower the validation log loss of a model without it.
 
-    gain = (X2 - 2 df) / 2N                                      X2 and df as `excess_test` has them
+        gain = (X2 - 2 df) / 2N                                      X2 and df as in `excess_test`
 
-    Nothing where nothing is free: with a column of one level a tuple is its part, whose penalty leaves some of X2 over.
+    It is 0 without degrees of freedom: a tuple with a constant column equals its subtuple, and the X2 that the
+        subtuple's
+    penalty leaves is no reason to add it.
     """
-    return gain_of(*excess_test(tables, excess), tables)
+    return gain_of_test(*excess_test(tables, excess), tables)
 
 
-def gain_of(found: Floats, df: Floats, tables: Tables) -> Floats:
-    """Return the predicted gain (T,) or (S,) of X2 and its degrees of freedom."""
-    return np.where(df > 0.0, found - 2.0 * df, 0.0) / (2.0 * tables.class_counts.sum())
+def gain_of_test(x2: Floats, df: Floats, tables: Tables) -> Floats:
+    """Return the predicted gain (T,) or (S,) from X2 and its degrees of freedom."""
+    return np.where(df > 0.0, x2 - 2.0 * df, 0.0) / (2.0 * tables.class_counts.sum())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Level:
-    """The tuples of one size that were looked at, and which of them were kept.
+    """The tuples of one size that were scored, and which of them were kept.
 
     Attributes:
-        tuples: (T, i) int32 columns, in the order of a dictionary.
+        tuples: (T, i) int32 columns, in lexicographic order.
         scores: (T,).
-        kept: (K,) which of them go on, ascending.
+        kept: (K,) the tuples that are kept, ascending.
     """
 
     tuples: NDArray[np.int32]
@@ -134,15 +150,15 @@ class Level:
 
     @property
     def chosen(self) -> tuple[Columns, ...]:
-        """The columns of the tuples that were kept."""
+        """The columns of the kept tuples."""
         return tuple(map(tuple, self.tuples[self.kept].tolist()))
 
 
-class Counted(Protocol):
-    """What selecting asks of the rows.
+class SelectionRows(Protocol):
+    """The rows, as a selection needs them.
 
     Attributes:
-        hear: hears of each level that was scored.
+        hear: called with each level that was scored.
         levels: (a,) levels of each column.
     """
 
@@ -152,57 +168,59 @@ class Counted(Protocol):
     def tables(self, tuples: Tuples) -> Tables:
         """Return the counts of all tuples of an order, or of a list of them."""
 
-    def excess(self, tuples: Tuples, below: Tuples) -> Floats:
-        """Return G (S, C) of the seen cells of tuples, for a model of those of `below`."""
+    def excess(self, tuples: Tuples, base_tuples: Tuples) -> Floats:
+        """Return G (S, C) of the seen cells of tuples, for a model of the tuples `base_tuples`."""
 
     def losses_without(self, tuples: Tuples) -> Floats:
-        """Return (T,): by how many nats a row of D_CV a model of tuples is the worse for having to do without each."""
+        """Return (T,) the nats per row of D_CV by which a model of the tuples gets worse without each of them."""
 
-    def scored(self, looked: Tuples, below: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
-        """Return tuples (T, i) and their scores (T,), "gain" beside a model of those of `below`."""
-        if score == "cv":  # counts other rows, by itself
-            return space_of(self.levels, looked).tuples, self.losses_without(looked)
-        tables = self.tables(looked)
+    def scored(self, candidates: Tuples, base_tuples: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
+        """Return the candidate tuples (T, i) and their scores (T,); "gain" is beside a model of `base_tuples`."""
+        if score == "cv":  # counts rows of its own
+            return space_of(self.levels, candidates).tuples, self.losses_without(candidates)
+        tables = self.tables(candidates)
         if score == "gain":
-            return tables.space.tuples, predicted_gain(tables, self.excess(looked, below))
+            return tables.space.tuples, predicted_gain(tables, self.excess(candidates, base_tuples))
         return tables.space.tuples, SCORES[score](tables)
 
 
-def kept_of(scores: Floats, keep: float, score: str) -> NDArray[np.intp]:
-    """Return which of the scores (T,) go on, as `best`; of gains those above 0 alone, the best where there is none."""
-    kept = best(scores, keep)
+def select_scores(scores: Floats, keep: float, score: str) -> NDArray[np.intp]:
+    """Return the scores (T,) to keep, as `top_scores`; of gains only those above 0, or the best if none is."""
+    kept = top_scores(scores, keep)
     if score != "gain":
         return kept
-    return kept[scores[kept] > 0] if (scores > 0).any() else best(scores, 1e-12)
+    return kept[scores[kept] > 0] if (scores > 0).any() else top_scores(scores, 1e-12)
 
 
-def wider(chosen: Sequence[Columns], n_columns: int, strong: bool) -> tuple[Columns, ...]:
-    """Return the tuples that grow from those chosen; where none has all its parts, those that have one."""
-    return tuple(grown(chosen, n_columns, strong)) or tuple(grown(chosen, n_columns, False))
+def next_tuples(selected: Sequence[Columns], n_columns: int, strong: bool) -> tuple[Columns, ...]:
+    """Return the tuples that extend the selected ones; if none has all its subtuples selected, those with one of
+    them.
+    """
+    return tuple(extend_tuples(selected, n_columns, strong)) or tuple(extend_tuples(selected, n_columns, False))
 
 
 def levels(
-    counted: Counted, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
+    rows: SelectionRows, n_columns: int, order: int, score: str, keep: float, hierarchy: str = ""
 ) -> Iterator[Level]:
-    """Yield the levels of a selection as each is scored; those kept of the last are what a model is made of.
+    """Yield the levels of a selection as each is scored; a model consists of the tuples kept at the last level.
 
     Args:
-        counted: the rows.
+        rows: the rows.
         n_columns: a.
         order: n.
-        score: one of SCORES, "cv", or "gain": tuples that would raise held-out log loss are then not kept, but for the
-            best.
-        keep: share of the tuples looked at that are kept, of each level; above 1 their number.
-        hierarchy: "weak" or "strong" for level after level, each grown from what was kept of the one before; "" for all
-            tuples of n columns at once.
+        score: one of SCORES, "cv", or "gain"; tuples that would raise the validation log loss are then dropped, except
+            the best one.
+        keep: share of the candidates that is kept at each level; above 1 their number.
+        hierarchy: "weak" or "strong" for level after level, each extending the kept tuples of the one before; "" for
+            all tuples of n columns at once.
     """
-    looked: Tuples = 1 if hierarchy else order
-    below: Tuples = 0 if hierarchy else order - 1
-    so_far: tuple[Columns, ...] = ()
+    candidates: Tuples = 1 if hierarchy else order
+    base_tuples: Tuples = 0 if hierarchy else order - 1
+    kept_so_far: tuple[Columns, ...] = ()
     for i in range(1 if hierarchy else order, order + 1):
-        tuples, scores = counted.scored(looked, below, score)
-        yield (level := Level(tuples, scores, kept_of(scores, keep, score)))
-        # What gains beside its parts is in the model with all of them, those of lower levels too.
-        below = so_far = (*so_far, *level.chosen) if score == "gain" else level.chosen
+        tuples, scores = rows.scored(candidates, base_tuples, score)
+        yield (level := Level(tuples, scores, select_scores(scores, keep, score)))
+        # A tuple gains beside its subtuples, so the model needs those of lower levels too.
+        base_tuples = kept_so_far = (*kept_so_far, *level.chosen) if score == "gain" else level.chosen
         if i < order:
-            looked = wider(level.chosen, n_columns, hierarchy == "strong")
+            candidates = next_tuples(level.chosen, n_columns, hierarchy == "strong")

@@ -25,8 +25,8 @@ from alrviz.fitting.recipe import Recipe
 from alrviz.fitting.runs.run import Run
 from alrviz.fitting.warm import warm_covers
 from alrviz.memory import free_memory
-from alrviz.models.cell_space import MOST_CELLS, CellSpace, count_cells
-from alrviz.models.plan import singles
+from alrviz.models.cell_space import MAX_CELLS, CellSpace, count_cells
+from alrviz.models.plan import one_block_per_tuple
 from alrviz.passes import cost_model, threads
 from alrviz.passes.warm import warm_passes, warm_single
 from alrviz.stop import StopToken
@@ -102,7 +102,7 @@ def test_what_cannot_be_numbered_is_refused_with_its_count_and_without_work():
 @pytest.mark.parametrize(("columns", "order", "max_memory"), [(400, 5, None), (60, 10, None), (100, 3, 2**20)])
 def test_a_list_of_tuples_that_does_not_fit_is_refused_before_it_is_made(columns, order, max_memory):
     encoded, recipe = table(20, [3] * columns, 2), Recipe("lr", order=order)
-    assert count_cells(encoded.levels, order) < MOST_CELLS
+    assert count_cells(encoded.levels, order) < MAX_CELLS
     for traced in (False, True):  # kernels and modules that come with the first time are not the list
         if traced:
             tracemalloc.start()
@@ -382,7 +382,7 @@ def test_joint_values_above_16_bits_and_every_thread_s_join_are_estimated(monkey
     narrow, wide = (
         estimate_levels(
             space.levels, 2, 200_000, Recipe("lr", order=2, max_iter=0), cells_seen=400_000, n_jobs=1,
-            plan=singles(space, 400_000.0, largest),
+            plan=one_block_per_tuple(space, 400_000.0, largest),
         ).cost.bytes
         for largest in (40_000.0, 60_000.0)
     )  # fmt: skip

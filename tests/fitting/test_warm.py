@@ -73,11 +73,11 @@ def test_every_kernel_is_made_ready(ready):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-@pytest.mark.parametrize("slots", [joint_module._SLOTS, 0])
+@pytest.mark.parametrize("slots", [joint_module._MAX_SLOTS, 0])
 @pytest.mark.parametrize("many", [linear._PLANNED, 0])
 def test_after_warm_no_kernel_is_compiled(many, slots, dtype, ready, monkeypatch):
     """By places and by hash; for repeats, test rows, gaps and predictions of both kinds."""
-    monkeypatch.setattr(joint_module, "_SLOTS", slots)
+    monkeypatch.setattr(joint_module, "_MAX_SLOTS", slots)
     monkeypatch.setattr(linear, "_PLANNED", many)
     monkeypatch.setattr(linear, "_FEW", many)
     encoded = table(60, (3, 2, 4), dtype=dtype, gaps=0.05, weights="fractions")

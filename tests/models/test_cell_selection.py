@@ -9,7 +9,7 @@ import alrviz
 from alrviz.data.stream.table import open_table
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.models.cell_selection import cell_information
-from alrviz.models.cell_space import SomeCells, TupleSpace
+from alrviz.models.cell_space import SelectedCells, TupleSpace
 from tests.models.test_tuple_selection import levels_of, planted, prepared
 
 
@@ -32,7 +32,7 @@ def test_cells_grow_from_kept_parts(strong):
     parts, wide = ((0, 1), (0, 2), (1, 2)), ((0, 1, 2), (0, 1, 3))
     below, space = TupleSpace(levels, parts), TupleSpace(levels, wide)
     listed = np.sort(rng.choice(below.n_cells, 12, replace=False))
-    of = SomeCells(wide, parts, listed.astype(np.int64).tobytes(), strong)
+    of = SelectedCells(wide, parts, listed.astype(np.int64).tobytes(), strong)
 
     def levels_of_columns(space, cells) -> list[dict[int, int]]:
         columns = space.tuples[space.tuple_of(cells)].tolist()
@@ -42,7 +42,7 @@ def test_cells_grow_from_kept_parts(strong):
     for cell, row in enumerate(levels_of_columns(space, seen)):
         hits = [{j: level for j, level in row.items() if j != left_out} in own for left_out in row]
         want += [cell] * (all(hits) if strong else any(hits))
-    assert of.admitted(space, seen).tolist() == want
+    assert of.select(space, seen).tolist() == want
     assert 0 < len(want) < space.n_cells
 
 

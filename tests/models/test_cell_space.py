@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from alrviz.errors import MemoryLimitError, RecipeError
 from alrviz.models import cell_space as space_module
-from alrviz.models.cell_space import MOST_CELLS, CellSpace, count_cells
+from alrviz.models.cell_space import MAX_CELLS, CellSpace, count_cells
 from tests.oracles.rows import cell_numbers, tuples_of
 
 LEVELS = st.lists(st.integers(1, 5), min_size=1, max_size=5)
@@ -72,13 +72,13 @@ def refusal(levels, order):
 @pytest.mark.parametrize(("levels", "order"), [([200_000] * 40, 4), ([2**31, 2**31 + 1], 2), ([1000] * 400, 6)])
 def test_cells_that_cannot_be_numbered_are_refused_before_anything_is_allocated(levels, order):
     told, cells = refusal(levels, order), count_cells(levels, order)
-    assert told.startswith(f"order {order} has {cells:,} cells here; at most {MOST_CELLS:,} can be numbered")
+    assert told.startswith(f"order {order} has {cells:,} cells here; at most {MAX_CELLS:,} can be numbered")
     assert told.endswith("choose a lower order or fewer levels")
 
 
 @pytest.mark.parametrize(("columns", "order"), [(400, 5), (60, 20), (1500, 4)])
 def test_tuples_that_do_not_fit_into_memory_are_refused_before_they_are_listed(columns, order):
-    assert count_cells([1] * columns, order) < MOST_CELLS
+    assert count_cells([1] * columns, order) < MAX_CELLS
     told = refusal([1] * columns, order)
     assert told.startswith(f"order {order} of {columns} columns has {comb(columns, order):,} tuples, whose list takes")
     assert told.endswith("MiB may be used; choose a lower order or fewer columns")
@@ -104,8 +104,8 @@ def test_half_of_what_is_free_may_hold_the_tuples(columns, order, monkeypatch):
 
 def test_as_many_cells_as_can_be_numbered_are_numbered():
     space = CellSpace(np.array([2**31, 2**31]), 2)
-    assert space.n_cells == MOST_CELLS
-    last = np.array([MOST_CELLS - 1])
+    assert space.n_cells == MAX_CELLS
+    last = np.array([MAX_CELLS - 1])
     assert space.codes_of(last).tolist() == [[2**31 - 1, 2**31 - 1]]
     assert space.tuple_of(last).tolist() == [0]
     two = CellSpace(np.array([2**30, 2**31, 1]), 2)

@@ -6,7 +6,7 @@ import pytest
 from alrviz.data.encoded import Encoded
 from alrviz.fitting.prepare import Prepared
 from alrviz.models import direct_counts
-from alrviz.models.averages import _larger
+from alrviz.models.averages import _larger_tuples
 from alrviz.models.cell_space import AllOrders, CellSpace
 from alrviz.models.tables import count_tables
 
@@ -24,7 +24,7 @@ def encoded(weights: np.ndarray, lacking: bool, levels: int = 3) -> Encoded:
 @pytest.mark.parametrize("lacking", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_direct_counts_equal_those_of_a_cover(tuples, lacking, n_jobs, monkeypatch):
-    monkeypatch.setattr(direct_counts, "_TUPLES", 4)
+    monkeypatch.setattr(direct_counts, "_TUPLES_PER_TASK", 4)
     weights = np.tile([1.0, 2.0, 0.0, 1.0], 20)
     prepared = Prepared(encoded(weights, lacking), None, n_jobs=n_jobs)
     direct = prepared.tables(tuples, 1.0)
@@ -45,7 +45,7 @@ def test_tuples_of_many_levels_are_sorted_one_by_one():
 @pytest.mark.parametrize("order", [1, 2])
 def test_the_tuple_that_a_tuple_and_a_column_make(order):
     space, wider = (CellSpace(np.full(5, 2), n) for n in (order, order + 1))
-    larger = _larger(space, wider)
+    larger = _larger_tuples(space, wider)
     for t, columns in enumerate(space.tuples.tolist()):
         for j in range(5):
             made = -1 if j in columns else wider.tuples.tolist().index(sorted([*columns, j]))

@@ -13,7 +13,7 @@ from alrviz.models import index as module
 from alrviz.models import linear
 from alrviz.models.cell_space import CellSpace
 from alrviz.models.index import CellIndex, Unseen, cell_table
-from alrviz.models.joint_values import join
+from alrviz.models.joint_values import number_joint_values
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, drain, run_of, table
 from tests.oracles.rows import naive_locate
@@ -57,7 +57,7 @@ def test_few_possible_cells_have_a_slot_each_and_many_are_hashed():
     index = CellIndex.of_seen(space, np.array([0, 9, 10, 20, 100_009]))
     assert index.mask.tolist() == [-1, 7]
     assert len(index.slots) == 10 + 8
-    assert len(index.held) == 8
+    assert len(index.slot_cells) == 8
 
 
 def test_cells_that_collide_are_all_found():
@@ -80,7 +80,7 @@ def test_cells_are_found_by_marks_and_by_sorting_alike(levels, seed):
     found = []
     for stamps in (2**22, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "_STAMPS", stamps)
+            patch.setattr(module, "_MAX_MARK_BYTES", stamps)
             found.append(covered(encoded, 2).cover.index)
     cells = {
         (t, tuple(codes))
@@ -140,4 +140,4 @@ def test_scoring_and_linking_hear_a_stop():
     with pytest.raises(Stopped):
         index.score(codes, np.zeros((index.n_rows, 3)), np.zeros(3), 1, stop)
     with pytest.raises(Stopped):
-        index.links(codes, blocks, join(blocks, codes, index.space.levels), 1, stop)
+        index.links(codes, blocks, number_joint_values(blocks, codes, index.space.levels), 1, stop)

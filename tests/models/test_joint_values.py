@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from alrviz.errors import Stopped
 from alrviz.models import joint_values as module
-from alrviz.models.joint_values import join, join_columns
+from alrviz.models.joint_values import join_columns, number_joint_values
 from alrviz.models.plan import Block
 from alrviz.stop import StopToken
 from tests.oracles.joint import naive_join
@@ -28,7 +28,7 @@ def columns(draw):
 def test_joint_values_are_numbered_as_they_first_occur(given_columns, dtype, slots):
     codes, tops = given_columns
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_SLOTS", slots)
+        patch.setattr(module, "_MAX_SLOTS", slots)
         key, shown = join_columns(codes.astype(dtype), tops)
     assert (key.tolist(), shown.tolist()) == naive_join(codes, tops)
     assert (key.dtype, shown.dtype) == (np.int32, np.int64)
@@ -39,7 +39,7 @@ def test_hashing_finds_what_place_finds_among_many(monkeypatch):
     codes = np.stack([rng.integers(0, 300, 50_000), rng.integers(0, 400, 50_000) << 7, rng.integers(0, 3, 50_000)])
     codes, tops = codes.astype(np.uint16), np.array([300, 400 << 7, 3])
     by_hash = join_columns(codes, tops)
-    monkeypatch.setattr(module, "_SLOTS", 2**40)
+    monkeypatch.setattr(module, "_MAX_SLOTS", 2**40)
     wide = np.unique(codes[1], return_inverse=True)[1].astype(np.uint16)  # its places would not fit into memory
     by_place = join_columns([codes[0], wide, codes[2]], np.array([300, 400, 3]))
     assert len(by_hash[1]) > 40_000
@@ -73,10 +73,10 @@ def test_each_block_has_its_keys(n_jobs):
     levels = np.array([3, 4, 2])
     codes = rng.integers(0, levels[:, None] + 2, (3, 200)).astype(np.uint16)
     of = [[2], [0, 2], [1, 0, 2]]
-    joined = join(blocks_of(*of), codes, levels, n_jobs)
+    joined = number_joint_values(blocks_of(*of), codes, levels, n_jobs)
     assert joined.keys.dtype == np.uint16
     assert joined.keys.shape == (3, 200)
-    for key, shown, columns in zip(joined.keys, joined.shown, of, strict=True):
+    for key, shown, columns in zip(joined.keys, joined.examples, of, strict=True):
         assert (key.tolist(), shown.tolist()) == naive_join(codes[columns], levels[columns])
 
 
@@ -85,10 +85,10 @@ def test_above_65536_joint_values_keys_are_wide(size):
     rows = size + 10
     code = np.arange(rows) % size
     codes = np.stack([code % 300, code // 300, np.arange(rows) % 2]).astype(np.uint16)
-    joined = join(blocks_of([2], [0, 1], [1]), codes, np.array([300, 300, 2]))
+    joined = number_joint_values(blocks_of([2], [0, 1], [1]), codes, np.array([300, 300, 2]))
     assert joined.keys.dtype == (np.uint16 if size <= 65_536 else np.uint32)
     assert np.array_equal(joined.keys[1], code)
-    assert len(joined.shown[1]) == size
+    assert len(joined.examples[1]) == size
     assert np.array_equal(joined.keys[0], np.arange(rows) % 2)
     assert np.array_equal(joined.keys[2], code // 300)
 
@@ -99,4 +99,4 @@ def test_joining_hears_a_stop():
     with pytest.raises(Stopped):
         join_columns(np.zeros((1, 5), np.uint16), np.array([1]), None, stop)
     with pytest.raises(Stopped):
-        join(blocks_of([0]), np.zeros((1, 5), np.uint16), np.array([1]), 1, stop)
+        number_joint_values(blocks_of([0]), np.zeros((1, 5), np.uint16), np.array([1]), 1, stop)

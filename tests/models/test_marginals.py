@@ -126,14 +126,14 @@ def test_work_in_pieces_gives_the_same(monkeypatch):
     model = network(TREES["forest"])
     codes, residual = rows_with_gaps(model), np.random.default_rng(0).normal(size=(120, model.n_classes))
     parts = Parts.of_rows(model.tree, codes)
-    scores, slopes = model.scores(codes), parts.slopes(residual, model.phi, model.alone)
+    scores, slopes = model.scores(codes), parts.slopes(residual, model.phi, model.level_log_p)
     monkeypatch.setattr(marginals, "_PAIRS", 40)
-    monkeypatch.setattr(networks, "LOOKUPS", 1)  # 16 rows at a time
+    monkeypatch.setattr(networks, "LOOKUPS_PER_CALL", 1)  # 16 rows at a time
     pieces = parts._pieces()
     assert 4 < len(pieces) < len(parts)
     assert [begin for begin, _ in pieces] == [0, *[end for _, end in pieces[:-1]]]
     np.testing.assert_array_equal(model.scores(codes, 2), scores)
-    np.testing.assert_array_equal(parts.slopes(residual, model.phi, model.alone), slopes)
+    np.testing.assert_array_equal(parts.slopes(residual, model.phi, model.level_log_p), slopes)
 
 
 def test_numbers_of_distinct_parts_do_not_overflow():

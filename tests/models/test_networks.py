@@ -12,7 +12,7 @@ from alrviz.models.dependence import class_information
 from alrviz.models.linear import LinearModel, log_softmax
 from alrviz.models.networks import count_network
 from alrviz.models.parameterisation import anje_phi
-from alrviz.models.selective import select
+from alrviz.models.selective import select_network
 from alrviz.models.structures import Structure, kdb, naive
 from tests.fitting.tables import counted, kernel_codes, table
 from tests.oracles.networks import naive_average, naive_network
@@ -52,8 +52,8 @@ def test_scores_equal_the_formulas(structure, weights, gaps, m):
 @pytest.mark.parametrize("together", [None, 1, 32, 10**6])
 def test_averages_equal_the_formulas(n, weights, m, together, monkeypatch):
     """Row by row (None), and parent by parent: column by column, some of them together, all together."""
-    monkeypatch.setattr(AverageModel, "_expands", lambda *of: together is not None)
-    monkeypatch.setattr(averages, "_TOGETHER", together or 32)
+    monkeypatch.setattr(AverageModel, "_is_faster_by_parent", lambda *of: together is not None)
+    monkeypatch.setattr(averages, "_MAX_GROUP_VALUES", together or 32)
     encoded = table(40, (3, 4, 2, 5), weights=weights, seed=4)
     model, codes = average(encoded, n, m), new_rows(encoded)
     given = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist(), encoded.weights.tolist(), 3, m
@@ -73,21 +73,21 @@ def test_many_rows_are_scored_parent_by_parent(dtype, monkeypatch):
     encoded = table(300, (3, 40, 2, 50, 3), 7, dtype=dtype, seed=9)
     model = AverageModel(counted(encoded, 2), counted(encoded, 3), network(encoded, naive(5)))
     codes = np.random.default_rng(0).integers(0, encoded.levels[:, None] + 1, (5, 3000)).astype(dtype)
-    groups = averages._Groups.of(codes, encoded.levels)
-    assert not model._expands(10, groups)
-    assert model._expands(3000, groups)
+    groups = averages._ColumnGroups.of(codes, encoded.levels)
+    assert not model._is_faster_by_parent(10, groups)
+    assert model._is_faster_by_parent(3000, groups)
     whole = model.scores(codes, 1)
-    monkeypatch.setattr(averages, "_ROWS", 100)
+    monkeypatch.setattr(averages, "_ROWS_PER_CALL", 100)
     for most, batch in ((0, 3000), (2**14, 3000), (2**25, 700)):
-        monkeypatch.setattr(averages, "_BATCH", batch)
+        monkeypatch.setattr(averages, "_ROWS_PER_BATCH", batch)
         with monkeypatch.context() as patch:
-            patch.setattr(AverageModel, "_expands", lambda *of: True)
-            patch.setattr(averages, "_TABLES", most)
+            patch.setattr(AverageModel, "_is_faster_by_parent", lambda *of: True)
+            patch.setattr(averages, "_MAX_TABLE_BYTES", most)
             found = model.scores(codes, 2)
             np.testing.assert_allclose(found, whole, rtol=1e-12)
             assert batch < 3000 or np.array_equal(found, whole)
-    monkeypatch.setattr(averages, "_TABLES", 1000)  # a table of a parent alone is larger
-    assert not model._expands(3000, groups)
+    monkeypatch.setattr(averages, "_MAX_TABLE_BYTES", 1000)  # a table of a parent alone is larger
+    assert not model._is_faster_by_parent(3000, groups)
     np.testing.assert_allclose(model.scores(codes, 2), whole, rtol=1e-12)
 
 
@@ -151,7 +151,7 @@ def test_selective_kdb_scores_every_row_by_the_others(weights):
     encoded = table(40, (3, 4, 2, 5), weights=weights, seed=2)
     structure = STRUCTURES["two parents"]
     tables = counted(encoded, 1)
-    chosen = select(structure, tables, encoded.codes, encoded.y, encoded.weights)
+    chosen = select_network(structure, tables, encoded.codes, encoded.y, encoded.weights)
     squares = np.zeros((3, 5))
     rows = encoded.codes.tolist(), encoded.levels.tolist(), encoded.y.tolist()
     for i in range(40):
@@ -175,15 +175,15 @@ def test_selective_kdb_leaves_noise_out():
     encoded.codes[1] = np.where(rng.random(400) < 0.1, 1 - encoded.y, encoded.y)
     encoded.codes[2:] = rng.integers(0, 4, (3, 400))
     structure = kdb(class_information(counted(encoded, 1)), np.zeros((5, 5)), 1)
-    chosen = select(structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
+    chosen = select_network(structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
     assert chosen.counts.structure.order == (1,)
-    one = select(structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights, n_jobs=2)
+    one = select_network(structure, counted(encoded, 1), encoded.codes, encoded.y, encoded.weights, n_jobs=2)
     assert (one.rmse == chosen.rmse).all()
 
 
 def test_where_no_column_helps_the_class_shares_are_left():
     encoded = table(30, (1, 1, 1), 2, seed=0)
-    chosen = select(naive(3), counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
+    chosen = select_network(naive(3), counted(encoded, 1), encoded.codes, encoded.y, encoded.weights)
     assert chosen.counts.structure.order == ()
     model = chosen.counts.model()
     np.testing.assert_array_equal(model.scores(encoded.codes), np.tile(model.bias, (30, 1)))

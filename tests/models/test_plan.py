@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from alrviz.errors import Stopped
 from alrviz.models import plan as module
 from alrviz.models.cell_space import CellSpace
-from alrviz.models.plan import JOINT, LINK, ROW, SAMPLE, plan_cover, singles
+from alrviz.models.plan import JOINT_NS, LINK_NS, ROW_NS, SAMPLE_ROWS, one_block_per_tuple, plan_cover
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, kernel_codes, table
 
@@ -24,7 +24,7 @@ def cost_of_singles(encoded, order):
     """What a pass over single tuples costs, by the formula."""
     tuples = list(combinations(range(encoded.n_columns), order))
     joint = sum(occurring(encoded.codes, encoded.levels, t) for t in tuples)
-    return ROW * encoded.n_rows * len(tuples) + (JOINT + LINK) * joint
+    return ROW_NS * encoded.n_rows * len(tuples) + (JOINT_NS + LINK_NS) * joint
 
 
 def check(plan, space):
@@ -87,16 +87,16 @@ def test_cost_by_hand():
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_blocks_pay_where_rows_are_many(order):
-    encoded = table(SAMPLE, (2, 3, 2, 4, 2, 3, 2, 2), 3)
+    encoded = table(SAMPLE_ROWS, (2, 3, 2, 4, 2, 3, 2, 2), 3)
     space = CellSpace(encoded.levels, order)
     plan = plan_cover(kernel_codes(encoded), space)
     assert 2 * len(plan.blocks) < space.n_tuples
-    assert 2 * plan.cost(SAMPLE) < cost_of_singles(encoded, order)
+    assert 2 * plan.cost(SAMPLE_ROWS) < cost_of_singles(encoded, order)
 
 
 @pytest.mark.parametrize("order", [2, 3])
 def test_blocks_of_many_tuples_have_inner_ones_and_fewer_links(order):
-    encoded = table(SAMPLE, (2, 3, 2, 3, 2, 3, 2, 3, 2, 2), 2)
+    encoded = table(SAMPLE_ROWS, (2, 3, 2, 3, 2, 3, 2, 3, 2, 2), 2)
     found = covered(encoded, order).cover
     check(found.plan, found.index.space)
     assert any(block.inner for block in found.plan.blocks)
@@ -115,7 +115,7 @@ def test_a_copy_of_a_column_is_looked_up_with_it():
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_what_a_sample_of_rows_says_of_all_is_near(order):
-    encoded = table(12 * SAMPLE, (6, 9, 5, 12, 7, 30), 2, gaps=0.01)
+    encoded = table(12 * SAMPLE_ROWS, (6, 9, 5, 12, 7, 30), 2, gaps=0.01)
     found = covered(encoded, order).cover
     check(found.plan, found.index.space)
     assert (found.plan.joint, found.plan.links) == pytest.approx(sizes(found.blocks), rel=0.25)
@@ -124,7 +124,7 @@ def test_what_a_sample_of_rows_says_of_all_is_near(order):
 def test_tuples_too_large_for_a_block_are_expected_to_grow_with_the_rows():
     """300 x 300 possible pairs: the sample shows 8,000 of them, all rows ten times as many."""
     rng = np.random.default_rng(0)
-    encoded = table(12 * SAMPLE, (300, 300), 2)
+    encoded = table(12 * SAMPLE_ROWS, (300, 300), 2)
     encoded.codes[:] = rng.integers(0, 300, encoded.codes.shape)
     found = covered(encoded, 2).cover
     assert found.blocks.n_joint > 50_000
@@ -143,14 +143,14 @@ def test_too_many_tuples_are_not_planned(monkeypatch):
     encoded = table(500, (2, 3, 2, 2), 2)
     space, codes = CellSpace(encoded.levels, 2), kernel_codes(encoded)
     assert len(plan_cover(codes, space).blocks) < 6
-    monkeypatch.setattr(module, "MOST_TUPLES", 6)
+    monkeypatch.setattr(module, "MAX_PLANNED_TUPLES", 6)
     assert len(plan_cover(codes, space).blocks) < 6
-    monkeypatch.setattr(module, "MOST_TUPLES", 5)
+    monkeypatch.setattr(module, "MAX_PLANNED_TUPLES", 5)
     plan = plan_cover(codes, space)
     check(plan, space)
     assert [block.tuples.tolist() for block in plan.blocks] == [[t] for t in range(6)]
     assert plan.joint == plan.links == space.cards.sum()  # an upper bound
-    assert singles(space, 5.0).joint == 5.0
+    assert one_block_per_tuple(space, 5.0).joint == 5.0
 
 
 def test_planning_hears_a_stop_before_every_block():
@@ -158,7 +158,7 @@ def test_planning_hears_a_stop_before_every_block():
     space, codes = CellSpace(encoded.levels, 2), kernel_codes(encoded)
     blocks = [
         len(module._greedy(codes.astype(np.int32), space, 500, worth, module.NEVER).plan.blocks)
-        for worth in module._WORTH
+        for worth in module._TUPLE_VALUES
     ]
 
     class Late(StopToken):

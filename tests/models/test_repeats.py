@@ -9,7 +9,7 @@ from alrviz.errors import Stopped
 from alrviz.fitting.families.build_fit import assemble
 from alrviz.fitting.prepare import Prepared
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.repeats import SHARE, merge_repeats
+from alrviz.models.repeats import MIN_REPEATED_SHARE, merge_repeats
 from alrviz.stop import StopToken
 from tests.fitting.tables import covered, drain, kernel_codes, run_of, table
 from tests.oracles.joint import naive_merge
@@ -49,7 +49,7 @@ def of_repeats(rows, repeats):
 
 @pytest.mark.parametrize(("repeats", "rows"), [(20, 100), (0, 100), (19, 100), (1, 5), (0, 1), (0, 0)])
 def test_up_to_a_fifth_they_stay(repeats, rows):
-    assert SHARE == 0.2
+    assert MIN_REPEATED_SHARE == 0.2
     encoded = of_repeats(rows, repeats)
     codes, y, weights = merged(encoded)
     assert codes.shape == encoded.codes.shape

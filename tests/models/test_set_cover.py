@@ -15,7 +15,7 @@ from alrviz.fitting.families.build_fit import assemble
 from alrviz.fitting.recipe import Recipe
 from alrviz.models.cell_space import CellSpace
 from alrviz.models.index import Unseen
-from alrviz.models.plan import Block, Plan, plan_cover, singles
+from alrviz.models.plan import Block, Plan, one_block_per_tuple, plan_cover
 from alrviz.models.set_cover import cover_rows
 from alrviz.models.tables import count_tables
 from alrviz.passes import aligned_buffers
@@ -36,7 +36,7 @@ RECIPES = [
 
 def plain(codes, space):
     """The cover of single tuples."""
-    return singles(space, 0.0)
+    return one_block_per_tuple(space, 0.0)
 
 
 def drawn(seed):
@@ -268,7 +268,7 @@ def test_single_rows_find_their_cells_through_inner_blocks():
 def test_covering_hears_a_stop_in_every_stage():
     encoded = table(300, (3, 4, 2, 5, 3))
     space, codes, live = CellSpace(encoded.levels, 2), kernel_codes(encoded), np.ones(300, bool)
-    plan = singles(space, 0.0)
+    plan = one_block_per_tuple(space, 0.0)
     asked = Late(10**9)
     cover_rows(plan, space, [codes], live, 1, asked)
     questions = 10**9 - asked.left

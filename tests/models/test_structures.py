@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from alrviz.errors import RecipeError
 from alrviz.models.dependence import class_information, conditional_information
-from alrviz.models.structures import Structure, given, kdb, naive, tan
+from alrviz.models.structures import Structure, kdb, naive, structure_of_parents, tan
 from tests.fitting.tables import counted, table
 from tests.oracles.networks import best_tree, naive_class_information, naive_conditional_information
 
@@ -75,7 +75,7 @@ def test_columns_of_equal_information_keep_their_order():
 
 
 def test_given_parents():
-    structure = given({"wet": ["rain", "sprinkler"], "sprinkler": "rain"}, ["wet", "sprinkler", "rain"])
+    structure = structure_of_parents({"wet": ["rain", "sprinkler"], "sprinkler": "rain"}, ["wet", "sprinkler", "rain"])
     assert structure.parents == ((2, 1), (2,), ())
     _check_order(structure)
 
@@ -83,9 +83,9 @@ def test_given_parents():
 def test_a_structure_that_is_none_says_why():
     names = ["wet", "rain"]
     with pytest.raises(RecipeError, match=r"structure names 'rian', which is no column; .*did you mean 'rain'"):
-        given({"wet": "rian"}, names)
+        structure_of_parents({"wet": "rian"}, names)
     with pytest.raises(RecipeError, match="circle among wet, rain"):
-        given({"wet": "rain", "rain": "wet"}, names)
+        structure_of_parents({"wet": "rain", "rain": "wet"}, names)
 
 
 def _check_order(structure):

@@ -9,7 +9,14 @@ import alrviz
 from alrviz.data.encoded import Encoded
 from alrviz.data.stream.table import open_table
 from alrviz.fitting.prepare import Prepared
-from alrviz.models.tuple_selection import Counted, best, grown, levels, miller_madow, mutual_information
+from alrviz.models.tuple_selection import (
+    SelectionRows,
+    extend_tuples,
+    levels,
+    miller_madow,
+    mutual_information,
+    top_scores,
+)
 
 
 def planted(rows: int = 4000, columns: int = 7, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -47,17 +54,17 @@ def test_miller_and_madow_by_hand_and_of_chance():
 
 
 def test_the_best_are_a_share_and_of_equals_the_first():
-    assert best(np.array([0.1, 0.5, 0.5, 0.2]), 0.5).tolist() == [1, 2]
-    assert best(np.array([0.3, 0.3, 0.3, 0.3]), 0.5).tolist() == [0, 1]
-    assert best(np.zeros(10), 0.001).tolist() == [0]
-    assert best(np.zeros(10), 0.3).tolist() == [0, 1, 2]
+    assert top_scores(np.array([0.1, 0.5, 0.5, 0.2]), 0.5).tolist() == [1, 2]
+    assert top_scores(np.array([0.3, 0.3, 0.3, 0.3]), 0.5).tolist() == [0, 1]
+    assert top_scores(np.zeros(10), 0.001).tolist() == [0]
+    assert top_scores(np.zeros(10), 0.3).tolist() == [0, 1, 2]
 
 
 def test_tuples_grow_from_one_part_or_from_all():
     kept = [(0, 1), (1, 2), (0, 2)]
-    assert grown(kept, 4, strong=False) == [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
-    assert grown(kept, 4, strong=True) == [(0, 1, 2)]
-    assert grown([(2,)], 4, strong=False) == [(0, 2), (1, 2), (2, 3)]
+    assert extend_tuples(kept, 4, strong=False) == [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
+    assert extend_tuples(kept, 4, strong=True) == [(0, 1, 2)]
+    assert extend_tuples([(2,)], 4, strong=False) == [(0, 2), (1, 2), (2, 3)]
 
 
 def levels_of(data, family: str, **params) -> tuple:
@@ -185,7 +192,7 @@ def test_a_model_of_chosen_tuples_is_saved_and_explained(tmp_path):
 def test_selecting_is_told_by_whatever_counts():
     """Levels by hand: the columns 0 and 2 first, then what grows from them."""
 
-    class Told(Counted):
+    class Told(SelectionRows):
         def __init__(self):
             self.looked = []
 
@@ -198,8 +205,8 @@ def test_selecting_is_told_by_whatever_counts():
     singles, pairs = levels(told, 4, 2, "mi", 0.5, "weak")
     first, second = told.looked
     assert first == 1
-    kept = best(mutual_information(Told().tables(1)), 0.5).tolist()
-    assert second == tuple(grown([(j,) for j in kept], 4, False))
+    kept = top_scores(mutual_information(Told().tables(1)), 0.5).tolist()
+    assert second == tuple(extend_tuples([(j,) for j in kept], 4, False))
     assert singles.kept.tolist() == kept
     assert [tuple(t) for t in pairs.tuples.tolist()] == list(second)
 

@@ -21,16 +21,16 @@ from alrviz.fitting.solvers.choice import SolverChoice, choose
 from alrviz.fitting.solvers.solver_support import STOCHASTIC
 from alrviz.memory import free_memory
 from alrviz.models.cell_space import (
-    MOST_CELLS,
-    SomeCells,
+    MAX_CELLS,
+    SelectedCells,
     Tuples,
     check_order,
-    columns_of,
     count_cells,
-    sizes_of,
     space_of,
+    tuple_columns,
+    tuple_sizes,
 )
-from alrviz.models.index import MOST_ROWS, index_cells
+from alrviz.models.index import MAX_ROWS, index_cells
 from alrviz.models.plan import Plan
 from alrviz.models.score_table import table_bytes
 from alrviz.passes.aligned_buffers import class_widths
@@ -187,8 +187,8 @@ def estimate_levels(
     order = int(recipe.params["order"])
     check_order(len(levels), order)
     tuples = recipe.definition.counted(recipe.params, len(levels))[-1]
-    used_levels = levels[columns_of(levels, tuples)]
-    sizes = sizes_of(tuples, len(used_levels))
+    used_levels = levels[tuple_columns(levels, tuples)]
+    sizes = tuple_sizes(tuples, len(used_levels))
     cells = sum(count_cells(used_levels, size) for size in sizes)
     n_tuples = sum(comb(len(used_levels), size) for size in sizes)
     rows = RowCounts(n_rows, n_heldout, *(merged or (n_rows, n_heldout)))
@@ -208,7 +208,7 @@ def estimate_levels(
     cost = Cost(n_classes * (1 + cells), size, work.reference_seconds(), 1)
     refused = _refusal(order, cells, 2 * n_tuples + (cells_seen or 0), size, allowed)
     result = Estimate(cost, seen, allowed, choice, refused, table_bytes(NEW * tables.joint, n_classes))
-    return result if cells <= MOST_CELLS else without_seconds(result)
+    return result if cells <= MAX_CELLS else without_seconds(result)
 
 
 def estimate_by_formula(
@@ -283,7 +283,7 @@ def estimate_counting(
     space = space_of(levels, tuples)
     each = 8 * (2 * class_widths(n_classes)[1] + 6 * n_classes) + 64  # counts, index and what scores are made of
     cells = most = int(np.minimum(space.cards, n_rows).sum())
-    if isinstance(tuples, SomeCells) and tuples.parts == tuples.tuples:
+    if isinstance(tuples, SelectedCells) and tuples.parts == tuples.tuples:
         cells = most = len(tuples.cells)
     if most * each > allowed:
         rows = sample()
@@ -302,11 +302,11 @@ def estimate_counting(
 
 def _admitted(rows: "Encoded", tuples: Tuples, stop: StopToken) -> int:
     """About how many cells of tuples rows have; of a choice of cells those that count."""
-    if not isinstance(tuples, SomeCells):
+    if not isinstance(tuples, SelectedCells):
         return estimate_seen(rows, tuples, stop)
     space = space_of(rows.levels, tuples)
     every = np.arange(space.n_tuples), np.arange(rows.n_rows)
-    return len(tuples.admitted(space, index_cells(space, [every], as_kernel_codes(rows.codes), 1, stop).seen))
+    return len(tuples.select(space, index_cells(space, [every], as_kernel_codes(rows.codes), 1, stop).seen))
 
 
 def _too_many(order: int, n_columns: int, n_tuples: int) -> str:
@@ -317,9 +317,9 @@ def _too_many(order: int, n_columns: int, n_tuples: int) -> str:
 
 
 def _refusal(order: int, cells: int, table_rows: int, size: int, allowed: int) -> str:
-    if cells > MOST_CELLS:
+    if cells > MAX_CELLS:
         return (
-            f"order {order} has {cells:,} cells here; at most {MOST_CELLS:,} can be numbered. "
+            f"order {order} has {cells:,} cells here; at most {MAX_CELLS:,} can be numbered. "
             "Choose a lower order, or fewer levels or columns"
         )
     if size > allowed:
@@ -327,9 +327,9 @@ def _refusal(order: int, cells: int, table_rows: int, size: int, allowed: int) -
             f"order {order} needs about {size / 2**20:,.0f} MiB here and {allowed / 2**20:,.0f} MiB may be used. "
             "Choose a lower order, fewer levels or columns, or a higher max_memory"
         )
-    if table_rows > MOST_ROWS:
+    if table_rows > MAX_ROWS:
         return (
-            f"order {order} has {table_rows:,} tuples and cells that occur; at most {MOST_ROWS:,} can be told apart. "
+            f"order {order} has {table_rows:,} tuples and cells that occur; at most {MAX_ROWS:,} can be told apart. "
             "Choose a lower order, or fewer levels or columns"
         )
     return ""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from alrviz.data.encoded import code_dtype
 from alrviz.models.cell_space import count_cells
-from alrviz.models.plan import SAMPLE, SLOTS, Plan
+from alrviz.models.plan import MAX_SLOTS, SAMPLE_ROWS, Plan
 from alrviz.passes.aligned_buffers import class_widths
 
 # Vectors of S x C numbers alive at the peak of a step besides the solver's memory: scale, center, weights and
@@ -89,8 +89,8 @@ def peak_bytes(
     codes = kept * (a * code + (12 if kept < rows.given + rows.held else 0))
     merging = code * (a + 1) * rows.given + _joining(rows.given, rows.kept, top)
     base = given + codes + n_tuples * (order * 12 + 24) + 400 * tables.blocks
-    sampled = min(SAMPLE, rows.kept)
-    planning = 8 * min(SLOTS, sampled * (top + 1)) + (code + 4) * a * sampled + 8 * rows.kept + 9 * n_tuples
+    sampled = min(SAMPLE_ROWS, rows.kept)
+    planning = 8 * min(MAX_SLOTS, sampled * (top + 1)) + (code + 4) * a * sampled + 8 * rows.kept + 9 * n_tuples
     keys = (4 if tables.wide else 2) * kept * tables.blocks
     both = rows.held > 0  # rows that are watched are joined with those that are fitted, and parted again
     shown = 8 * tables.joint
@@ -106,7 +106,7 @@ def peak_bytes(
 
 def _joining(n_rows: int, values: float, top: int) -> float:
     """Bytes of joining a column of `top` levels to so many joint values: keys, rows that show them, places, hashes."""
-    possible, places = values * (top + 1), min(SLOTS, 8 * n_rows)
+    possible, places = values * (top + 1), min(MAX_SLOTS, 8 * n_rows)
     hashed = 12 * 2 ** (2 * n_rows).bit_length() if possible > places else 0
     return 12 * n_rows + min(4 * places, 16 * possible) + hashed
 

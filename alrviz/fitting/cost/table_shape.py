@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from alrviz.models.cell_space import AllOrders, AnySpace, Tuples, TupleSpace, columns_of, have_grids, sizes_of, space_of
+from alrviz.models.cell_space import (
+    AllOrders,
+    AnySpace,
+    Tuples,
+    TupleSpace,
+    has_full_grid,
+    space_of,
+    tuple_columns,
+    tuple_sizes,
+)
 from alrviz.models.plan import Plan, plan_cover
 from alrviz.passes.threads import run_parts
 from alrviz.stop import NEVER, StopToken
@@ -76,17 +85,17 @@ class TableShape:
 
     def fewest_cells(self, tuples: int | AllOrders) -> int:
         """Return how many cells the rows have at least in all tuples, without listing these."""
-        columns = columns_of(self.encoded.levels, tuples)
+        columns = tuple_columns(self.encoded.levels, tuples)
         rows = self.encoded.of_columns(columns)
-        return sum(_fewest_cells(rows, size) for size in sizes_of(tuples, len(columns)))
+        return sum(_fewest_cells(rows, size) for size in tuple_sizes(tuples, len(columns)))
 
     def cells_seen(self, tuples: int | AllOrders) -> int:
         """Return how many cells of tuples the rows have: counted, or estimated from a sample of the tuples."""
 
         def count() -> int:
-            columns = columns_of(self.encoded.levels, tuples)
+            columns = tuple_columns(self.encoded.levels, tuples)
             rows, jobs = self.encoded.of_columns(columns), self.n_jobs or 1
-            return sum(estimate_seen(rows, size, self.stop, jobs) for size in sizes_of(tuples, len(columns)))
+            return sum(estimate_seen(rows, size, self.stop, jobs) for size in tuple_sizes(tuples, len(columns)))
 
         return count() if self.prepared is None else self.prepared.seen(tuples, count, self.stop)
 
@@ -103,8 +112,8 @@ class TableShape:
 
 def count_tuples(levels: NDArray[np.int64], tuples: int | AllOrders) -> int:
     """Return how many tuples there are of columns of so many levels (a,), without listing them."""
-    n_columns = len(columns_of(levels, tuples))
-    return sum(comb(n_columns, size) for size in sizes_of(tuples, n_columns))
+    n_columns = len(tuple_columns(levels, tuples))
+    return sum(comb(n_columns, size) for size in tuple_sizes(tuples, n_columns))
 
 
 def estimate_seen(encoded: "Encoded", tuples: Tuples, stop: StopToken = NEVER, n_jobs: int = 1) -> int:
@@ -126,7 +135,7 @@ def _estimate_seen(encoded: "Encoded", space: AnySpace, stop: StopToken, n_jobs:
         seen[k] = _occurring(encoded, np.unique(chosen[k]), bool(whole[chosen[k]].all()))
 
     run_parts(one, len(chosen), n_jobs)
-    grids = have_grids(space, encoded.chains)
+    grids = has_full_grid(space, encoded.chains)
     if every:
         return int(np.where(grids, space.cards, seen).sum())
     some = np.minimum(space.cards, encoded.n_rows)[~grids].sum()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from math import comb
+from math import comb, floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from alrviz.fitting.solvers.alpha_tuned import AlphaFold, AlphaTuned, RowFold
 from alrviz.fitting.solvers.choose_alpha import Candidate, Descent, Fold, choose_alpha, judged_on, row_losses
 from alrviz.fitting.solvers.convergence_test import ConvergenceTest
 from alrviz.fitting.solvers.row_space import SharedRows, shared
-from alrviz.models.cell_space import MOST_GRID, columns_of, count_cells, have_grids, sizes_of, space_of
+from alrviz.models.cell_space import MAX_GRID_CELLS, count_cells, has_full_grid, space_of, tuple_columns, tuple_sizes
 from alrviz.models.parameterisation import Alpha
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.passes.rows import Rows
@@ -113,11 +113,11 @@ def weights_at_end(made: BuiltFit, stop: StopToken) -> Floats:
 
 
 def _descent(request: FitRequest) -> Descent:
-    """Of rows that count a million times alphas are as much larger; and one fold of few rows judges too little to find
-    the way.
+    """Of rows that count a million times alphas are as much larger, by whole decades, so that rows of small weights are
+    searched as repeated ones are. And one fold of few rows judges too little to find the way.
     """
     encoded = request.prepared.encoded
-    unit = max(1.0, float(encoded.weights.mean()))
+    unit = 10.0 ** floor(log10(max(1.0, float(encoded.weights.mean()))))
     return Descent(_n_alphas(request.recipe), unit, one_fold_suffices(encoded.class_rows))
 
 
@@ -163,7 +163,7 @@ def _shared_rows(encoded: Encoded, request: FitRequest, whole: bool) -> SharedRo
 def _telling_columns(encoded: Encoded, recipe: "FitSettings") -> Encoded:
     """The columns that a recipe's tuples are made of."""
     tuples = recipe.definition.counted(recipe.params, encoded.n_columns)[-1]
-    return encoded.of_columns(columns_of(encoded.levels, tuples))
+    return encoded.of_columns(tuple_columns(encoded.levels, tuples))
 
 
 def by_rows(recipe: "FitSettings", encoded: Encoded) -> bool:
@@ -173,14 +173,16 @@ def by_rows(recipe: "FitSettings", encoded: Encoded) -> bool:
     if recipe.family not in ("lr", "hlr") or not plain or order > a or n > MOST_SHARED:
         return False
     tuples = recipe.definition.counted(params, a)[-1]
-    levels = encoded.levels[columns_of(encoded.levels, tuples)]
+    levels = encoded.levels[tuple_columns(encoded.levels, tuples)]
     a = len(levels)
-    cells = sum(min(count_cells(levels, size), comb(a, size) * max(n, MOST_GRID)) for size in sizes_of(tuples, a))
+    cells = sum(
+        min(count_cells(levels, size), comb(a, size) * max(n, MAX_GRID_CELLS)) for size in tuple_sizes(tuples, a)
+    )
     if n * n > CHEAPER * cells:
         return False
     space = space_of(encoded.levels, tuples)
     smooth = (encoded.smooth_levels[space.tuples] > 0).any(axis=1)
-    return not smooth.any() or bool(have_grids(space, encoded.chains)[smooth].all())
+    return not smooth.any() or bool(has_full_grid(space, encoded.chains)[smooth].all())
 
 
 # What a fit by what rows share is a fit of; the first is what a family without the parameter has.

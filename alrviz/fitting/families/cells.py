@@ -64,7 +64,7 @@ from alrviz.fitting.solvers.solver_support import (
 from alrviz.fitting.warm import warm_fit, warm_stream
 from alrviz.models.cell_space import AllOrders, Tuples, check_order
 from alrviz.models.streamed import Streamed, count_stream
-from alrviz.models.tuple_selection import Counted
+from alrviz.models.tuple_selection import SelectionRows
 from alrviz.stop import NEVER, StopToken
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class CellFamily(Family):
             estimate = replace(estimate, choice=fit.choice)
         return BuiltFit(fit, rows, baseline, streamed.tables, compiled), estimate
 
-    def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> Tuples:
+    def tuples(self, counted: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
         """Return the tuples whose cells are the model's, which the rows may tell."""
         return self.all_tuples(params)
 

@@ -29,9 +29,9 @@ from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.solvers.cross_tuned import FOLDS, CrossTuned, Fold
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.conditional import ConditionalTables
-from alrviz.models.direct_counts import LOOKUPS
+from alrviz.models.direct_counts import LOOKUPS_PER_CALL
 from alrviz.models.networks import count_network
-from alrviz.models.structures import Structure, given, naive
+from alrviz.models.structures import Structure, naive, structure_of_parents
 from alrviz.passes.aligned_buffers import class_widths
 from alrviz.passes.cost_model import PassSize
 from alrviz.passes.warm import warm_passes
@@ -155,7 +155,9 @@ class ELR(Networks):
         wanted, encoded = params["structure"], prepared.encoded
         if wanted == "nb":
             return naive(encoded.n_columns)
-        found = given(wanted, encoded.names) if wanted != "tan" else TAN().structure(prepared, params, stop)
+        found = (
+            structure_of_parents(wanted, encoded.names) if wanted != "tan" else TAN().structure(prepared, params, stop)
+        )
         if not self.sums(params):
             return found
         # under a parent that no training row has there would be no table to fit
@@ -256,6 +258,6 @@ def _fit_bytes(encoded: "Encoded", n: int, n_heldout: int, covers: int) -> tuple
     """Bytes that rows and the scores of a point keep; and at the peak, while keys are made or in a pass."""
     a, both, classes = encoded.n_columns, n + n_heldout, encoded.n_classes
     given, scores = both * (a * encoded.codes.dtype.itemsize + 12), 8 * class_widths(classes)[1] * n
-    laying = 2 * a * n + 8 * min(LOOKUPS, n * a) + 8 * classes * n
+    laying = 2 * a * n + 8 * min(LOOKUPS_PER_CALL, n * a) + 8 * classes * n
     keys = 2 * a * both * (1 + covers)
     return given + keys + scores, given + keys + max(2 * a * both + laying, 3 * scores)

@@ -18,7 +18,7 @@ from alrviz.memory import free_memory
 from alrviz.models.cell_space import Tuples
 from alrviz.models.streamed import Streamed
 from alrviz.models.tables import Tables
-from alrviz.models.tuple_selection import Counted
+from alrviz.models.tuple_selection import SelectionRows
 from alrviz.passes.aligned_buffers import Floats
 
 LEAST_TRIED, MOST_TRIED = 5_000, 20_000  # rows on which step lengths are tried
@@ -28,7 +28,7 @@ LEAST_SPLIT = 300  # with fewer, all learn and all judge: which of two learners 
 STEPS_BELOW, REST = 30, 1e-4
 
 
-class InMemory(Counted):
+class InMemory(SelectionRows):
     """What selecting asks of rows in memory."""
 
     def __init__(self, request: FitRequest):
@@ -62,7 +62,7 @@ class InMemory(Counted):
         return prepared.sums(tables, residual, of.stop)
 
     def losses_without(self, tuples: Tuples) -> Floats:
-        """As `Counted` says; counted without D_CV. Raises `RecipeError` for rows of different weights."""
+        """As `SelectionRows` says; counted without D_CV. Raises `RecipeError` for rows of different weights."""
         of = self._request
         apart = of.prepared.validation(of.recipe.seed, of.stop)
         assert apart.holdout is not None
@@ -79,7 +79,7 @@ class InMemory(Counted):
         return LeftOut(tables, chosen, of.params, of.recipe.seed, apart.n_jobs, of.stop, allowed).losses(of.tell)
 
 
-class OverPasses(Counted):
+class OverPasses(SelectionRows):
     """What selecting asks of rows that come in chunks: counts in a pass, residuals of a fit by full passes."""
 
     def __init__(self, count: Callable[..., Streamed], trial: Trial, sample: Trial, request: StreamRequest):
@@ -110,7 +110,7 @@ class OverPasses(Counted):
         ).gradient
 
     def losses_without(self, tuples: Tuples) -> Floats:
-        """As `Counted` says; counted without D_CV, in a pass."""
+        """As `SelectionRows` says; counted without D_CV, in a pass."""
         of, rest = self._request, self._count(tuples, True)
         chosen = validation_part(of.coded.cache, rest.tables.n_classes)
         jobs = rest.passes.n_jobs

@@ -26,9 +26,9 @@ from alrviz.fitting.solvers.choice import SolverChoice
 from alrviz.fitting.warm import warm_networks
 from alrviz.models.averages import AverageModel
 from alrviz.models.dependence import class_information, conditional_information
-from alrviz.models.direct_counts import LOOKUPS
+from alrviz.models.direct_counts import LOOKUPS_PER_CALL
 from alrviz.models.networks import NetworkCounts, NetworkModel, count_network
-from alrviz.models.selective import select
+from alrviz.models.selective import select_network
 from alrviz.models.structures import Structure, kdb, naive, tan
 from alrviz.models.tables import Tables
 from alrviz.passes.aligned_buffers import Floats
@@ -123,7 +123,7 @@ class Networks(Family):
         seen = sum(min(own, n) for own in cells)
         vectors = 8 * classes * (seen + 1) * _COUNTED + 40 * seen
         counts = 8 * classes * tables.cells_seen
-        size = counts + vectors + 8 * min(LOOKUPS, n * encoded.n_columns) + 2 * encoded.n_columns * n
+        size = counts + vectors + 8 * min(LOOKUPS_PER_CALL, n * encoded.n_columns) + 2 * encoded.n_columns * n
         seconds = self.seconds(params, n, encoded.n_columns, classes)
         return Cost(classes * (1 + sum(cells)), max(tables.cost.bytes, size), seconds)
 
@@ -195,7 +195,7 @@ class KDB(Networks):
         """The network, or the best part of it."""
         if not params["selective"]:
             return super().count(structure, rows, params)
-        chosen = select(structure, *rows)
+        chosen = select_network(structure, *rows)
         return LearnedNetwork(chosen.counts, chosen.counts.model(), rmse=chosen.rmse)
 
 

@@ -20,8 +20,8 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.cells import ALR, LR, Fitted
 from alrviz.fitting.families.param import Param
 from alrviz.fitting.families.selected import KEEP, check_keep, estimate_chosen, grown_at_most, kept_words, most_kept
-from alrviz.models.cell_space import AllOrders, Tuples, columns_of, sizes_of
-from alrviz.models.tuple_selection import Counted, Level, best, wider
+from alrviz.models.cell_space import AllOrders, Tuples, tuple_columns, tuple_sizes
+from alrviz.models.tuple_selection import Level, SelectionRows, next_tuples, top_scores
 
 if TYPE_CHECKING:
     from alrviz.fitting.fit_settings import FitSettings
@@ -53,24 +53,24 @@ class HierarchicalFamily(Fitted):
         """What is kept is told by fits with a penalty."""
         return self.chooses_tuples(params)
 
-    def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> Tuples:
+    def tuples(self, counted: SelectionRows, params: Mapping[str, Any], n_columns: int) -> Tuples:
         """All of them; or single columns, and of each higher order those of the highest predicted gain beside what is
         kept so far.
         """
         every = self.all_tuples(params)
         if not self.chooses_tuples(params):
             return every
-        columns = columns_of(counted.levels, every)
+        columns = tuple_columns(counted.levels, every)
         chosen: tuple[tuple[int, ...], ...] = tuple((j,) for j in columns.tolist())
         looked: Tuples = 2
-        for order in (orders := sizes_of(every, len(columns))[1:]):
+        for order in (orders := tuple_sizes(every, len(columns))[1:]):
             tuples, scores = counted.scored(looked, chosen, "gain")
             own = np.isin(tuples, columns).all(axis=1)
             tuples, scores = tuples[own], scores[own]
-            counted.hear(level := Level(tuples, scores, best(scores, params["keep"])))
+            counted.hear(level := Level(tuples, scores, top_scores(scores, params["keep"])))
             chosen = (*chosen, *level.chosen)
             if order != orders[-1]:  # hundreds of columns grow millions of tuples: list none that no order scores
-                looked = wider(level.chosen, n_columns, False)
+                looked = next_tuples(level.chosen, n_columns, False)
         return chosen
 
     def estimate(self, recipe: "FitSettings", shape: TableShape, max_memory: int | None = None) -> Estimate:

@@ -17,9 +17,9 @@ from alrviz.fitting.cost.table_shape import TableShape
 from alrviz.fitting.families.cells import ALR
 from alrviz.fitting.families.left_out import rows_for
 from alrviz.fitting.families.param import Param
-from alrviz.models.cell_selection import CellLevel, cell_levels, joined, listed
+from alrviz.models.cell_selection import CellLevel, as_selected_cells, cell_levels, join_sizes
 from alrviz.models.cell_space import AllOrders
-from alrviz.models.tuple_selection import SCORES, Counted, levels
+from alrviz.models.tuple_selection import SCORES, SelectionRows, levels
 from alrviz.passes.cost_model import PassSize
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class SelectiveALR(ALR):
             )
         check_keep(keep)
 
-    def tuples(self, counted: Counted, params: Mapping[str, Any], n_columns: int) -> "Tuples":
+    def tuples(self, counted: SelectionRows, params: Mapping[str, Any], n_columns: int) -> "Tuples":
         """Those of the highest scores; and, where these are gains beside their parts, the parts too."""
         by_cell, hierarchy, order = params["unit"] == "cell", self._hierarchy(params), params["order"]
         asked = (counted, n_columns, order, params["selection"], params["keep"], hierarchy)
@@ -122,9 +122,9 @@ class SelectiveALR(ALR):
         gains = params["selection"] == "gain" and order > 1
         if gains and not hierarchy:
             of = counted.tables(order - 1)
-            found.insert(0, listed(of.space, of.seen) if by_cell else tuple(map(tuple, of.space.members)))
+            found.insert(0, as_selected_cells(of.space, of.seen) if by_cell else tuple(map(tuple, of.space.members)))
         own = found if gains else found[-1:]
-        return joined(own, counted.levels) if by_cell else tuple(columns for part in own for columns in part)
+        return join_sizes(own, counted.levels) if by_cell else tuple(columns for part in own for columns in part)
 
     def counted(self, params: Mapping[str, Any], n_columns: int) -> "Sequence[int | AllOrders]":
         """As of alr; of lower orders too, where the parts of tuples are in the model."""

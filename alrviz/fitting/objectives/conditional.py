@@ -20,7 +20,7 @@ from alrviz.fitting.objectives.ridge import Point
 from alrviz.fitting.prepare import Prepared, class_weighted
 from alrviz.models.conditional import ConditionalTables
 from alrviz.models.index import CellIndex
-from alrviz.models.joint_values import Codes, join
+from alrviz.models.joint_values import Codes, number_joint_values
 from alrviz.models.marginals import Parts
 from alrviz.models.networks import NetworkModel, count_network
 from alrviz.models.plan import Block
@@ -97,7 +97,7 @@ class ConditionalObjective:
         self._blocks.scatter_to_cells(table, cells, self.rows.n_jobs, self.stop)
         by_cell = cells[self._outside :, : self.n_classes]
         if self.rows.gaps is not None:
-            alone = self.tables.network.alone
+            alone = self.tables.network.level_log_p
             by_cell += self.rows.gaps.slopes(residual, phi, alone, self.rows.n_jobs, self.stop)
         slopes = self.tables.adjoint(by_cell, phi)
         last = table[: self._blocks.first[1], : self.n_classes].sum(axis=0)  # every row is in the first block once
@@ -143,7 +143,7 @@ class ConditionalObjective:
         if rows.fixed is not None:
             z[:, : self.n_classes] += rows.fixed
         if rows.gaps is not None:
-            sums = rows.gaps.log_sums(phi, self.tables.network.alone, rows.n_jobs, self.stop)
+            sums = rows.gaps.log_sums(phi, self.tables.network.level_log_p, rows.n_jobs, self.stop)
             rows.gaps.add_scores(sums, z)
         return z
 
@@ -174,7 +174,7 @@ def conditional(
     together = as_kernel_codes(np.concatenate([part.codes for part in sets], axis=1))
     space = tables.network.space
     blocks = [Block(np.array(own, np.int32), np.array([t])) for t, own in enumerate(space.chosen)]
-    joined = join(blocks, together, space.levels, jobs, stop)
+    joined = number_joint_values(blocks, together, space.levels, jobs, stop)
     links = CellIndex.of_seen(space, tables.cells).links(together, blocks, joined, jobs, stop)
     # what the tables' cells say is taken away: levels alone, where no row has their parents, are left
     rest = tables.model(np.zeros_like(tables.start), np.zeros_like(tables.network.bias))

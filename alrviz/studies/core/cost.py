@@ -25,7 +25,7 @@ from alrviz.fitting.cost.table_shape import PLANNED, TableShape
 from alrviz.fitting.families.family import SECONDS
 from alrviz.fitting.prepare import Prepared, prepare
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.cell_space import telling
+from alrviz.models.cell_space import informative_columns
 from alrviz.stop import NEVER, StopToken
 from alrviz.studies.core import workers
 from alrviz.studies.core.names import short_names
@@ -150,7 +150,7 @@ def choosing_order_cost(prepared: Prepared, likely: Recipe, max_memory: int | No
     them.
     """
     encoded, total = prepared.encoded, Cost()
-    several = len(telling(encoded.levels, likely.missing == "skip"))
+    several = len(informative_columns(encoded.levels, likely.missing == "skip"))
     for order in range(1, min(likely.params["order"] + 1, several) + 1):
         try:
             recipe, share = affordable(likely.replace(order=order), prepared, max_memory, stop)
@@ -212,7 +212,7 @@ def estimate_fit(
     if one_pass.passes:
         tunes_with_order = likely is not recipe and likely.params.get("alpha") == "auto"
         of_order = likely.replace(alpha=1.0) if tunes_with_order else likely
-        order, varied = known_order(likely), len(telling(encoded.levels, recipe.missing == "skip"))
+        order, varied = known_order(likely), len(informative_columns(encoded.levels, recipe.missing == "skip"))
         counts, tuples = encoded.class_rows, comb(max(varied, order), order)  # tuples of other columns are only listed
         iteration = _iteration(known, encoded.n_classes, prepared.n_jobs)
         choosing = choosing_cost(iteration, of_order, counts, tuples)

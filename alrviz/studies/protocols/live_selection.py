@@ -19,7 +19,7 @@ from alrviz.fitting.families.counted import InMemory
 from alrviz.fitting.families.family import FitRequest
 from alrviz.fitting.prepare import prepare
 from alrviz.fitting.recipe import Recipe
-from alrviz.models.cell_space import AllOrders, SomeCells, Tuples, ascending_tuples
+from alrviz.models.cell_space import AllOrders, SelectedCells, Tuples, ascending_tuples
 from alrviz.models.tuple_selection import SCORES, Level, excess_test, levels, predicted_gain
 from alrviz.passes.aligned_buffers import Floats
 from alrviz.stop import NEVER, StopToken
@@ -174,7 +174,7 @@ class _Remembered(InMemory):
 
     def scored(self, looked: Tuples, below: Tuples, score: str) -> tuple[NDArray[np.int32], Floats]:
         """Return the scores, from memory where all of the size are known."""
-        if isinstance(looked, AllOrders | SomeCells):
+        if isinstance(looked, AllOrders | SelectedCells):
             return super().scored(looked, below, score)
         size = looked if isinstance(looked, int) else len(looked[0])
         if (size, score) not in self.known:
