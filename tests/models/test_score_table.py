@@ -36,10 +36,10 @@ def drawn(space, n, seed=1, dtype=np.uint16):
 @pytest.mark.parametrize("tuples", [1, 2, 3, AllOrders(2), tuple(MIXED)])
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
 @pytest.mark.parametrize("C", [2, 7, 17])
-@pytest.mark.parametrize("dense", [score_table._DENSE, 0])
+@pytest.mark.parametrize("dense", [score_table._MAX_DENSE_VALUES, 0])
 def test_scores_are_those_tuple_by_tuple(tuples, dtype, C, dense, monkeypatch):
-    monkeypatch.setattr(score_table, "_DENSE", dense)
-    monkeypatch.setattr(score_table, "_CALL", 100)
+    monkeypatch.setattr(score_table, "_MAX_DENSE_VALUES", dense)
+    monkeypatch.setattr(score_table, "_ROWS_PER_CALL", 100)
     space = space_of(np.array([3, 2, 4, 6, 2, 5]), tuples)
     table, index, cells, bias = make(space, C=C)
     for n in (1, 20, 2000):  # values that are new, values that are known, more that are new
@@ -78,7 +78,7 @@ def test_rows_that_the_table_has_no_room_for_are_scored_all_the_same(rows):
     space = CellSpace(np.array([3, 2, 4, 6, 2, 5]), 2)
     whole, index, cells, bias = make(space)
     blocks = plan_cover(drawn(space, 500), space).blocks
-    table = ScoreTable(index, cells, blocks, most=rows * (8 * 3 + score_table._FOUND))
+    table = ScoreTable(index, cells, blocks, max_bytes=rows * (8 * 3 + score_table._INDEX_BYTES_PER_ROW))
     codes = drawn(space, 2000)
     assert whole.scores(codes, bias, 1, NEVER).shape == (2000, 3)
     for _ in range(2):
