@@ -155,8 +155,8 @@ class ScoreTable:
         while n_done < len(rows):
             stop.check()
             n_done = kernels.add_values(
-                codes, origin, rows, n_done, self._max_rows, self._segments(), self._numbers, keys, value_blocks, examples,
-                first_new, self._state,
+                codes, origin, rows, n_done, self._max_rows, self._segments(), self._numbers, keys, value_blocks,
+                examples, first_new, self._state,
             )  # fmt: skip
             if self._state[1] < 0:
                 break

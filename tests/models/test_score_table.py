@@ -58,7 +58,7 @@ def test_a_block_of_more_columns_than_a_number_holds():
     levels = np.full(60, 2)
     space = TupleSpace(levels, [(j, j + 1) for j in range(59)])
     table, index, cells, bias = make(space, [Block(np.arange(60, dtype=np.int32), np.arange(59))])
-    assert len(table._columns_at) == 4  # three segments: 39 columns, then 19 of 3^19 < 2^31, then 2
+    assert len(table._first_column) == 4  # three segments: 39 columns, then 19 of 3^19 < 2^31, then 2
     codes = drawn(space, 3000)
     np.testing.assert_allclose(
         table.scores(codes, bias, 1, NEVER), index.score(codes, cells, bias), rtol=1e-12, atol=1e-12
@@ -105,7 +105,7 @@ def test_a_call_that_was_stopped_leaves_nothing_half_done():
 
     expected = index.score(codes, cells, bias)
     for left in range(12):
-        table._clear()
+        table._reset()
         with suppress(Stopped):
             table.scores(codes, bias, 1, Later(left))
         np.testing.assert_allclose(table.scores(codes, bias, 1, NEVER), expected, rtol=1e-12, atol=1e-12)
